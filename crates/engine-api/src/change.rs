@@ -1,0 +1,50 @@
+//! Every administrative change of a pool is a value: console, command line, services, pool history and the simulator
+//! build the same `Change`.
+
+/// A property to set, as text: the engine's one table of properties parses and validates it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropertyChange {
+    pub name: String,
+    pub value: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// `parents` makes missing ancestors (`zfs create -p`), and an existing dataset is then no error.
+    CreateFilesystem {
+        name: String,
+        parents: bool,
+        props: Vec<PropertyChange>,
+    },
+    /// All of them or none. Names are datasets, children before parents.
+    Destroy {
+        names: Vec<String>,
+        force: bool,
+    },
+    SetProperties {
+        name: String,
+        props: Vec<PropertyChange>,
+    },
+    /// Back to the parent's value or the default.
+    Inherit {
+        name: String,
+        property: String,
+        received: bool,
+    },
+    Rename {
+        from: String,
+        to: String,
+        parents: bool,
+        force: bool,
+    },
+    SetPoolProperties {
+        props: Vec<PropertyChange>,
+    },
+}
+
+/// The change is on stable storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    pub txg: u64,
+}

@@ -1,0 +1,19 @@
+//! What a server, a service or an administrator can ask of the storage engine, and nothing about how it is done.
+//!
+//! Four traits ([`Engine`], [`Pool`], [`FileSystem`], [`BlockDevice`]), plain data, one [`Error`]. Every call blocks
+//! until it is done; every object is `Send + Sync`. Nothing in here serialises: a wire form belongs to the crate that
+//! owns the wire. Two implementations exist: `engine` (the real one) and `model` (in memory, the oracle of the tests).
+
+mod block;
+mod change;
+mod error;
+mod events;
+mod fs;
+mod pool;
+
+pub use block::{BlockDevice, VolumeGeometry};
+pub use change::{Change, Committed, PropertyChange};
+pub use error::{Error, Result};
+pub use events::{Event, EventKind};
+pub use fs::*;
+pub use pool::*;

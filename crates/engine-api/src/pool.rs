@@ -1,0 +1,272 @@
+//! Pools and the engine that holds them.
+
+use crate::{BlockDevice, Change, Committed, Event, FileSystem, FsId, PropertyChange, Result};
+use std::sync::Arc;
+
+/// A vdev as an operator gives it to `zpool create`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VdevSpec {
+    /// A file, block device or partition, by absolute path.
+    Leaf(String),
+    Mirror(Vec<VdevSpec>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolSpec {
+    pub name: String,
+    pub vdevs: Vec<VdevSpec>,
+    /// `-o`: pool properties and `feature@…`, as text.
+    pub props: Vec<PropertyChange>,
+    /// `-O`: properties of the root dataset.
+    pub fs_props: Vec<PropertyChange>,
+    /// `-d`: no feature is enabled but those named.
+    pub no_features: bool,
+    /// Use devices that look in use, and mismatched replication levels.
+    pub force: bool,
+    /// `-m`
+    pub mountpoint: Option<String>,
+    /// `-R`
+    pub altroot: Option<String>,
+    /// The command line, for the pool's history.
+    pub history: String,
+}
+
+/// What an import may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// Folders or device paths to search; empty means where the engine keeps looking by itself.
+    pub search: Vec<String>,
+    pub new_name: Option<String>,
+    pub readonly: bool,
+    /// Import though another host seems to use it.
+    pub force: bool,
+    /// `-F`: go back to an older transaction group where the newest can't be opened.
+    pub rewind: bool,
+    /// `-n` with `-F`: only say whether it would work.
+    pub dry_run: bool,
+    /// `-N`: mount nothing.
+    pub no_mount: bool,
+    pub altroot: Option<String>,
+    pub props: Vec<PropertyChange>,
+    pub history: String,
+}
+
+/// Health of a vdev or pool, in OpenZFS's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    Online,
+    Degraded,
+    Faulted,
+    Offline,
+    Unavail,
+    Removed,
+    Suspended,
+}
+
+/// A pool found on devices that are not imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Importable {
+    pub name: String,
+    pub guid: u64,
+    pub health: Health,
+    pub vdevs: VdevStatus,
+    /// OpenZFS's `status:` sentence, where something needs saying.
+    pub status: Option<String>,
+    /// OpenZFS's `action:` sentence.
+    pub action: String,
+    pub exported: bool,
+    pub destroyed: bool,
+    /// Last host that used it: (hostid, hostname).
+    pub host: Option<(u64, String)>,
+}
+
+/// One vdev of the tree and what was counted on it since import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VdevStatus {
+    /// As `zpool status` names it: a path's last part, `mirror-0`, or the pool's name at the root.
+    pub name: String,
+    /// `root`, `mirror`, `file`, `disk`, `missing`, …
+    pub kind: String,
+    pub path: Option<String>,
+    pub guid: u64,
+    pub health: Health,
+    /// What is wrong, in `zpool status`'s words.
+    pub note: Option<String>,
+    pub ashift: u32,
+    pub read_errors: u64,
+    pub write_errors: u64,
+    pub checksum_errors: u64,
+    /// Bytes.
+    pub allocated: u64,
+    /// Bytes that can be allocated in all.
+    pub size: u64,
+    /// Percent, of top-level vdevs.
+    pub fragmentation: Option<u8>,
+    pub io: IoCounters,
+    pub children: Vec<VdevStatus>,
+}
+
+/// Totals since import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct IoCounters {
+    pub read_ops: u64,
+    pub write_ops: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    /// Nanoseconds spent in reads and writes, added up.
+    pub read_nanos: u64,
+    pub write_nanos: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolStatus {
+    pub name: String,
+    pub guid: u64,
+    pub health: Health,
+    pub txg: u64,
+    pub root: VdevStatus,
+    /// OpenZFS's `status:`, `action:` and `scan:` sentences.
+    pub status: Option<String>,
+    pub action: Option<String>,
+    pub scan: Option<String>,
+    /// Permanent data errors counted.
+    pub data_errors: u64,
+    pub readonly: bool,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Statistics have no source: `-`.
+    None,
+    Default,
+    Local,
+    Inherited(String),
+    Received,
+    Temporary,
+}
+
+/// How a value is shown to people; the value itself is always the exact (`-p`) form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropKind {
+    /// Bytes: 1.50G
+    Size,
+    /// A plain count.
+    Count,
+    /// Hundredths: 1.00x
+    Ratio,
+    Percent,
+    /// Seconds since 1970.
+    Time,
+    /// Shown as it is.
+    Text,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropValue {
+    pub name: String,
+    /// The exact form; empty where it does not apply (shown as `-`), `none` where 0 means none.
+    pub value: String,
+    pub kind: PropKind,
+    pub source: Source,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DatasetKind {
+    Filesystem,
+    Volume,
+    Snapshot,
+    Bookmark,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatasetInfo {
+    pub name: String,
+    pub kind: DatasetKind,
+    pub guid: u64,
+    pub createtxg: u64,
+    /// In `zfs get all`'s order; user properties last.
+    pub props: Vec<PropValue>,
+}
+
+/// Which datasets to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatasetFilter {
+    /// Empty: every dataset of the pool.
+    pub roots: Vec<String>,
+    /// How deep below the roots; `None`: all the way.
+    pub depth: Option<u32>,
+    /// Empty: file systems and volumes.
+    pub kinds: Vec<DatasetKind>,
+    /// Only these properties; empty: all.
+    pub props: Vec<String>,
+}
+
+/// One record of `zpool history`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryRecord {
+    /// Seconds since 1970.
+    pub time: u64,
+    /// The command, or for internal events what happened.
+    pub text: String,
+    pub txg: Option<u64>,
+    pub internal: bool,
+    pub user: Option<String>,
+    pub host: Option<String>,
+}
+
+/// A file system that is open for serving.
+#[derive(Clone)]
+pub struct Served {
+    pub dataset: String,
+    pub id: FsId,
+    /// Where clients see it; `None` for mountpoint=none or legacy.
+    pub mountpoint: Option<String>,
+    /// The property as set: `off`, `on` or options.
+    pub sharenfs: String,
+    pub readonly: bool,
+    pub fs: Arc<dyn FileSystem>,
+}
+
+/// An imported pool.
+pub trait Pool: Send + Sync {
+    fn name(&self) -> String;
+    fn guid(&self) -> u64;
+    fn status(&self) -> PoolStatus;
+    /// Pool properties, `feature@…` last; all where `names` is empty.
+    fn properties(&self, names: &[String]) -> Result<Vec<PropValue>>;
+    /// In name order, parents first.
+    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
+    /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record, empty for none.
+    fn commit(&self, change: &Change, history: &str) -> Result<Committed>;
+    /// What destroying would take along, children before parents, and the bytes it would give back.
+    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)>;
+    fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;
+    fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>>;
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>>;
+    /// Write out everything and wait for it.
+    fn sync(&self) -> Result<u64>;
+    /// Events after `seq`, oldest first; at most 4,096 are kept.
+    fn events(&self, after: u64) -> Vec<Event>;
+}
+
+/// The engine: pools by name.
+pub trait Engine: Send + Sync {
+    fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>>;
+    /// Searches folders and device paths; empty means the engine's own places.
+    fn importable(&self, search: &[String]) -> Result<Vec<Importable>>;
+    /// By name or decimal guid.
+    fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>>;
+    fn export(&self, name: &str, force: bool) -> Result<()>;
+    fn destroy(&self, name: &str, force: bool) -> Result<()>;
+    fn pool(&self, name: &str) -> Result<Arc<dyn Pool>>;
+    fn pools(&self) -> Vec<Arc<dyn Pool>>;
+    /// `zpool labelclear`
+    fn label_clear(&self, path: &str, force: bool) -> Result<()>;
+    /// Every file system that may be served now (canmount, encryption and pool state allow it), in name order.
+    fn served(&self) -> Vec<Served>;
+    /// One of them, for a file handle.
+    fn served_by_id(&self, id: FsId) -> Option<Served>;
+    /// Grows whenever the answer of `served` may have changed.
+    fn served_generation(&self) -> u64;
+}
