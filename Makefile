@@ -1,0 +1,32 @@
+# Two commands matter to a newcomer: `make run` and `make test`. The rest is for those who stay.
+
+STATE ?= var
+NFS ?=
+SEED ?=
+RUNS ?= 200
+
+.PHONY: run test check bench simulate setup tools fmt clean
+
+run: ## Build, make a pool on image files on the first start, and serve it in the foreground.
+	@scripts/setup build
+	cargo build --release -p cistern
+	target/release/cistern serve --state $(STATE) --first-start $(if $(NFS),--nfs $(NFS))
+
+test: ## Everything that proves it, real tools included; installs what it needs.
+	@scripts/setup test
+	scripts/test
+
+check: ## The quick loop: format, lints and the tests that need no other program.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --workspace --exclude cistern
+
+bench: ## Benchmarks against peers on this machine; writes the table of docs/performance.md to stdout.
+	@scripts/setup bench
+	scripts/bench
+
+simulate: ## Crash simulation: SEED=n reproduces one run, RUNS=n tries that many fresh seeds.
+	cargo run --profile ci -p sim -- $(if $(SEED),--seed $(SEED),--runs $(RUNS))
+
+clean:
+	cargo clean
