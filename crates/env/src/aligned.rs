@@ -1,0 +1,103 @@
+//! Memory that O_DIRECT accepts: byte buffers that start on a 4 KiB boundary.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Alignment of every [`AlignedBuf`], in bytes: the largest sector size in use.
+pub const ALIGN: usize = 4096;
+
+/// A fixed-length, initially zeroed byte buffer on a 4 KiB boundary.
+pub struct AlignedBuf {
+    ptr: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: an AlignedBuf owns its memory alone, as a Box<[u8]> does.
+unsafe impl Send for AlignedBuf {}
+// SAFETY: shared access is read-only.
+unsafe impl Sync for AlignedBuf {}
+
+impl AlignedBuf {
+    /// `len` zero bytes.
+    pub fn zeroed(len: usize) -> AlignedBuf {
+        if len == 0 {
+            // The address 4096: aligned, not null, never dereferenced since the length is 0.
+            let ptr = NonNull::without_provenance(std::num::NonZeroUsize::new(ALIGN).expect("not zero"));
+            return AlignedBuf { ptr, len };
+        }
+        let layout = layout(len);
+        // SAFETY: the layout's size is not zero.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        let ptr = NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout));
+        AlignedBuf { ptr, len }
+    }
+
+    /// An aligned copy.
+    pub fn from_slice(data: &[u8]) -> AlignedBuf {
+        let mut buf = AlignedBuf::zeroed(data.len());
+        buf.copy_from_slice(data);
+        buf
+    }
+}
+
+/// Whether a slice may be handed to an O_DIRECT file as it is.
+pub fn is_aligned(slice: &[u8], align: usize) -> bool {
+    slice.as_ptr().addr().is_multiple_of(align)
+}
+
+fn layout(len: usize) -> Layout {
+    Layout::from_size_align(len, ALIGN).expect("buffers are far smaller than the address space")
+}
+
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        if self.len != 0 {
+            // SAFETY: allocated in `zeroed` with this very layout, and freed only here.
+            unsafe { dealloc(self.ptr.as_ptr(), layout(self.len)) };
+        }
+    }
+}
+
+impl Deref for AlignedBuf {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `ptr` is valid for `len` initialised bytes owned by self (or len is 0 and ptr aligned, not null).
+        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for AlignedBuf {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `&mut self` makes the access unique.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl AsRef<[u8]> for AlignedBuf {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Clone for AlignedBuf {
+    fn clone(&self) -> AlignedBuf {
+        AlignedBuf::from_slice(self)
+    }
+}
+
+impl Default for AlignedBuf {
+    fn default() -> AlignedBuf {
+        AlignedBuf::zeroed(0)
+    }
+}
+
+impl fmt::Debug for AlignedBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AlignedBuf({} bytes)", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests;

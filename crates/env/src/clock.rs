@@ -1,0 +1,109 @@
+//! Two clocks: a monotonic one for deadlines and latencies, the wall clock for timestamps that users see.
+
+use std::ops::{Add, AddAssign};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Nanoseconds: a moment on the monotonic clock (from an arbitrary start), or a span.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    pub const fn from_micros(micros: u64) -> Nanos {
+        Nanos(micros * 1_000)
+    }
+
+    pub const fn from_millis(millis: u64) -> Nanos {
+        Nanos(millis * 1_000_000)
+    }
+
+    pub const fn from_secs(secs: u64) -> Nanos {
+        Nanos(secs * 1_000_000_000)
+    }
+
+    /// The span from `earlier` to `self`; zero if `earlier` is later.
+    pub fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// Saturating: "for ever" plus a second is still for ever.
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
+
+/// Time since 1970-01-01 UTC; `nanos` < 10⁹ counts forward also before 1970.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct WallTime {
+    pub secs: i64,
+    pub nanos: u32,
+}
+
+/// Where time comes from.
+pub trait Clock: Send + Sync {
+    /// Monotonic.
+    fn now(&self) -> Nanos;
+    /// May jump when an operator or NTP sets it.
+    fn wall(&self) -> WallTime;
+    /// Blocks for the span. In a simulation other workers run meanwhile.
+    fn sleep(&self, span: Nanos);
+}
+
+/// The machine's clocks.
+pub struct RealClock {
+    start: Instant,
+}
+
+impl RealClock {
+    pub fn new() -> RealClock {
+        RealClock { start: Instant::now() }
+    }
+}
+
+impl Default for RealClock {
+    fn default() -> RealClock {
+        RealClock::new()
+    }
+}
+
+impl Clock for RealClock {
+    fn now(&self) -> Nanos {
+        Nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn wall(&self) -> WallTime {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(after) => WallTime { secs: after.as_secs() as i64, nanos: after.subsec_nanos() },
+            Err(error) => before_epoch(error.duration()),
+        }
+    }
+
+    fn sleep(&self, span: Nanos) {
+        std::thread::sleep(Duration::from_nanos(span.0));
+    }
+}
+
+/// The wall time `before` ahead of the epoch.
+fn before_epoch(before: Duration) -> WallTime {
+    match before.subsec_nanos() {
+        0 => WallTime { secs: -(before.as_secs() as i64), nanos: 0 },
+        nanos => WallTime { secs: -(before.as_secs() as i64) - 1, nanos: 1_000_000_000 - nanos },
+    }
+}
+
+#[cfg(test)]
+mod tests;

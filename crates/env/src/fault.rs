@@ -1,0 +1,241 @@
+//! Faults on demand: a wrapper over any [`Disks`] that fails chosen operations.
+//!
+//! Tests use it to fail the n-th I/O for every n; operators use the same wrapper as `zinject`. A rule says which
+//! disk, which operation, which bytes, how many matches to let pass first, how often to fire and with what effect.
+
+use std::sync::{Arc, Mutex};
+
+use crate::disk::{Disk, DiskError, DiskIo, DiskOp, Disks, OpenMode, SectorSize};
+use crate::lock;
+
+/// Which operations a rule looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultOp {
+    Open,
+    Read,
+    Write,
+    Flush,
+    Discard,
+    /// Reads, writes, flushes and discards.
+    Any,
+}
+
+/// What happens when a rule fires.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// The operation is not done and fails.
+    Fail(DiskError),
+    /// Reads: the data comes back with each byte of the rule's range inverted. Writes: they land so.
+    Corrupt,
+    /// Writes and flushes: reported as done but not done. Reads are untouched.
+    Lie,
+}
+
+/// One fault. Build with [`FaultRule::new`] and change the fields that matter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FaultRule {
+    /// The disk's path; `None` is every disk.
+    pub path: Option<String>,
+    pub op: FaultOp,
+    /// Bytes of the disk; an I/O matches if it touches any of them. Ignored for opens and flushes.
+    pub bytes: std::ops::Range<u64>,
+    /// Matches to let pass first.
+    pub skip: u64,
+    /// Matches to fire on after that; `u64::MAX` is for ever.
+    pub times: u64,
+    pub kind: FaultKind,
+}
+
+impl FaultRule {
+    /// Every matching operation on every disk, for ever.
+    pub fn new(op: FaultOp, kind: FaultKind) -> FaultRule {
+        FaultRule { path: None, op, bytes: 0..u64::MAX, skip: 0, times: u64::MAX, kind }
+    }
+
+    /// Decides, and counts, whether the rule fires on this operation.
+    fn fires(&mut self, path: &str, op: FaultOp, span: Option<(u64, u64)>) -> bool {
+        let right_op = self.op == op || (self.op == FaultOp::Any && op != FaultOp::Open);
+        let right_path = self.path.as_deref().is_none_or(|wanted| wanted == path);
+        let right_bytes =
+            span.is_none_or(|(start, end)| start < self.bytes.end && self.bytes.start < end);
+        if !(right_op && right_path && right_bytes) {
+            return false;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return false;
+        }
+        let fire = self.times > 0;
+        if fire && self.times != u64::MAX {
+            self.times -= 1;
+        }
+        fire
+    }
+}
+
+/// Disks with faults. Cloning shares the rules.
+#[derive(Clone)]
+pub struct FaultDisks {
+    inner: Arc<dyn Disks>,
+    plan: Arc<Plan>,
+}
+
+#[derive(Default)]
+struct Plan {
+    state: Mutex<PlanState>,
+}
+
+#[derive(Default)]
+struct PlanState {
+    rules: Vec<(u64, FaultRule)>,
+    last_id: u64,
+    fired: u64,
+}
+
+/// What the rules make of one operation: what to do, and the bytes a corruption hits.
+type Verdict = Option<(FaultKind, std::ops::Range<u64>)>;
+
+impl Plan {
+    /// The first rule that fires wins.
+    fn judge(&self, path: &str, op: FaultOp, span: Option<(u64, u64)>) -> Verdict {
+        let mut state = lock(&self.state);
+        let rule = state.rules.iter_mut().find_map(|(_, rule)| rule.fires(path, op, span).then(|| rule.clone()))?;
+        state.fired += 1;
+        Some((rule.kind, rule.bytes))
+    }
+}
+
+impl FaultDisks {
+    pub fn new(inner: Arc<dyn Disks>) -> FaultDisks {
+        FaultDisks { inner, plan: Arc::default() }
+    }
+
+    /// Adds a rule, also for disks already open; returns its id.
+    pub fn inject(&self, rule: FaultRule) -> u64 {
+        let mut state = lock(&self.plan.state);
+        state.last_id += 1;
+        let id = state.last_id;
+        state.rules.push((id, rule));
+        id
+    }
+
+    /// Takes a rule back. False if there is none of that id.
+    pub fn cancel(&self, id: u64) -> bool {
+        let mut state = lock(&self.plan.state);
+        let before = state.rules.len();
+        state.rules.retain(|(other, _)| *other != id);
+        state.rules.len() < before
+    }
+
+    pub fn clear(&self) {
+        lock(&self.plan.state).rules.clear();
+    }
+
+    /// The rules in force, with their ids and what is left of `skip` and `times`.
+    pub fn rules(&self) -> Vec<(u64, FaultRule)> {
+        lock(&self.plan.state).rules.clone()
+    }
+
+    /// How often any rule has fired.
+    pub fn fired(&self) -> u64 {
+        lock(&self.plan.state).fired
+    }
+}
+
+impl Disks for FaultDisks {
+    fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError> {
+        if let Some((FaultKind::Fail(error), _)) = self.plan.judge(path, FaultOp::Open, None) {
+            return Err(error);
+        }
+        let inner = self.inner.open(path, mode)?;
+        Ok(Arc::new(FaultDisk { inner, path: path.to_owned(), plan: self.plan.clone() }))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
+        self.inner.list(dir)
+    }
+}
+
+struct FaultDisk {
+    inner: Arc<dyn Disk>,
+    path: String,
+    plan: Arc<Plan>,
+}
+
+impl FaultDisk {
+    /// Inverts the bytes of `data`, which lies at `offset` on disk, that are in `bytes`.
+    fn invert(data: &mut [u8], offset: u64, bytes: &std::ops::Range<u64>) {
+        for (at, byte) in (offset..).zip(data) {
+            if bytes.contains(&at) {
+                *byte = !*byte;
+            }
+        }
+    }
+
+    fn corrupt(&self, io: &mut DiskIo<'_>, bytes: &std::ops::Range<u64>) -> Result<(), DiskError> {
+        match &mut io.op {
+            DiskOp::Read(buf) => {
+                self.inner.read_at(io.offset, buf, io.class)?;
+                FaultDisk::invert(buf, io.offset, bytes);
+                Ok(())
+            }
+            DiskOp::Write(data) => {
+                let mut copy = data.to_vec();
+                FaultDisk::invert(&mut copy, io.offset, bytes);
+                self.inner.write_at(io.offset, &copy, io.class)
+            }
+        }
+    }
+}
+
+impl Disk for FaultDisk {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn sector_size(&self) -> SectorSize {
+        self.inner.sector_size()
+    }
+
+    fn submit(&self, batch: &mut [DiskIo<'_>]) {
+        let verdicts: Vec<Verdict> = batch
+            .iter()
+            .map(|io| {
+                let op = if io.is_write() { FaultOp::Write } else { FaultOp::Read };
+                let end = io.offset.saturating_add(io.len() as u64);
+                self.plan.judge(&self.path, op, Some((io.offset, end)))
+            })
+            .collect();
+        if verdicts.iter().all(Option::is_none) {
+            return self.inner.submit(batch);
+        }
+        for (io, verdict) in batch.iter_mut().zip(verdicts) {
+            match verdict {
+                Some((FaultKind::Fail(error), _)) => io.result = Err(error),
+                Some((FaultKind::Corrupt, bytes)) => io.result = self.corrupt(io, &bytes),
+                Some((FaultKind::Lie, _)) if io.is_write() => io.result = Ok(()),
+                Some((FaultKind::Lie, _)) | None => self.inner.submit(std::slice::from_mut(io)),
+            }
+        }
+    }
+
+    fn flush(&self) -> Result<(), DiskError> {
+        match self.plan.judge(&self.path, FaultOp::Flush, None) {
+            Some((FaultKind::Fail(error), _)) => Err(error),
+            Some((FaultKind::Lie, _)) => Ok(()),
+            Some((FaultKind::Corrupt, _)) | None => self.inner.flush(),
+        }
+    }
+
+    fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        let span = Some((offset, offset.saturating_add(len)));
+        match self.plan.judge(&self.path, FaultOp::Discard, span) {
+            Some((FaultKind::Fail(error), _)) => Err(error),
+            Some((FaultKind::Lie, _)) => Ok(()),
+            Some((FaultKind::Corrupt, _)) | None => self.inner.discard(offset, len),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! The system calls of [`super`] that std does not wrap, each as a safe function.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+
+use crate::disk::SectorSize;
+
+// <linux/fs.h>: logical and physical sector size, discard.
+const BLKSSZGET: libc::Ioctl = 0x1268;
+const BLKPBSZGET: libc::Ioctl = 0x127b;
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+fn check(result: i32) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Takes the whole-file lock, or fails at once with `EWOULDBLOCK`. Belongs to the open file: closing it unlocks.
+pub fn lock_exclusively(file: &File) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) })
+}
+
+/// In bytes.
+pub fn device_size(file: &File) -> io::Result<u64> {
+    let mut file = file;
+    file.seek(SeekFrom::End(0))
+}
+
+pub fn device_sectors(file: &File) -> io::Result<SectorSize> {
+    let mut logical: libc::c_int = 0;
+    let mut physical: libc::c_uint = 0;
+    // SAFETY: each request writes one int to the pointer it is given.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), BLKSSZGET, &raw mut logical) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), BLKPBSZGET, &raw mut physical) })?;
+    let logical = u32::try_from(logical).ok().filter(|n| n.is_power_of_two()).unwrap_or(512);
+    let physical = if physical.is_power_of_two() { physical.max(logical) } else { logical };
+    Ok(SectorSize { logical, physical })
+}
+
+/// What O_DIRECT wants: (alignment of memory, alignment of offset and length); (0, 0) means it is not supported.
+/// `None` if the kernel does not know.
+pub fn direct_alignment(file: &File) -> Option<(usize, usize)> {
+    let mut stat = MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the path is an empty C string, and `stat` is writable and of the right type.
+    let result = unsafe {
+        libc::statx(
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            libc::STATX_DIOALIGN,
+            stat.as_mut_ptr(),
+        )
+    };
+    // SAFETY: all zeroes is a valid statx, whatever the kernel filled in.
+    let stat = unsafe { stat.assume_init() };
+    let known = result == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0;
+    known.then_some((stat.stx_dio_mem_align as usize, stat.stx_dio_offset_align as usize))
+}
+
+/// Punches a hole into a file, or tells a device to forget the range.
+pub fn discard(file: &File, block_device: bool, offset: u64, len: u64) -> io::Result<()> {
+    let fd = file.as_raw_fd();
+    if block_device {
+        let range = [offset, len];
+        // SAFETY: the request reads two u64 from the pointer.
+        return check(unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) });
+    }
+    let too_big = |_| io::Error::from_raw_os_error(libc::EFBIG);
+    let (offset, len) = (i64::try_from(offset).map_err(too_big)?, i64::try_from(len).map_err(too_big)?);
+    // SAFETY: no memory is passed.
+    check(unsafe { libc::fallocate(fd, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, len) })
+}

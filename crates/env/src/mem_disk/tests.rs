@@ -1,0 +1,47 @@
+use super::*;
+use crate::IoClass;
+
+#[test]
+fn a_batch_has_one_result_each() {
+    let disks = MemDisks::new();
+    disks.add("/d/a", 4096);
+    let disk = disks.open("/d/a", OpenMode::ReadWrite).unwrap();
+    let mut back = [0; 4];
+    let mut batch = [
+        DiskIo::write(10, b"abcd", IoClass::SyncWrite),
+        DiskIo::write(4094, b"abcd", IoClass::SyncWrite),
+        DiskIo::write(u64::MAX, b"abcd", IoClass::SyncWrite),
+    ];
+    disk.submit(&mut batch);
+    assert_eq!(
+        batch.map(|io| io.result),
+        [Ok(()), Err(DiskError::OutOfRange), Err(DiskError::OutOfRange)]
+    );
+    disk.read_at(10, &mut back, IoClass::SyncRead).unwrap();
+    assert_eq!(&back, b"abcd");
+    let counts = disks.counts("/d/a");
+    assert_eq!((counts.reads, counts.writes, counts.write_bytes, counts.batches), (1, 1, 4, 2));
+}
+
+#[test]
+fn exclusive_open_is_exclusive_until_dropped() {
+    let disks = MemDisks::new();
+    disks.add("/d/a", 512);
+    let first = disks.open("/d/a", OpenMode::ReadWrite).unwrap();
+    assert_eq!(disks.open("/d/a", OpenMode::ReadWrite).err(), Some(DiskError::Busy));
+    let reader = disks.open("/d/a", OpenMode::ReadOnly).unwrap();
+    assert_eq!(reader.write_at(0, &[1], IoClass::SyncWrite), Err(DiskError::ReadOnly));
+    assert_eq!(reader.flush(), Err(DiskError::ReadOnly));
+    drop(first);
+    assert!(disks.open("/d/a", OpenMode::ReadWrite).is_ok());
+}
+
+#[test]
+fn list_names_only_the_folder() {
+    let disks = MemDisks::new();
+    for path in ["/d/b", "/d/a", "/d/sub/c", "/dd/e"] {
+        disks.add(path, 512);
+    }
+    assert_eq!(disks.list("/d/").unwrap(), ["/d/a", "/d/b"]);
+    assert_eq!(disks.open("/d/x", OpenMode::ReadOnly).err(), Some(DiskError::NotFound));
+}

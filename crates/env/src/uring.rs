@@ -1,0 +1,170 @@
+//! Moving many buffers at once: one io_uring per thread, or plain `pread`/`pwrite`.
+//!
+//! Each thread that submits has a ring of its own, made on first use and gone with the thread. Since a call returns
+//! only when all its transfers are done, no completion ever belongs to somebody else: no locks, no hand-over, and no
+//! thread sleeps longer than its own I/O.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::RawFd;
+
+use io_uring::{IoUring, opcode, types};
+
+/// Transfers one ring has in flight at most.
+const DEPTH: usize = 128;
+/// Bytes of one request; the kernel itself stops just short of 2 GiB.
+const REQUEST_MAX: usize = 1 << 30;
+
+/// One buffer to move, and how far it has come.
+pub struct Transfer {
+    fd: RawFd,
+    offset: u64,
+    memory: *mut u8,
+    len: usize,
+    is_write: bool,
+    done: usize,
+    errno: i32,
+}
+
+impl Transfer {
+    pub fn read(fd: RawFd, offset: u64, buf: &mut [u8]) -> Transfer {
+        let (memory, len) = (buf.as_mut_ptr(), buf.len());
+        Transfer { fd, offset, memory, len, is_write: false, done: 0, errno: 0 }
+    }
+
+    pub fn write(fd: RawFd, offset: u64, data: &[u8]) -> Transfer {
+        let (memory, len) = (data.as_ptr().cast_mut(), data.len());
+        Transfer { fd, offset, memory, len, is_write: true, done: 0, errno: 0 }
+    }
+
+    /// After [`run`]: all of it was moved, or the errno.
+    pub fn result(&self) -> Result<(), i32> {
+        if self.errno == 0 { Ok(()) } else { Err(self.errno) }
+    }
+
+    fn rest(&self) -> (*mut u8, usize, u64) {
+        // A wrapping add needs no unsafe; `done` never passes `len`.
+        (self.memory.wrapping_add(self.done), (self.len - self.done).min(REQUEST_MAX), self.offset + self.done as u64)
+    }
+
+    /// Takes in what a system call said: bytes moved, or minus the errno. True if there is nothing more to do.
+    fn advance(&mut self, result: i64) -> bool {
+        match result {
+            // Nothing moved means the file has been cut short behind our back.
+            0 => self.errno = libc::EIO,
+            moved if moved > 0 => self.done += moved as usize,
+            error if error == -i64::from(libc::EINTR) || error == -i64::from(libc::EAGAIN) => {}
+            error => self.errno = -error as i32,
+        }
+        self.errno != 0 || self.done >= self.len
+    }
+
+    fn entry(&self, index: usize) -> io_uring::squeue::Entry {
+        let (memory, len, offset) = self.rest();
+        let fd = types::Fd(self.fd);
+        let entry = if self.is_write {
+            opcode::Write::new(fd, memory, len as u32).offset(offset).build()
+        } else {
+            opcode::Read::new(fd, memory, len as u32).offset(offset).build()
+        };
+        entry.user_data(index as u64)
+    }
+
+    /// Moves it all by plain system calls.
+    ///
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn move_plainly(&mut self) {
+        loop {
+            let (memory, len, offset) = self.rest();
+            let offset = offset as i64;
+            // SAFETY: `memory` has `len` bytes left, readable or writable as the caller of `run` promised.
+            let moved = unsafe {
+                if self.is_write {
+                    libc::pwrite(self.fd, memory.cast(), len, offset)
+                } else {
+                    libc::pread(self.fd, memory.cast(), len, offset)
+                }
+            };
+            let result =
+                if moved < 0 { -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) } else { moved as i64 };
+            if self.advance(result) {
+                return;
+            }
+        }
+    }
+}
+
+/// Moves all transfers; each then has its result. With `plain`, or where the kernel refuses io_uring, one by one.
+///
+/// # Safety
+/// The memory of every transfer must stay valid, and untouched by others, until this returns; descriptors stay open.
+pub unsafe fn run(transfers: &mut [Transfer], plain: bool) {
+    thread_local! {
+        /// `None` before the first use; `Some(None)` where the kernel refuses.
+        static RING: RefCell<Option<Option<IoUring>>> = const { RefCell::new(None) };
+    }
+    let by_ring = transfers.len() > 1
+        && !plain
+        && RING.with_borrow_mut(|slot| {
+            let ring = slot.get_or_insert_with(new_ring).as_mut();
+            // SAFETY: passed on.
+            ring.map(|ring| unsafe { run_ring(ring, transfers) }).is_some()
+        });
+    if !by_ring {
+        for transfer in transfers {
+            // SAFETY: passed on.
+            unsafe { transfer.move_plainly() };
+        }
+    }
+}
+
+/// `None` where io_uring is absent or forbidden.
+fn new_ring() -> Option<IoUring> {
+    // The ring never leaves its thread, which lets the kernel skip interrupts and locks (6.1 and later).
+    let modern = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(DEPTH as u32);
+    modern.or_else(|_| IoUring::new(DEPTH as u32)).ok()
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn run_ring(ring: &mut IoUring, transfers: &mut [Transfer]) {
+    // Indexes to submit: those never tried, and those that came back short.
+    let mut fresh = 0..transfers.len();
+    let mut again: Vec<usize> = Vec::new();
+    let mut in_flight = 0;
+    loop {
+        while in_flight < DEPTH {
+            let Some(index) = again.pop().or_else(|| fresh.next()) else { break };
+            // SAFETY: the transfer's memory and descriptor live until this returns, which is after its completion.
+            unsafe { ring.submission().push(&transfers[index].entry(index)) }
+                .expect("the ring has an entry for each transfer in flight");
+            in_flight += 1;
+        }
+        if in_flight == 0 {
+            return;
+        }
+        let all_submitted = fresh.is_empty() && again.is_empty();
+        let want = if all_submitted { in_flight } else { in_flight.min(DEPTH / 4) };
+        if let Err(error) = ring.submit_and_wait(want) {
+            check_ring_error(&error);
+        }
+        for completion in ring.completion() {
+            in_flight -= 1;
+            let index = completion.user_data() as usize;
+            if !transfers[index].advance(i64::from(completion.result())) {
+                again.push(index);
+            }
+        }
+    }
+}
+
+/// Returns if the call is worth repeating. Otherwise the kernel may still own the buffers, so that neither going on
+/// nor unwinding is sound.
+fn check_ring_error(error: &io::Error) {
+    let passing = [libc::EINTR, libc::EAGAIN, libc::EBUSY];
+    if !error.raw_os_error().is_some_and(|errno| passing.contains(&errno)) {
+        eprintln!("io_uring failed with transfers in flight: {error}");
+        std::process::abort();
+    }
+}
