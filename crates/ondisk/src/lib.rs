@@ -1,0 +1,40 @@
+//! OpenZFS's bytes on disk: every magic, offset, enum value and bit, and nothing else.
+//!
+//! Invariants:
+//! - No I/O and no state. Bytes come in as slices and go out as arrays or vectors.
+//! - Decoding is total and bounded: any input gives `Ok` or [`Malformed`], never a panic, and never allocates
+//!   more than the input's own size justifies.
+//! - Encoding then decoding gives the same value; decoding then encoding what OpenZFS wrote gives the same bytes.
+//! - Numbers are written little endian; both orders are read.
+//! - Checksums are not computed here (that is `codec`), except the CRC of a partition table: this crate says where
+//!   they lie and what they cover.
+
+pub mod blkptr;
+pub mod bookmark;
+pub mod bpobj;
+pub mod ddt;
+pub mod deadlist;
+pub mod dnode;
+pub mod dsl_dataset;
+pub mod dsl_dir;
+pub mod eck;
+pub mod feature;
+pub mod gang;
+pub mod gpt;
+pub mod label;
+pub mod malformed;
+pub mod nvlist;
+pub mod object_type;
+pub mod objset;
+pub mod prop;
+pub mod sa;
+pub mod scan;
+pub mod spacemap;
+pub mod uberblock;
+mod words;
+pub mod zap;
+pub mod zil;
+pub mod znode;
+
+pub use blkptr::{BlkPtr, ChecksumKind, CompressKind, Dva};
+pub use malformed::{Endian, Malformed};

@@ -1,0 +1,10 @@
+//! Small tools that every layer may use and that know nothing of storage.
+//!
+//! Invariants: nothing here does I/O, reads a clock or allocates more than it is told to.
+
+pub mod bits;
+pub mod bounded;
+pub mod cursor;
+pub mod mark;
+pub mod posix;
+pub mod prng;
