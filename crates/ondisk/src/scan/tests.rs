@@ -1,0 +1,12 @@
+use super::*;
+use crate::Endian;
+
+#[test]
+fn round_trips() {
+    let scan = ScanPhys { func: FUNC_SCRUB, state: STATE_FINISHED, flags: 1, ..Default::default() };
+    let bytes = scan.encode();
+    assert_eq!(bytes[184..192], 1u64.to_le_bytes());
+    assert_eq!(ScanPhys::decode(&bytes, Endian::Little), Ok(scan));
+    let tree = BptreePhys { begin: 1, end: 2, bytes: 3, comp: 4, uncomp: 5 };
+    assert_eq!(BptreePhys::decode(&tree.encode(), Endian::Little), Ok(tree));
+}
