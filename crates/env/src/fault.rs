@@ -56,8 +56,7 @@ impl FaultRule {
     fn fires(&mut self, path: &str, op: FaultOp, span: Option<(u64, u64)>) -> bool {
         let right_op = self.op == op || (self.op == FaultOp::Any && op != FaultOp::Open);
         let right_path = self.path.as_deref().is_none_or(|wanted| wanted == path);
-        let right_bytes =
-            span.is_none_or(|(start, end)| start < self.bytes.end && self.bytes.start < end);
+        let right_bytes = span.is_none_or(|(start, end)| start < self.bytes.end && self.bytes.start < end);
         if !(right_op && right_path && right_bytes) {
             return false;
         }
@@ -99,7 +98,8 @@ impl Plan {
     /// The first rule that fires wins.
     fn judge(&self, path: &str, op: FaultOp, span: Option<(u64, u64)>) -> Verdict {
         let mut state = lock(&self.state);
-        let rule = state.rules.iter_mut().find_map(|(_, rule)| rule.fires(path, op, span).then(|| rule.clone()))?;
+        let rule =
+            state.rules.iter_mut().find_map(|(_, rule)| rule.fires(path, op, span).then(|| rule.clone()))?;
         state.fired += 1;
         Some((rule.kind, rule.bytes))
     }

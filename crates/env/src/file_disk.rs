@@ -112,7 +112,8 @@ impl FileDisk {
             // Files have no sectors; below the usual page and file system block every write would be a copy.
             (buffered.metadata()?.len(), SectorSize { logical: 512, physical: 4096 })
         };
-        let direct = if quirks.is_on(Quirk::NoDirect) { None } else { Direct::open(&buffered, write, sector) };
+        let direct =
+            if quirks.is_on(Quirk::NoDirect) { None } else { Direct::open(&buffered, write, sector) };
         let flush_failed = AtomicI32::new(0);
         Ok(FileDisk { buffered, direct, size, sector, block_device, read_only: !write, flush_failed, quirks })
     }

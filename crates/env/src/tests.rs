@@ -27,9 +27,10 @@ fn wait_until_gives_up_at_its_deadline() {
     let env = env();
     let (state, changed) = (Mutex::new(()), Condvar::new());
     let deadline = env.clock.now() + Nanos::from_millis(10);
-    let (_, ready) = env.wait_until(&state, lock(&state), &changed, deadline, &mut |()| false);
+    let (guard, ready) = env.wait_until(&state, lock(&state), &changed, deadline, &mut |()| false);
     assert!(!ready && env.clock.now() >= deadline);
-    let (_, ready) = env.wait_until(&state, lock(&state), &changed, deadline, &mut |()| true);
+    drop(guard);
+    let (_guard, ready) = env.wait_until(&state, lock(&state), &changed, deadline, &mut |()| true);
     assert!(ready, "a predicate that holds beats a deadline that has passed");
 }
 

@@ -245,7 +245,9 @@ impl CpuPool {
         // SAFETY: only the lifetime changes. `f` is called by `Job::work` for claimed indexes alone, and this
         // function returns only after all `n` of them are finished; later claims are ≥ n and call nothing.
         let f = JobFn(unsafe {
-            std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(f)
+            std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
+                f,
+            )
         });
         let job = Arc::new(Job {
             f,

@@ -44,7 +44,11 @@ impl Transfer {
 
     fn rest(&self) -> (*mut u8, usize, u64) {
         // A wrapping add needs no unsafe; `done` never passes `len`.
-        (self.memory.wrapping_add(self.done), (self.len - self.done).min(REQUEST_MAX), self.offset + self.done as u64)
+        (
+            self.memory.wrapping_add(self.done),
+            (self.len - self.done).min(REQUEST_MAX),
+            self.offset + self.done as u64,
+        )
     }
 
     /// Takes in what a system call said: bytes moved, or minus the errno. True if there is nothing more to do.
@@ -86,8 +90,11 @@ impl Transfer {
                     libc::pread(self.fd, memory.cast(), len, offset)
                 }
             };
-            let result =
-                if moved < 0 { -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) } else { moved as i64 };
+            let result = if moved < 0 {
+                -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+            } else {
+                moved as i64
+            };
             if self.advance(result) {
                 return;
             }

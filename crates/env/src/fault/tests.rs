@@ -28,10 +28,8 @@ fn only_the_entry_that_touches_the_range_fails() {
     let rule = FaultRule::new(FaultOp::Read, FaultKind::Fail(DiskError::Gone));
     let id = disks.inject(FaultRule { bytes: 1024..1025, ..rule });
     let (mut x, mut y) = ([0; 512], [0; 512]);
-    let mut batch = [
-        DiskIo::read(512, &mut x, IoClass::SyncRead),
-        DiskIo::read(1024, &mut y, IoClass::SyncRead),
-    ];
+    let mut batch =
+        [DiskIo::read(512, &mut x, IoClass::SyncRead), DiskIo::read(1024, &mut y, IoClass::SyncRead)];
     a.submit(&mut batch);
     assert_eq!(batch.map(|io| io.result), [Ok(()), Err(DiskError::Gone)]);
     assert!(disks.cancel(id) && !disks.cancel(id));

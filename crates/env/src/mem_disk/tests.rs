@@ -13,10 +13,7 @@ fn a_batch_has_one_result_each() {
         DiskIo::write(u64::MAX, b"abcd", IoClass::SyncWrite),
     ];
     disk.submit(&mut batch);
-    assert_eq!(
-        batch.map(|io| io.result),
-        [Ok(()), Err(DiskError::OutOfRange), Err(DiskError::OutOfRange)]
-    );
+    assert_eq!(batch.map(|io| io.result), [Ok(()), Err(DiskError::OutOfRange), Err(DiskError::OutOfRange)]);
     disk.read_at(10, &mut back, IoClass::SyncRead).unwrap();
     assert_eq!(&back, b"abcd");
     let counts = disks.counts("/d/a");

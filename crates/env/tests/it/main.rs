@@ -39,7 +39,9 @@ const MODES: [&[Quirk]; 4] = [&[], &[Quirk::NoUring], &[Quirk::NoDirect], &[Quir
 /// Recognisable bytes.
 fn pattern(len: usize, seed: usize) -> AlignedBuf {
     let mut buf = AlignedBuf::zeroed(len);
-    (0..).zip(buf.iter_mut()).for_each(|(i, b): (usize, _)| *b = (i.wrapping_mul(31) ^ (i >> 8) ^ seed) as u8);
+    (0..)
+        .zip(buf.iter_mut())
+        .for_each(|(i, b): (usize, _)| *b = (i.wrapping_mul(31) ^ (i >> 8) ^ seed) as u8);
     buf
 }
 

@@ -1,0 +1,66 @@
+//! Compression of a block, by the raw value its pointer carries.
+//!
+//! What is worth storing compressed, and padding the result to sectors, is the caller's affair: ZFS stores a block
+//! compressed if that saves an eighth, so `max_out` is `lsize - lsize / 8`. Decoders ignore the padding.
+
+use std::fmt;
+
+use crate::table::Compression;
+use crate::{gzip, lz4, lzjb, zle, zstd};
+
+/// The bytes are no compressed block of exactly the wanted size, or not of a known kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Corrupt;
+
+impl fmt::Display for Corrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("compressed data is damaged")
+    }
+}
+
+impl std::error::Error for Corrupt {}
+
+/// Compresses `src` into `dst`, replacing what is there; false, and `dst` empty, if the result would be longer than
+/// `max_out` bytes or `kind` is none that compresses.
+///
+/// `level` matters for zstd alone, as stored in the property: 0 is the default, 1 … 19, and from 103 on the fast
+/// ones. gzip's is in the kind.
+pub fn compress(kind: u8, level: i32, src: &[u8], dst: &mut Vec<u8>, max_out: usize) -> bool {
+    dst.clear();
+    let Some(kind) = Compression::from_raw(kind) else { return false };
+    dst.resize(max_out, 0);
+    let len = match kind {
+        Compression::Inherit | Compression::On | Compression::Off | Compression::Empty => None,
+        Compression::Lzjb => lzjb::compress(src, dst),
+        Compression::Zle => zle::compress(src, dst),
+        Compression::Lz4 => lz4::compress(src, dst),
+        Compression::Zstd => zstd::compress(src, dst, level),
+        gzip => gzip.gzip_level().and_then(|level| gzip::compress(src, dst, level)),
+    };
+    dst.truncate(len.unwrap_or(0));
+    len.is_some()
+}
+
+/// Fills `dst` exactly from the stored block `src`, which may have padding behind. On failure `dst` holds anything.
+/// Kind "off" copies; "empty" is all zeros.
+pub fn decompress(kind: u8, src: &[u8], dst: &mut [u8]) -> Result<(), Corrupt> {
+    match Compression::from_raw(kind).ok_or(Corrupt)? {
+        Compression::Inherit | Compression::On => Err(Corrupt),
+        Compression::Off => {
+            dst.copy_from_slice(src.get(..dst.len()).ok_or(Corrupt)?);
+            Ok(())
+        }
+        Compression::Empty => {
+            dst.fill(0);
+            Ok(())
+        }
+        Compression::Lzjb => lzjb::decompress(src, dst),
+        Compression::Zle => zle::decompress(src, dst),
+        Compression::Lz4 => lz4::decompress(src, dst),
+        Compression::Zstd => zstd::decompress(src, dst),
+        _gzip => gzip::decompress(src, dst),
+    }
+}
+
+#[cfg(test)]
+mod tests;

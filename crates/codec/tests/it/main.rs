@@ -1,0 +1,1 @@
+//! Blocks written by OpenZFS.
