@@ -201,6 +201,11 @@ impl BlkPtr {
         Dva::from_words([self.words[2 * index], self.words[2 * index + 1]])
     }
 
+    /// The first DVA's words, whatever the layout: what a gang header's verifier is made of.
+    pub const fn first_dva(&self) -> Dva {
+        self.dva_raw(0)
+    }
+
     /// The three DVAs; those that are not there (all of them when embedded, the third when encrypted) are empty.
     pub fn dvas(&self) -> [Dva; DVAS] {
         if self.is_embedded() {

@@ -1,0 +1,45 @@
+use super::*;
+use stdx::prng::Prng;
+
+#[test]
+fn both_orders_come_back() {
+    for endian in [Endian::Little, Endian::Big] {
+        let mut ub = Uberblock::new(5000);
+        ub.endian = endian;
+        (ub.txg, ub.guid_sum, ub.timestamp, ub.checkpoint_txg, ub.raidz_reflow) = (7, 8, 9, 10, 11);
+        ub.root_bp.set_birth(7, 7);
+        let slot = ub.encode_slot(1024, [1, 0, 0, 0]);
+        assert_eq!(Uberblock::decode(&slot), Ok(ub));
+        assert_eq!(Eck::decode_tail(&slot), Ok(Eck { endian, checksum: [1, 0, 0, 0] }));
+    }
+}
+
+#[test]
+fn multihost_fields() {
+    let mut ub = Uberblock::new(5000);
+    assert_eq!(ub.mmp(), Some(Mmp::default()));
+    ub.mmp_config = 0x000a_0003_0003_e807;
+    let all = Mmp { interval_ms: Some(1000), sequence: Some(3), fail_intervals: Some(10) };
+    assert_eq!(ub.mmp(), Some(all));
+    let mut newer = ub.clone();
+    newer.mmp_config += 1 << 32;
+    assert_eq!(newer.cmp_age(&ub), Ordering::Greater);
+    newer.timestamp = 0;
+    ub.timestamp = 1;
+    assert_eq!(newer.cmp_age(&ub), Ordering::Less);
+    ub.mmp_magic = 0;
+    assert_eq!(ub.mmp(), None);
+}
+
+#[test]
+fn garbage_is_refused() {
+    let mut prng = Prng::new(3);
+    let mut slot = [0; 1024];
+    prng.fill(&mut slot);
+    assert!(Uberblock::decode(&slot).is_err());
+    slot[..8].copy_from_slice(&MAGIC.to_le_bytes());
+    for len in 0..Uberblock::SIZE {
+        assert!(Uberblock::decode(&slot[..len]).is_err());
+    }
+    assert!(Uberblock::decode(&slot[..Uberblock::SIZE]).is_ok());
+}
