@@ -9,10 +9,10 @@ use codec::{Salt, checksum, compress, decompress};
 const BLOCK: usize = 128 << 10;
 
 /// Runs for a fifth of a second.
-fn measure(mut f: impl FnMut()) -> f64 {
+fn measure<T>(mut f: impl FnMut() -> T) -> f64 {
     let (start, mut rounds) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_millis(200) {
-        f();
+        black_box(f());
         rounds += 1;
     }
     rounds as f64 * BLOCK as f64 / start.elapsed().as_secs_f64() / 1e9
@@ -26,8 +26,7 @@ fn main() {
     let salt = Salt([1; 32]);
     for (kind, name) in CHECKSUMS {
         if checksum(kind as u8, &words, Some(&salt), false).is_ok() && !kind.is_embedded() {
-            let speed =
-                measure(|| drop(black_box(checksum(kind as u8, black_box(&words), Some(&salt), false))));
+            let speed = measure(|| checksum(kind as u8, black_box(&words), Some(&salt), false));
             println!("{name:12} {speed:8.2}");
         }
     }
@@ -36,9 +35,9 @@ fn main() {
         if compress(kind as u8, 0, &words, &mut stored, BLOCK) {
             let ratio = BLOCK as f64 / stored.len() as f64;
             let mut out = Vec::new();
-            let there = measure(|| drop(black_box(compress(kind as u8, 0, &words, &mut out, BLOCK))));
+            let there = measure(|| compress(kind as u8, 0, &words, &mut out, BLOCK));
             let mut plain = vec![0; BLOCK];
-            let back = measure(|| drop(black_box(decompress(kind as u8, &stored, &mut plain))));
+            let back = measure(|| decompress(kind as u8, &stored, &mut plain));
             println!("{name:12} {there:8.2} back {back:8.2}   {ratio:.2}x");
         }
     }

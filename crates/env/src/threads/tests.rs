@@ -70,12 +70,13 @@ fn wait_until_ends_by_itself() {
     handle.stop_and_join();
 }
 
-struct Bad;
+struct Bad(Sender<()>);
 impl Worker for Bad {
     fn name(&self) -> &'static str {
         "bad"
     }
     fn step(&mut self, _now: Nanos) -> Next {
+        self.0.send(()).expect("the test listens");
         panic!("on purpose")
     }
 }
@@ -83,7 +84,10 @@ impl Worker for Bad {
 #[test]
 #[should_panic(expected = "on purpose")]
 fn panic_of_a_worker_reaches_who_joins() {
-    Threads::with_parallelism(1).spawn(Box::new(Bad)).stop_and_join();
+    let (stepped, steps) = channel();
+    let handle = Threads::with_parallelism(1).spawn(Box::new(Bad(stepped)));
+    steps.recv_timeout(SOON).unwrap();
+    handle.stop_and_join();
 }
 
 #[test]
