@@ -1,0 +1,157 @@
+//! How blocks of each kind are to be written: checksum, compression, copies. Source: `dmu_write_policy` in
+//! module/zfs/dmu.c.
+
+use ondisk::object_type::ObjectType;
+use ondisk::objset::ObjsetSize;
+use ondisk::{ChecksumKind, CompressKind};
+
+use crate::store::WritePolicy;
+
+/// Levels from which on `redundant_metadata=most` keeps one more copy.
+const MOST_DITTO_LEVEL: u8 = 2;
+/// Copies a block pointer has room for.
+const MAX_COPIES: u8 = 3;
+
+/// Which metadata gets one copy more than data (property `redundant_metadata`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedundantMetadata {
+    All,
+    Most,
+    Some,
+    None,
+}
+
+/// The properties and features an object set is written by. `On` and `Inherit` are resolved by whoever sets it,
+/// except in dnodes of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjsetPolicy {
+    pub checksum: ChecksumKind,
+    pub compression: CompressKind,
+    pub complevel: i32,
+    /// Of data, 1 to 3.
+    pub copies: u8,
+    pub redundant_metadata: RedundantMetadata,
+    /// What metadata is compressed with: lz4, or lzjb in a pool without feature lz4_compress.
+    pub metadata_compression: CompressKind,
+    /// Block size of new files, in bytes.
+    pub recordsize: u32,
+    /// Slots of new dnodes where the caller has no wish, 1 to 32.
+    pub dnode_slots: u8,
+    /// Small compressed blocks go into the block pointer (feature embedded_data).
+    pub embedded_data: bool,
+    /// Holes remember when they were punched (feature hole_birth).
+    pub hole_birth: bool,
+    /// How large the object set's block may become.
+    pub objset_size: ObjsetSize,
+    /// Space is counted by user and group.
+    pub account_space: bool,
+    /// So are objects (feature userobj_accounting).
+    pub account_objects: bool,
+    /// And both by project (feature project_quota).
+    pub account_projects: bool,
+}
+
+impl ObjsetPolicy {
+    /// Of the meta object set of a new pool, with all the features this program has.
+    pub fn meta() -> ObjsetPolicy {
+        ObjsetPolicy {
+            checksum: ChecksumKind::Fletcher4,
+            compression: CompressKind::Lz4,
+            complevel: 0,
+            copies: MAX_COPIES,
+            redundant_metadata: RedundantMetadata::All,
+            metadata_compression: CompressKind::Lz4,
+            recordsize: 128 << 10,
+            dnode_slots: 1,
+            embedded_data: true,
+            hole_birth: true,
+            objset_size: ObjsetSize::V3,
+            account_space: false,
+            account_objects: false,
+            account_projects: false,
+        }
+    }
+
+    /// Of a file system with default properties in such a pool.
+    pub fn dataset() -> ObjsetPolicy {
+        ObjsetPolicy {
+            compression: CompressKind::Lz4,
+            copies: 1,
+            account_space: true,
+            account_objects: true,
+            account_projects: true,
+            ..ObjsetPolicy::meta()
+        }
+    }
+
+    /// For a block of an object. `own` are the object's own checksum and compression (`Inherit` as a rule);
+    /// `spill` says that it is a spill block, whose type is then that of the bonus.
+    pub(crate) fn block(&self, what: BlockKind, fill: u64) -> WritePolicy {
+        let kind = what.object_type;
+        let metadata = what.level > 0 || kind.is_metadata() || what.spill;
+        let (checksum, compression) =
+            if metadata { (self.metadata_checksum(), self.metadata_compression) } else { self.of_data(what.own) };
+        let extra = metadata && self.extra_copy(what);
+        WritePolicy {
+            object_type: kind.0,
+            level: what.level,
+            checksum,
+            compression,
+            complevel: if metadata { 0 } else { self.complevel },
+            copies: (self.copies + u8::from(extra)).min(MAX_COPIES),
+            embed: self.embedded_data && what.level == 0 && !kind.has_fill(),
+            is_metadata: metadata,
+            fill,
+        }
+    }
+
+    /// The data's checksum where it is good enough for metadata, else fletcher4.
+    fn metadata_checksum(&self) -> ChecksumKind {
+        use ChecksumKind::{Blake3, EdonR, Fletcher4, Sha256, Sha512, Skein};
+        match self.checksum {
+            Sha256 | Sha512 | Skein | EdonR | Blake3 => self.checksum,
+            _ => Fletcher4,
+        }
+    }
+
+    fn of_data(&self, own: (u8, u8)) -> (ChecksumKind, CompressKind) {
+        let checksum = match ChecksumKind::from_raw(own.0) {
+            None | Some(ChecksumKind::Inherit) => self.checksum,
+            Some(ChecksumKind::On) => ChecksumKind::Fletcher4,
+            Some(kind) => kind,
+        };
+        let compression = match CompressKind::from_raw(own.1) {
+            None | Some(CompressKind::Inherit) => self.compression,
+            Some(CompressKind::On) => self.metadata_compression,
+            Some(kind) => kind,
+        };
+        (checksum, compression)
+    }
+
+    fn extra_copy(&self, what: BlockKind) -> bool {
+        let kind = what.object_type;
+        match self.redundant_metadata {
+            RedundantMetadata::All => true,
+            RedundantMetadata::Most => what.level >= MOST_DITTO_LEVEL || kind.is_metadata() || what.spill,
+            RedundantMetadata::Some => {
+                kind.is_metadata()
+                    && (kind != ObjectType::DNODE || what.level > 0)
+                    && kind != ObjectType::DIRECTORY_CONTENTS
+                    && kind != ObjectType::SA
+            }
+            RedundantMetadata::None => false,
+        }
+    }
+}
+
+/// What a block is, as far as its policy goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockKind {
+    pub object_type: ObjectType,
+    pub level: u8,
+    pub spill: bool,
+    pub own: (u8, u8),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! A transaction: the proof, needed by everything that changes an object, that a transaction group is held open.
+//!
+//! In open context it comes from [`crate::Objset::begin`]; the group cannot start to sync before it is dropped.
+//! In syncing context the group *is* syncing, and [`Tx::syncing`] says so.
+
+use crate::store::Txg;
+
+use crate::owner::TxHold;
+
+/// See the module. Not `Clone`: one operation, one transaction.
+pub struct Tx {
+    txg: Txg,
+    hold: Option<TxHold>,
+}
+
+impl Tx {
+    pub(crate) fn open(hold: TxHold) -> Tx {
+        Tx { txg: hold.txg(), hold: Some(hold) }
+    }
+
+    /// For whoever is syncing `txg`.
+    pub fn syncing(txg: Txg) -> Tx {
+        Tx { txg, hold: None }
+    }
+
+    pub fn txg(&self) -> Txg {
+        self.txg
+    }
+
+    pub fn is_syncing(&self) -> bool {
+        self.hold.is_none()
+    }
+
+    /// Leaves the group, as dropping does.
+    pub fn commit(self) {}
+}
