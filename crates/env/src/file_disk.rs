@@ -148,10 +148,11 @@ impl Direct {
         // Through /proc: the same inode even if the path has changed meanwhile, and no second O_EXCL claim.
         let path = format!("/proc/self/fd/{}", buffered.as_raw_fd());
         let file = OpenOptions::new().read(true).write(write).custom_flags(libc::O_DIRECT).open(path).ok()?;
-        let (memory_align, offset_align) = sys::direct_alignment(&file).unwrap_or_else(|| {
+        let (memory_align, offset_align) = {
             // Kernels before 6.1 do not tell; the logical sector is what they check.
-            (sector.logical as usize, sector.logical as usize)
-        });
+            let sector = sector.logical as usize;
+            sys::direct_alignment(&file).unwrap_or((sector, sector))
+        };
         let usable = offset_align > 0 && offset_align <= ALIGN && memory_align <= ALIGN;
         usable.then_some(Direct { file, offset_align, memory_align: memory_align.max(1) })
     }

@@ -63,6 +63,21 @@ fn the_limit_is_kept_and_noise_does_not_fit() {
 }
 
 #[test]
+fn what_saves_an_eighth_fits() {
+    let repeats: Vec<u8> = (0..131_072u32).map(|i| if i / 1000 % 2 == 0 { 0 } else { i as u8 & 3 }).collect();
+    for len in [4096, 131_072] {
+        for (kind, level) in KINDS {
+            let mut stored = Vec::new();
+            assert!(compress(kind, level, &repeats[..len], &mut stored, len - len / 8), "kind {kind}");
+            let exact = stored.clone();
+            // Some compressors want a little room beyond what they end up using, but not an eighth.
+            assert!(compress(kind, level, &repeats[..len], &mut stored, exact.len() + 512), "kind {kind}");
+            assert_eq!(stored.len(), exact.len(), "kind {kind}");
+        }
+    }
+}
+
+#[test]
 fn hostile_bytes_never_panic() {
     let mut noise = Noise(11);
     for (kind, level) in KINDS {
@@ -80,7 +95,7 @@ fn hostile_bytes_never_panic() {
                 // Either is fine: damage may cancel out, or go unseen. The test is that this returns.
                 let _ = decompress(kind, &bad, &mut back);
             }
-            assert_eq!(decompress(kind, &[], &mut vec![0; 100]), Err(Corrupt), "kind {kind}");
+            assert_eq!(decompress(kind, &[], &mut [0; 100]), Err(Corrupt), "kind {kind}");
         }
     }
 }
