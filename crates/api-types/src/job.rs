@@ -1,0 +1,56 @@
+//! Long work: started by a request, looked at by another.
+
+use crate::Problem;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobState {
+    Running,
+    Done,
+    Failed,
+}
+
+/// How far a job is; `total` 0 means that nobody knows yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done now, as in "mounting tank/home".
+    pub step: String,
+    pub done: u64,
+    pub total: u64,
+}
+
+/// What a finished job tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobResult {
+    /// The pool made or imported, by the name it has now.
+    pub pool: Option<String>,
+    /// Transaction group in which the change became durable.
+    pub txg: Option<u64>,
+    /// What went wrong beside the work itself, such as a file system that could not be mounted.
+    pub warnings: Vec<String>,
+}
+
+/// `GET /v1/jobs/{id}`, and the answer of every request that starts long work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    pub id: u64,
+    /// As in `pool.create`.
+    pub kind: String,
+    /// Name of the pool, dataset or device that it works on.
+    pub target: String,
+    pub state: JobState,
+    pub progress: Progress,
+    /// Of a job that is done.
+    pub result: Option<JobResult>,
+    /// Of a job that failed.
+    pub problem: Option<Problem>,
+}
+
+/// Query of `GET /v1/jobs/{id}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobQuery {
+    /// Answer when the job ends or its progress changes, at the latest after this many milliseconds (at most 30,000).
+    pub wait_ms: u64,
+}

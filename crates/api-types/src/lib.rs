@@ -1,0 +1,32 @@
+//! What goes over the wire of Cistern's management API, and nothing else: plain data with names that stay.
+//!
+//! HTTP and JSON under `/v1` (see [`routes`]) on a Unix socket. Reading answers at once; what may take long is a POST or
+//! DELETE that answers with a [`Job`] to wait for. Every refusal is a [`Problem`]. Unknown fields in a request are an
+//! error, so that a misspelt option never passes silently; unknown fields in an answer are to be ignored.
+
+mod dataset;
+mod job;
+mod mount;
+mod pool;
+mod problem;
+mod property;
+pub mod routes;
+
+pub use dataset::*;
+pub use job::*;
+pub use mount::*;
+pub use pool::*;
+pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};
+pub use property::*;
+
+/// `GET /v1/version`
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Version {
+    /// Of the daemon.
+    pub version: String,
+    /// Of this interface: grows when something is added, never when something changes meaning.
+    pub api: u32,
+}
+
+/// The interface's version that this crate describes.
+pub const API_VERSION: u32 = 1;

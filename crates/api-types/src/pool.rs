@@ -1,0 +1,193 @@
+//! Pools, their devices and their history.
+
+use crate::PropSet;
+use serde::{Deserialize, Serialize};
+
+/// Health of a vdev or pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Health {
+    Online,
+    Degraded,
+    Faulted,
+    Offline,
+    Unavail,
+    Removed,
+    Suspended,
+}
+
+impl Health {
+    /// As in `zpool status`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Health::Online => "ONLINE",
+            Health::Degraded => "DEGRADED",
+            Health::Faulted => "FAULTED",
+            Health::Offline => "OFFLINE",
+            Health::Unavail => "UNAVAIL",
+            Health::Removed => "REMOVED",
+            Health::Suspended => "SUSPENDED",
+        }
+    }
+}
+
+/// A vdev to make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VdevSpec {
+    /// A file, block device or partition, by absolute path.
+    Leaf(String),
+    Mirror(Vec<VdevSpec>),
+}
+
+/// `POST /v1/pools`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolCreate {
+    pub name: String,
+    pub vdevs: Vec<VdevSpec>,
+    /// Pool properties and `feature@…`.
+    pub props: Vec<PropSet>,
+    /// Properties of the root file system.
+    pub fs_props: Vec<PropSet>,
+    pub no_features: bool,
+    pub force: bool,
+    pub mountpoint: Option<String>,
+    pub altroot: Option<String>,
+    pub history: String,
+}
+
+/// `POST /v1/imports`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolImport {
+    /// Name or decimal guid.
+    pub which: String,
+    pub new_name: Option<String>,
+    /// Folders or device paths; empty: where the appliance keeps looking by itself.
+    pub search: Vec<String>,
+    pub readonly: bool,
+    pub force: bool,
+    pub rewind: bool,
+    pub dry_run: bool,
+    pub no_mount: bool,
+    /// Temporary mount options.
+    pub mount_options: Vec<String>,
+    pub altroot: Option<String>,
+    pub props: Vec<PropSet>,
+    pub history: String,
+}
+
+/// `POST /v1/importable`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImportSearch {
+    pub search: Vec<String>,
+}
+
+/// A pool on devices that is not imported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Importable {
+    pub name: String,
+    pub guid: u64,
+    pub health: Health,
+    pub vdevs: Vdev,
+    pub status: Option<String>,
+    pub action: String,
+    pub exported: bool,
+    pub destroyed: bool,
+    pub hostid: Option<u64>,
+    pub hostname: Option<String>,
+}
+
+/// `POST /v1/pools/{name}/export` and `/destroy`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolRelease {
+    pub force: bool,
+}
+
+/// `POST /v1/labelclear`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LabelClear {
+    pub path: String,
+    pub force: bool,
+}
+
+/// I/O since import; times in nanoseconds, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoCounters {
+    pub read_ops: u64,
+    pub write_ops: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    pub read_nanos: u64,
+    pub write_nanos: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vdev {
+    /// As in `zpool status`.
+    pub name: String,
+    /// `root`, `mirror`, `file`, `disk`, `missing`, …
+    pub kind: String,
+    pub path: Option<String>,
+    pub guid: u64,
+    pub health: Health,
+    /// What is wrong.
+    pub note: Option<String>,
+    pub ashift: u32,
+    pub read_errors: u64,
+    pub write_errors: u64,
+    pub checksum_errors: u64,
+    /// Bytes.
+    pub allocated: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Percent.
+    pub fragmentation: Option<u8>,
+    pub io: IoCounters,
+    pub children: Vec<Vdev>,
+}
+
+/// `GET /v1/pools/{name}`; `GET /v1/pools` gives all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    pub name: String,
+    pub guid: u64,
+    pub health: Health,
+    pub txg: u64,
+    pub root: Vdev,
+    pub status: Option<String>,
+    pub action: Option<String>,
+    pub scan: Option<String>,
+    pub data_errors: u64,
+    pub readonly: bool,
+}
+
+/// Query of `GET /v1/pools/{name}/properties`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PropertiesQuery {
+    /// Comma-separated; empty: all.
+    pub names: String,
+}
+
+/// Query of `GET /v1/pools/{name}/history`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HistoryQuery {
+    pub internal: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryRecord {
+    /// Seconds since 1970.
+    pub time: u64,
+    pub text: String,
+    pub txg: Option<u64>,
+    pub internal: bool,
+    pub user: Option<String>,
+    pub host: Option<String>,
+}

@@ -1,0 +1,53 @@
+//! RFC 9457 problem details: the one form of every refusal.
+
+use serde::{Deserialize, Serialize};
+
+/// Media type of a problem.
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// The values of [`Problem::kind`]. A client decides by these, never by the text.
+pub mod kind {
+    pub const NOT_FOUND: &str = "/problems/not-found";
+    pub const EXISTS: &str = "/problems/exists";
+    pub const NOT_EMPTY: &str = "/problems/not-empty";
+    pub const DENIED: &str = "/problems/denied";
+    pub const READ_ONLY: &str = "/problems/read-only";
+    pub const BUSY: &str = "/problems/busy";
+    pub const NAME_TOO_LONG: &str = "/problems/name-too-long";
+    pub const NO_SPACE: &str = "/problems/no-space";
+    pub const QUOTA: &str = "/problems/quota";
+    pub const INVALID: &str = "/problems/invalid";
+    pub const UNSUPPORTED: &str = "/problems/unsupported";
+    pub const REFUSED: &str = "/problems/refused";
+    pub const KEY_NOT_LOADED: &str = "/problems/key-not-loaded";
+    pub const CORRUPT: &str = "/problems/corrupt";
+    pub const SUSPENDED: &str = "/problems/suspended";
+    /// The request itself can't be read: no such route, bad JSON, too large.
+    pub const BAD_REQUEST: &str = "/problems/bad-request";
+    /// A fault of ours.
+    pub const INTERNAL: &str = "/problems/internal";
+}
+
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// One of [`kind`].
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind in words, the same for every problem of it.
+    pub title: String,
+    /// HTTP status.
+    pub status: u16,
+    /// What happened here, for people; may have several lines.
+    pub detail: String,
+    /// Exit status that a command should end with: 1 for a refusal, 2 for a request that makes no sense.
+    pub exit: u8,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.detail.is_empty() { &self.title } else { &self.detail })
+    }
+}
+
+impl std::error::Error for Problem {}

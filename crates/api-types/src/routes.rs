@@ -1,0 +1,71 @@
+//! Every path of the interface. `{name}` is one path segment: a dataset's slashes travel as `%2F` (see [`segment`]).
+
+pub const VERSION: &str = "/v1/version";
+/// GET all · POST [`crate::PoolCreate`] → job
+pub const POOLS: &str = "/v1/pools";
+/// GET [`crate::Pool`]
+pub const POOL: &str = "/v1/pools/{name}";
+/// POST [`crate::PoolRelease`] → job
+pub const POOL_EXPORT: &str = "/v1/pools/{name}/export";
+/// POST [`crate::PoolRelease`] → job
+pub const POOL_DESTROY: &str = "/v1/pools/{name}/destroy";
+/// POST → job
+pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
+/// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]
+pub const POOL_PROPERTIES: &str = "/v1/pools/{name}/properties";
+/// GET [`crate::HistoryQuery`]
+pub const POOL_HISTORY: &str = "/v1/pools/{name}/history";
+/// POST [`crate::ImportSearch`]: it reads every device, and takes a list that may be long
+pub const IMPORTABLE: &str = "/v1/importable";
+/// POST [`crate::PoolImport`] → job
+pub const IMPORTS: &str = "/v1/imports";
+/// POST [`crate::LabelClear`] → job
+pub const LABELCLEAR: &str = "/v1/labelclear";
+/// GET [`crate::DatasetQuery`] · POST [`crate::DatasetCreate`]
+pub const DATASETS: &str = "/v1/datasets";
+/// GET preview · POST [`crate::DatasetDestroy`] → job
+pub const DATASET_DESTROY: &str = "/v1/datasets/{name}/destroy";
+/// POST [`crate::PropertiesSet`]
+pub const DATASET_PROPERTIES: &str = "/v1/datasets/{name}/properties";
+/// POST [`crate::Inherit`]
+pub const DATASET_INHERIT: &str = "/v1/datasets/{name}/inherit";
+/// POST [`crate::Rename`]
+pub const DATASET_RENAME: &str = "/v1/datasets/{name}/rename";
+/// GET list · POST [`crate::MountRequest`]
+pub const MOUNTS: &str = "/v1/mounts";
+/// POST [`crate::UnmountRequest`]
+pub const UNMOUNTS: &str = "/v1/unmounts";
+/// GET list · POST [`crate::ShareRequest`]
+pub const SHARES: &str = "/v1/shares";
+/// POST [`crate::ShareRequest`]
+pub const UNSHARES: &str = "/v1/unshares";
+/// GET [`crate::PropertyTables`]
+pub const PROPERTIES: &str = "/v1/properties";
+/// GET those that run and the last that ended
+pub const JOBS: &str = "/v1/jobs";
+/// GET [`crate::JobQuery`]
+pub const JOB: &str = "/v1/jobs/{id}";
+
+/// `route` with its parameter filled in.
+pub fn at(route: &str, parameter: &str) -> String {
+    let (Some(open), Some(close)) = (route.find('{'), route.find('}')) else {
+        return route.to_owned();
+    };
+    format!("{}{}{}", &route[..open], segment(parameter), &route[close + 1..])
+}
+
+/// Percent-encodes everything but RFC 3986's unreserved characters.
+pub fn segment(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte as char);
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
