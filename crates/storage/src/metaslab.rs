@@ -1,0 +1,373 @@
+//! Allocation of disk space: class → group (a top-level vdev) → metaslab.
+//!
+//! A top-level vdev is cut into metaslabs of equal size. Each has a space map, a log of allocations and frees that
+//! lives in an object of the pool and is replayed when the metaslab is first allocated from; what changes in core is
+//! handed up with [`Class::take_changes`] to be appended to it. This module knows neither objects nor transactions:
+//! it is told the txg, and a [`SpaceMapSource`] reads maps for it.
+//!
+//! Space freed in txg N is handed out again at N + 2 at the earliest, so that rewinding by two transaction groups finds
+//! everything in place, and only when no reader from before lives ([`EpochGuard`]).
+//!
+//! Groups take turns: each is given an aliquot of bytes, larger where a vdev is emptier than the others. Copies of one
+//! block go to different groups where there are several, else to metaslabs far apart.
+//!
+//! Sources: module/zfs/metaslab.c (weights, aliquot, defer, fragmentation table), include/sys/metaslab_impl.h.
+
+mod epoch;
+mod group;
+mod range_tree;
+mod slab;
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, RwLock};
+
+use env::lock;
+use ondisk::Dva;
+
+pub use epoch::{EpochGuard, Epochs};
+use group::Group;
+pub use range_tree::{FreeTree, Histogram, RangeTree, Segment};
+
+use crate::ReadError;
+
+/// Transaction groups that freed space waits.
+pub const DEFER_TXGS: u64 = 2;
+/// Most copies a block can have.
+pub const MAX_COPIES: usize = 3;
+/// Bytes a group is given before it is another's turn.
+const ALIQUOT: u64 = 512 << 10;
+/// Free segments held in memory by one group at the most, about 100 bytes each.
+const SEGMENTS_IN_MEMORY: usize = 256 << 10;
+
+/// Reads space maps. `each` gets (allocated?, segment) in the map's order.
+pub trait SpaceMapSource: Send + Sync {
+    fn load(&self, vdev: u32, metaslab: u64, each: &mut dyn FnMut(bool, Segment)) -> Result<(), ReadError>;
+}
+
+/// What has to be appended to the space map of one metaslab: the allocations first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpaceChange {
+    pub vdev: u32,
+    pub metaslab: u64,
+    pub allocs: Vec<Segment>,
+    pub frees: Vec<Segment>,
+    /// Free regions by power of two above the vdev's ashift, after this change; `None` when not loaded.
+    pub histogram: Option<Vec<u64>>,
+}
+
+/// What is known of a metaslab without reading its map.
+#[derive(Clone, Debug, Default)]
+pub struct MetaslabSummary {
+    /// Bytes.
+    pub allocated: u64,
+    /// As in the space map's bonus.
+    pub histogram: Option<Vec<u64>>,
+}
+
+/// A top-level vdev that can be allocated from.
+#[derive(Clone)]
+pub struct GroupSpec {
+    pub vdev: u32,
+    pub ashift: u32,
+    /// Log2 of a metaslab's bytes.
+    pub metaslab_shift: u32,
+    pub metaslab_count: u64,
+    /// By metaslab; missing ones are empty.
+    pub summaries: Vec<MetaslabSummary>,
+    /// Bytes taken on this vdev by a block of so many physical bytes.
+    pub to_asize: Arc<dyn Fn(u64) -> u64 + Send + Sync>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SpaceStat {
+    /// Bytes of all metaslabs.
+    pub capacity: u64,
+    pub allocated: u64,
+    /// Freed, waiting for its time.
+    pub deferred: u64,
+}
+
+#[derive(Debug)]
+pub enum AllocError {
+    /// No group has so much in one piece.
+    NoSpace,
+    /// A space map could not be read.
+    Read(ReadError),
+}
+
+/// The groups that one kind of block is allocated from.
+pub struct Class {
+    groups: RwLock<Vec<Arc<GroupState>>>,
+    source: RwLock<Option<Arc<dyn SpaceMapSource>>>,
+    epochs: Arc<Epochs>,
+    rotor: Mutex<Rotor>,
+    /// Counts allocations, to know which metaslab was used least recently.
+    clock: AtomicU64,
+}
+
+struct GroupState {
+    group: Group,
+    capacity: u64,
+    /// Signed: it starts from what a damaged pool may claim.
+    allocated: AtomicI64,
+    deferred: AtomicI64,
+}
+
+#[derive(Default)]
+struct Rotor {
+    at: usize,
+    used: u64,
+}
+
+impl GroupState {
+    fn free(&self) -> u64 {
+        let taken = self.allocated.load(Relaxed) + self.deferred.load(Relaxed);
+        self.capacity.saturating_sub(taken.max(0) as u64)
+    }
+}
+
+impl Default for Class {
+    fn default() -> Class {
+        Class::new()
+    }
+}
+
+impl Class {
+    pub fn new() -> Class {
+        Class {
+            groups: RwLock::default(),
+            source: RwLock::default(),
+            epochs: Arc::default(),
+            rotor: Mutex::default(),
+            clock: AtomicU64::new(1),
+        }
+    }
+
+    pub fn attach_source(&self, source: Arc<dyn SpaceMapSource>) {
+        *self.source.write().expect("class lock") = Some(source);
+    }
+
+    /// Breaks the cycle between the class and what reads maps for it, at export.
+    pub fn detach_source(&self) {
+        *self.source.write().expect("class lock") = None;
+    }
+
+    pub fn add_group(&self, spec: GroupSpec) {
+        let capacity = spec.metaslab_count << spec.metaslab_shift;
+        let allocated = spec.summaries.iter().map(|summary| summary.allocated as i64).fold(0, i64::wrapping_add);
+        let state = GroupState {
+            group: Group::new(spec),
+            capacity,
+            allocated: AtomicI64::new(allocated),
+            deferred: AtomicI64::new(0),
+        };
+        self.groups.write().expect("class lock").push(Arc::new(state));
+    }
+
+    pub fn epoch(&self) -> EpochGuard {
+        self.epochs.enter()
+    }
+
+    pub fn epochs(&self) -> &Arc<Epochs> {
+        &self.epochs
+    }
+
+    /// Places for `copies` copies of `psize` bytes, the DVAs' `asize` being what each takes on its vdev.
+    pub fn allocate(&self, psize: u64, copies: usize) -> Result<Vec<Dva>, AllocError> {
+        assert!((1..=MAX_COPIES).contains(&copies) && psize > 0);
+        let groups = self.groups.read().expect("class lock").clone();
+        let source = self.source.read().expect("class lock").clone().ok_or(AllocError::NoSpace)?;
+        let mut dvas: Vec<Dva> = Vec::with_capacity(copies);
+        let first = self.turn(&groups, psize);
+        for copy in 0..copies {
+            match self.allocate_copy(&groups, first + copy, psize, copy, &dvas, &*source) {
+                Ok(dva) => dvas.push(dva),
+                Err(err) => {
+                    dvas.iter().for_each(|dva| self.unallocate(dva));
+                    return Err(err);
+                }
+            }
+        }
+        Ok(dvas)
+    }
+
+    /// Whose turn it is, by aliquots weighted with how empty each is.
+    fn turn(&self, groups: &[Arc<GroupState>], psize: u64) -> usize {
+        if groups.len() < 2 {
+            return 0;
+        }
+        let mut rotor = lock(&self.rotor);
+        let at = rotor.at % groups.len();
+        let average = groups.iter().map(|g| g.free() as u128).sum::<u128>() / groups.len() as u128;
+        let share = (groups[at].free() as u128 * 100).checked_div(average).unwrap_or(100).clamp(10, 400);
+        rotor.used += psize;
+        if rotor.used as u128 >= u128::from(ALIQUOT) * share / 100 {
+            rotor.used = 0;
+            rotor.at = at + 1;
+        }
+        at
+    }
+
+    fn allocate_copy(
+        &self,
+        groups: &[Arc<GroupState>],
+        first: usize,
+        psize: u64,
+        copy: usize,
+        others: &[Dva],
+        source: &dyn SpaceMapSource,
+    ) -> Result<Dva, AllocError> {
+        let now = self.clock.fetch_add(1, Relaxed);
+        let mut last = AllocError::NoSpace;
+        // First wish: another vdev; then an eighth of the vdev away; then another metaslab; then anywhere.
+        for wish in [Wish::OtherVdev, Wish::FarAway, Wish::OtherMetaslab, Wish::Anywhere] {
+            if others.is_empty() && wish != Wish::Anywhere {
+                continue;
+            }
+            for step in 0..groups.len() {
+                let state = &groups[(first + step) % groups.len()];
+                let spec = &state.group.spec;
+                let avoid = |metaslab: u64| others.iter().any(|dva| wish.refuses(spec, metaslab, dva));
+                let asize = state.group.asize(psize);
+                match state.group.allocate(asize, copy, now, source, &avoid) {
+                    Ok(offset) => {
+                        state.allocated.fetch_add(asize as i64, Relaxed);
+                        return Ok(Dva::new(spec.vdev, offset, asize));
+                    }
+                    Err(err) => last = err,
+                }
+            }
+        }
+        Err(last)
+    }
+
+    /// Takes back what `allocate` just gave.
+    pub fn unallocate(&self, dva: &Dva) {
+        let state = self.group(dva.vdev).expect("an allocation came from a group");
+        state.group.metaslab_of(dva.offset).expect("and a metaslab").unallocate(dva.offset, dva.asize);
+        state.allocated.fetch_sub(dva.asize as i64, Relaxed);
+    }
+
+    /// Gives space back in the txg being synced; `false` where no group has such space (a forged pointer).
+    pub fn free(&self, dva: &Dva) -> bool {
+        let Some(state) = self.group(dva.vdev) else { return false };
+        let Some(metaslab) = state.group.metaslab_of(dva.offset) else { return false };
+        let inside = dva.offset.checked_add(dva.asize).is_some_and(|end| end <= metaslab.start + metaslab.size);
+        if !inside || dva.asize == 0 {
+            return false;
+        }
+        metaslab.free(dva.offset, dva.asize);
+        true
+    }
+
+    fn group(&self, vdev: u32) -> Option<Arc<GroupState>> {
+        let groups = self.groups.read().expect("class lock");
+        groups.iter().find(|state| state.group.spec.vdev == vdev).cloned()
+    }
+
+    /// Everything since the last call that the space maps do not have.
+    pub fn take_changes(&self) -> Vec<SpaceChange> {
+        let groups = self.groups.read().expect("class lock").clone();
+        let mut changes = Vec::new();
+        for state in &groups {
+            let shift = state.group.spec.ashift;
+            changes.extend(state.group.metaslabs.iter().filter_map(|metaslab| metaslab.take_changes(shift)));
+        }
+        changes
+    }
+
+    /// All allocated segments of one metaslab, for writing its space map anew; `None` when it is not loaded.
+    pub fn allocated_segments(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
+        self.group(vdev)?.group.metaslabs.get(metaslab as usize)?.allocated()
+    }
+
+    /// Txg `txg` is durable.
+    pub fn sync_done(&self, txg: u64) {
+        self.epochs.set_synced(txg);
+        let groups = self.groups.read().expect("class lock").clone();
+        for state in &groups {
+            let settled = state.group.sync_done(txg, &self.epochs);
+            state.allocated.fetch_sub(settled.deferred as i64, Relaxed);
+            state.deferred.fetch_add(settled.deferred as i64 - settled.released as i64, Relaxed);
+            state.group.trim_memory(SEGMENTS_IN_MEMORY);
+        }
+    }
+
+    /// Whether freed space still waits to become allocatable.
+    pub fn has_deferred(&self) -> bool {
+        self.space().deferred > 0
+    }
+
+    pub fn space(&self) -> SpaceStat {
+        let groups = self.groups.read().expect("class lock");
+        groups.iter().fold(SpaceStat::default(), |sum, state| add(sum, state))
+    }
+
+    /// Space of one top-level vdev.
+    pub fn vdev_space(&self, vdev: u32) -> Option<SpaceStat> {
+        self.group(vdev).map(|state| add(SpaceStat::default(), &state))
+    }
+
+    /// Percent, of one vdev or of all; `None` where nothing is known to be free.
+    pub fn fragmentation(&self, vdev: Option<u32>) -> Option<u8> {
+        let groups = self.groups.read().expect("class lock");
+        let mut sum = [0u64; 64];
+        for state in groups.iter().filter(|state| vdev.is_none_or(|wanted| wanted == state.group.spec.vdev)) {
+            for metaslab in &state.group.metaslabs {
+                for (bucket, count) in metaslab.histogram().iter().enumerate() {
+                    sum[bucket] += count;
+                }
+            }
+        }
+        fragmentation(&sum)
+    }
+}
+
+fn add(sum: SpaceStat, state: &GroupState) -> SpaceStat {
+    SpaceStat {
+        capacity: sum.capacity + state.capacity,
+        allocated: sum.allocated + state.allocated.load(Relaxed).max(0) as u64,
+        deferred: sum.deferred + state.deferred.load(Relaxed).max(0) as u64,
+    }
+}
+
+/// How far a copy keeps from the others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    OtherVdev,
+    FarAway,
+    OtherMetaslab,
+    Anywhere,
+}
+
+impl Wish {
+    fn refuses(self, spec: &GroupSpec, metaslab: u64, other: &Dva) -> bool {
+        if other.vdev != spec.vdev {
+            return false;
+        }
+        let theirs = other.offset >> spec.metaslab_shift;
+        match self {
+            Wish::OtherVdev => true,
+            Wish::FarAway => metaslab.abs_diff(theirs) < spec.metaslab_count / 8,
+            Wish::OtherMetaslab => metaslab == theirs,
+            Wish::Anywhere => false,
+        }
+    }
+}
+
+/// Weighs each power of two of free segment: 100 where it is of no use, 0 where it is as good as whole. From 512 bytes up.
+const FRAGMENTATION_OF: [u64; 16] = [100, 100, 98, 95, 90, 80, 70, 60, 50, 40, 30, 20, 15, 10, 5, 0];
+
+fn fragmentation(histogram: &Histogram) -> Option<u8> {
+    let (mut weighed, mut total) = (0u128, 0u128);
+    for (bucket, &count) in histogram.iter().enumerate() {
+        let bytes = u128::from(count) << bucket;
+        let index = bucket.saturating_sub(9).min(FRAGMENTATION_OF.len() - 1);
+        weighed += bytes * u128::from(FRAGMENTATION_OF[index]);
+        total += bytes;
+    }
+    weighed.checked_div(total).map(|percent| percent as u8)
+}
+
+#[cfg(test)]
+mod tests;

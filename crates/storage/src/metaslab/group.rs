@@ -1,0 +1,150 @@
+//! The metaslabs of one top-level vdev, best first.
+//!
+//! The order is by the power of two of the longest free segment (known without loading, from the space map's
+//! histogram), loaded ones before others, then by offset. Picking one costs O(log n); a metaslab that disappoints gets
+//! its true weight and the next is tried, until none can hold the size asked for.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use env::lock;
+
+use super::epoch::Epochs;
+use super::slab::{Metaslab, Settled};
+use super::{AllocError, GroupSpec, MAX_COPIES, SpaceMapSource};
+
+type Weight = (u32, bool, Reverse<usize>);
+
+pub(super) struct Group {
+    pub spec: GroupSpec,
+    pub metaslabs: Vec<Arc<Metaslab>>,
+    order: Mutex<Order>,
+}
+
+struct Order {
+    by_weight: BTreeSet<Weight>,
+    weights: Vec<Option<Weight>>,
+    /// The metaslab in use, one for each copy so that copies lie apart.
+    active: [Option<usize>; MAX_COPIES],
+}
+
+impl Group {
+    pub fn new(spec: GroupSpec) -> Group {
+        let size = 1u64 << spec.metaslab_shift;
+        let metaslabs: Vec<_> = (0..spec.metaslab_count)
+            .map(|id| {
+                let summary = spec.summaries.get(id as usize).cloned().unwrap_or_default();
+                // Without a histogram all is possible: say the whole metaslab is free, loading will tell.
+                let histogram = summary.histogram.unwrap_or_else(|| {
+                    let mut whole = vec![0; ondisk::spacemap::HISTOGRAM_SIZE];
+                    let bucket = spec.metaslab_shift.saturating_sub(spec.ashift) as usize;
+                    whole[bucket.min(ondisk::spacemap::HISTOGRAM_SIZE - 1)] = 1;
+                    whole
+                });
+                Arc::new(Metaslab::new(spec.vdev, id, size, histogram, spec.ashift))
+            })
+            .collect();
+        let order = Order { by_weight: BTreeSet::new(), weights: vec![None; metaslabs.len()], active: [None; 3] };
+        let group = Group { spec, metaslabs, order: Mutex::new(order) };
+        (0..group.metaslabs.len()).for_each(|index| group.reweigh(index));
+        group
+    }
+
+    pub fn asize(&self, psize: u64) -> u64 {
+        (self.spec.to_asize)(psize)
+    }
+
+    pub fn metaslab_of(&self, offset: u64) -> Option<&Arc<Metaslab>> {
+        self.metaslabs.get((offset >> self.spec.metaslab_shift) as usize)
+    }
+
+    /// Puts a metaslab where it belongs in the order now.
+    pub fn reweigh(&self, index: usize) {
+        let metaslab = &self.metaslabs[index];
+        let loaded = metaslab.is_loaded();
+        let weight = metaslab.longest_bucket().map(|bucket| (bucket, loaded, Reverse(index)));
+        let mut order = lock(&self.order);
+        if let Some(old) = std::mem::replace(&mut order.weights[index], weight) {
+            order.by_weight.remove(&old);
+        }
+        order.by_weight.extend(weight);
+    }
+
+    /// Space for `asize` bytes: (metaslab, offset). `avoid` says which metaslabs are not wanted.
+    pub fn allocate(
+        &self,
+        asize: u64,
+        copy: usize,
+        now: u64,
+        source: &dyn SpaceMapSource,
+        avoid: &dyn Fn(u64) -> bool,
+    ) -> Result<u64, AllocError> {
+        let active = lock(&self.order).active[copy].filter(|&index| !avoid(index as u64));
+        if let Some(offset) = active.and_then(|index| self.metaslabs[index].allocate(asize, now)) {
+            return Ok(offset);
+        }
+        let mut below: Option<Weight> = None;
+        while let Some(weight) = self.next_best(below, asize) {
+            below = Some(weight);
+            let Reverse(index) = weight.2;
+            if avoid(index as u64) {
+                continue;
+            }
+            let metaslab = &self.metaslabs[index];
+            metaslab.load(source).map_err(AllocError::Read)?;
+            let found = metaslab.allocate(asize, now);
+            self.reweigh(index);
+            if let Some(offset) = found {
+                lock(&self.order).active[copy] = Some(index);
+                return Ok(offset);
+            }
+        }
+        Err(AllocError::NoSpace)
+    }
+
+    fn next_best(&self, below: Option<Weight>, asize: u64) -> Option<Weight> {
+        let order = lock(&self.order);
+        let best = match below {
+            Some(weight) => order.by_weight.range(..weight).next_back(),
+            None => order.by_weight.last(),
+        };
+        best.copied().filter(|&(bucket, ..)| bucket >= 63 || (2u64 << bucket) > asize)
+    }
+
+    pub fn sync_done(&self, txg: u64, epochs: &Epochs) -> Settled {
+        let mut sum = Settled::default();
+        for (index, metaslab) in self.metaslabs.iter().enumerate() {
+            let settled = metaslab.sync_done(txg, epochs);
+            sum.deferred += settled.deferred;
+            sum.released += settled.released;
+            if settled.deferred + settled.released > 0 {
+                self.reweigh(index);
+            }
+        }
+        sum
+    }
+
+    /// Unloads the metaslabs least recently used until no more than `limit` segments are in memory; active ones stay.
+    pub fn trim_memory(&self, limit: usize) {
+        let active = lock(&self.order).active;
+        let mut loaded: Vec<(u64, usize, usize)> = Vec::new();
+        let mut held = 0;
+        for (index, metaslab) in self.metaslabs.iter().enumerate() {
+            let (segments, used) = metaslab.weight_in_memory();
+            held += segments;
+            if segments > 0 && !active.contains(&Some(index)) {
+                loaded.push((used, index, segments));
+            }
+        }
+        loaded.sort_unstable();
+        for (_, index, segments) in loaded {
+            if held <= limit {
+                return;
+            }
+            self.metaslabs[index].unload();
+            self.reweigh(index);
+            held -= segments;
+        }
+    }
+}
