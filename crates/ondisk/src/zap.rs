@@ -8,7 +8,9 @@
 
 pub mod fat;
 pub mod hash;
+pub mod leaf;
 pub mod micro;
+pub mod value;
 
 use crate::malformed::{Endian, Malformed, u64_at};
 
@@ -47,5 +49,15 @@ pub fn form(block: &[u8], endian: Endian) -> Result<Form, Malformed> {
         BLOCK_TYPE_MICRO => Ok(Form::Micro),
         BLOCK_TYPE_HEADER => Ok(Form::Fat),
         _ => Err(Malformed::at("zap block type", 0)),
+    }
+}
+
+/// A block of a ZAP written in the other byte order, turned into little endian.
+pub fn to_little(block: &[u8]) -> Result<Vec<u8>, Malformed> {
+    match u64_at(block, 0, Endian::Big, "zap block type")? {
+        BLOCK_TYPE_LEAF => leaf::swapped(block),
+        BLOCK_TYPE_MICRO => micro::swapped(block),
+        // The head and blocks of pointers are nothing but 64-bit numbers.
+        _ => Ok(block.as_chunks::<8>().0.iter().flat_map(|word| word.iter().rev().copied()).collect()),
     }
 }

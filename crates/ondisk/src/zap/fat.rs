@@ -4,11 +4,12 @@
 //!  0 block type   8 magic   16 pointer table: block, blocks, shift, next block, blocks copied
 //! 56 first free block   64 leafs   72 entries   80 salt   88 normflags   96 flags   … second half: pointers
 //! ```
-//! While the pointer table has no blocks of its own, it is the head's second half.
+//! While the pointer table has no blocks of its own, it is the head's second half. A table has thousands of entries
+//! and an operation needs one or two of them, so pointers are read and written singly, in the block.
 //!
 //! Source: include/sys/zap_impl.h.
 
-use crate::malformed::{Endian, Malformed, Reader, Writer};
+use crate::malformed::{Endian, Malformed, Reader, Writer, array_at};
 use crate::zap::BLOCK_TYPE_HEADER;
 
 pub const MAGIC: u64 = 0x2_F52A_B2AB;
@@ -16,6 +17,8 @@ pub const MAGIC: u64 = 0x2_F52A_B2AB;
 pub const DEFAULT_BLOCK_SHIFT: u32 = 14;
 /// The pointer table never has more than `2^this` entries.
 pub const MAX_TABLE_SHIFT: u64 = 46;
+/// Bytes of a pointer.
+pub const POINTER: usize = 8;
 
 /// Where the pointer table lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,11 +34,11 @@ pub struct TablePhys {
     pub blks_copied: u64,
 }
 
-/// The head.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The head, without the table in its second half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FatHeader {
     pub ptrtbl: TablePhys,
-    /// Blocks are taken from here on; never given back.
+    /// Blocks are taken from here on.
     pub freeblk: u64,
     pub num_leafs: u64,
     pub num_entries: u64,
@@ -43,8 +46,6 @@ pub struct FatHeader {
     pub normflags: u64,
     /// `FLAG_*` of [`crate::zap`].
     pub flags: u64,
-    /// The block's second half: leaf block numbers, where the table is in the head; else whatever was there.
-    pub embedded: Vec<u64>,
 }
 
 impl FatHeader {
@@ -69,7 +70,7 @@ impl FatHeader {
             nextblk: next()?,
             blks_copied: next()?,
         };
-        let mut header = FatHeader {
+        let header = FatHeader {
             ptrtbl,
             freeblk: next()?,
             num_leafs: next()?,
@@ -77,37 +78,47 @@ impl FatHeader {
             salt: next()?,
             normflags: next()?,
             flags: next()?,
-            embedded: Vec::with_capacity(block.len() / 16),
         };
-        let mut half = Reader::new(block.get(block.len() / 2..).ok_or(short)?, endian);
-        while let Some(pointer) = half.u64() {
-            header.embedded.push(pointer);
-        }
-        header.check()?;
+        header.check(block.len())?;
         Ok(header)
     }
 
-    fn check(&self) -> Result<(), Malformed> {
+    /// The table has room for as many entries as it says, and lies below the first free block.
+    fn check(&self, block_size: usize) -> Result<(), Malformed> {
         let table = &self.ptrtbl;
         if table.shift > MAX_TABLE_SHIFT {
             return Err(Malformed::at("fat zap pointer table shift", 32));
         }
+        if (table.numblks == 0) != (table.blk == 0) {
+            return Err(Malformed::at("fat zap pointer table place", 16));
+        }
         let capacity = if table.numblks == 0 {
-            self.embedded.len() as u64
+            (block_size / 2 / POINTER) as u64
         } else {
-            table.numblks.saturating_mul(self.embedded.len() as u64 * 2)
+            table.numblks.saturating_mul((block_size / POINTER) as u64)
         };
         if 1 << table.shift > capacity {
             return Err(Malformed::at("fat zap pointer table size", 24));
         }
+        if self.freeblk > u64::MAX / block_size as u64 {
+            return Err(Malformed::at("fat zap free block", 56));
+        }
+        let ends = [
+            table.blk.checked_add(table.numblks),
+            table.nextblk.checked_add(if table.nextblk == 0 { 0 } else { table.numblks.saturating_mul(2) }),
+        ];
+        if ends.iter().any(|end| end.is_none_or(|end| end > self.freeblk)) {
+            return Err(Malformed::at("fat zap pointer table place", 16));
+        }
+        if table.nextblk != 0 && table.blks_copied >= table.numblks {
+            return Err(Malformed::at("fat zap pointer table copy", 48));
+        }
         Ok(())
     }
 
-    /// The whole of block 0.
-    pub fn encode(&self) -> Vec<u8> {
-        assert!(self.embedded.len().is_power_of_two() && self.embedded.len() >= 32);
-        let mut block = vec![0; self.embedded.len() * 16];
-        let mut to = Writer::new(&mut block, Endian::Little);
+    /// Writes the head's fields into block 0 and leaves its second half as it is.
+    pub fn write(&self, block: &mut [u8]) {
+        let mut to = Writer::new(block, Endian::Little);
         let table = &self.ptrtbl;
         let words = [
             BLOCK_TYPE_HEADER,
@@ -127,22 +138,17 @@ impl FatHeader {
         for word in words {
             to.u64(word);
         }
-        to.skip(self.embedded.len() * 8 - to.position());
-        for pointer in &self.embedded {
-            to.u64(*pointer);
-        }
-        block
     }
+}
 
-    /// Slot of the pointer table for a hash.
-    pub fn slot(&self, hash: u64) -> u64 {
-        slot(hash, self.ptrtbl.shift)
-    }
+/// log2 of the entries of a table inside the head.
+pub const fn embedded_shift(block_size: usize) -> u32 {
+    (block_size / 2 / POINTER).ilog2()
+}
 
-    /// log2 of the entries of a table inside the head.
-    pub fn embedded_shift(&self) -> u32 {
-        self.embedded.len().ilog2()
-    }
+/// Where, counted in pointers, the table inside the head starts.
+pub const fn embedded_start(block_size: usize) -> usize {
+    block_size / 2 / POINTER
 }
 
 /// The top `shift` bits of a hash.
@@ -150,14 +156,14 @@ pub fn slot(hash: u64, shift: u64) -> u64 {
     if shift == 0 { 0 } else { hash.checked_shr(64 - shift.min(64) as u32).unwrap_or(0) }
 }
 
-/// A block of pointers: leaf block numbers.
-pub fn decode_pointers(block: &[u8], endian: Endian) -> Vec<u64> {
-    block.as_chunks().0.iter().map(|word| endian.u64(*word)).collect()
+/// The `index`-th pointer of a block of them: a leaf's block number.
+pub fn pointer_at(block: &[u8], index: usize, endian: Endian) -> Option<u64> {
+    array_at(block, index.checked_mul(POINTER)?).map(|word| endian.u64(word))
 }
 
-/// The block of these pointers.
-pub fn encode_pointers(pointers: &[u64]) -> Vec<u8> {
-    pointers.iter().flat_map(|pointer| pointer.to_le_bytes()).collect()
+/// Sets it. The index is within the block.
+pub fn set_pointer(block: &mut [u8], index: usize, pointer: u64) {
+    block[index * POINTER..][..POINTER].copy_from_slice(&Endian::Little.put_u64(pointer));
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@
 //!  0 block type   8 salt   16 normflags   24 zero      64 chunks of 64 bytes:
 //!  0 value   8 differentiator (u32)   12 zero (u16)   14 name (50, NUL-terminated; empty: the chunk is free)
 //! ```
+//! Read and changed in place: nothing is copied that was not asked for.
+//!
 //! Source: include/sys/zap_impl.h.
 
-use crate::malformed::{Endian, Malformed, Reader, Writer, slice_at, u64_at};
+use crate::malformed::{Endian, Malformed, Reader, Writer, u64_at};
 use crate::zap::BLOCK_TYPE_MICRO;
 
 /// Bytes of the head, and of a chunk.
@@ -16,80 +18,109 @@ pub const MAX_NAME: usize = NAME_FIELD - 1;
 const NAME_FIELD: usize = 50;
 
 /// One name and its number.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MicroEntry {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MicroEntry<'a> {
     pub value: u64,
     /// Tells entries of equal hash apart.
     pub cd: u32,
     /// 1 to 49 bytes.
-    pub name: Vec<u8>,
+    pub name: &'a [u8],
 }
 
-/// The whole block. A chunk's place in `chunks` is its place in the block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MicroZap {
+/// The whole block, to read.
+#[derive(Debug, Clone, Copy)]
+pub struct MicroZap<'a> {
     pub salt: u64,
     pub normflags: u64,
-    pub chunks: Vec<Option<MicroEntry>>,
+    block: &'a [u8],
+    endian: Endian,
 }
 
-impl MicroZap {
-    /// An empty one for a block of so many bytes. `salt` must not be 0.
-    pub fn new(block_size: usize, salt: u64, normflags: u64) -> MicroZap {
-        assert!(salt != 0 && block_size.is_multiple_of(512) && block_size != 0);
-        MicroZap { salt, normflags, chunks: vec![None; block_size / CHUNK - 1] }
-    }
-
-    pub fn decode(block: &[u8], endian: Endian) -> Result<MicroZap, Malformed> {
+impl<'a> MicroZap<'a> {
+    /// Checks the head only; chunks are judged as they are read.
+    pub fn new(block: &'a [u8], endian: Endian) -> Result<MicroZap<'a>, Malformed> {
         if u64_at(block, 0, endian, "micro zap")? != BLOCK_TYPE_MICRO {
             return Err(Malformed::at("micro zap block type", 0));
         }
-        let chunks = slice_at(block, CHUNK, block.len().saturating_sub(CHUNK), "micro zap")?;
+        if block.len() < CHUNK {
+            return Err(Malformed::at("micro zap", block.len()));
+        }
         Ok(MicroZap {
             salt: u64_at(block, 8, endian, "micro zap")?,
             normflags: u64_at(block, 16, endian, "micro zap")?,
-            chunks: chunks
-                .chunks_exact(CHUNK)
-                .enumerate()
-                .map(|(i, chunk)| {
-                    decode_chunk(chunk, endian).ok_or(Malformed::at("micro zap name", (i + 1) * CHUNK))
-                })
-                .collect::<Result<_, _>>()?,
+            block,
+            endian,
         })
     }
 
-    /// The block.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![0; (self.chunks.len() + 1) * CHUNK];
-        let mut to = Writer::new(&mut bytes, Endian::Little);
-        to.u64(BLOCK_TYPE_MICRO);
-        to.u64(self.salt);
-        to.u64(self.normflags);
-        to.skip(40);
-        for chunk in &self.chunks {
-            let Some(entry) = chunk else {
-                to.skip(CHUNK);
-                continue;
-            };
-            assert!((1..=MAX_NAME).contains(&entry.name.len()) && !entry.name.contains(&0));
-            to.u64(entry.value);
-            to.u32(entry.cd);
-            to.skip(2);
-            to.bytes(&entry.name);
-            to.skip(NAME_FIELD - entry.name.len());
-        }
-        bytes
+    /// How many chunks the block has.
+    pub fn capacity(&self) -> usize {
+        self.block.len() / CHUNK - 1
+    }
+
+    /// All chunks in order: `None` is a free one.
+    pub fn chunks(&self) -> impl Iterator<Item = Result<Option<MicroEntry<'a>>, Malformed>> {
+        let endian = self.endian;
+        self.block.chunks_exact(CHUNK).enumerate().skip(1).map(move |(i, chunk)| {
+            decode_chunk(chunk, endian).ok_or(Malformed::at("micro zap name", i * CHUNK))
+        })
+    }
+
+    /// The chunks in use, with their places.
+    pub fn entries(&self) -> impl Iterator<Item = Result<(usize, MicroEntry<'a>), Malformed>> {
+        let used = |(i, chunk): (usize, Result<Option<MicroEntry<'a>>, _>)| match chunk {
+            Ok(entry) => entry.map(|entry| Ok((i, entry))),
+            Err(error) => Some(Err(error)),
+        };
+        self.chunks().enumerate().filter_map(used)
     }
 }
 
+/// Makes the block an empty micro ZAP. `salt` must not be 0.
+pub fn init(block: &mut [u8], salt: u64, normflags: u64) {
+    assert!(salt != 0 && block.len() >= CHUNK);
+    block.fill(0);
+    let mut to = Writer::new(block, Endian::Little);
+    to.u64(BLOCK_TYPE_MICRO);
+    to.u64(salt);
+    to.u64(normflags);
+}
+
+/// Fills the `index`-th chunk, or empties it. The index is within the block, the name not too long.
+pub fn set(block: &mut [u8], index: usize, entry: Option<MicroEntry<'_>>) {
+    let chunk = &mut block[(index + 1) * CHUNK..][..CHUNK];
+    chunk.fill(0);
+    let Some(entry) = entry else { return };
+    assert!((1..=MAX_NAME).contains(&entry.name.len()) && !entry.name.contains(&0));
+    let mut to = Writer::new(chunk, Endian::Little);
+    to.u64(entry.value);
+    to.u32(entry.cd);
+    to.skip(2);
+    to.bytes(entry.name);
+}
+
+/// The same block in little endian.
+pub(super) fn swapped(block: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let zap = MicroZap::new(block, Endian::Big)?;
+    let mut out = block.to_vec();
+    for (i, chunk) in zap.chunks().enumerate() {
+        set(&mut out, i, chunk?);
+    }
+    let mut to = Writer::new(&mut out, Endian::Little);
+    to.u64(BLOCK_TYPE_MICRO);
+    to.u64(zap.salt);
+    to.u64(zap.normflags);
+    Ok(out)
+}
+
 /// `None`: a name without end.
-fn decode_chunk(chunk: &[u8], endian: Endian) -> Option<Option<MicroEntry>> {
+fn decode_chunk(chunk: &[u8], endian: Endian) -> Option<Option<MicroEntry<'_>>> {
     let mut from = Reader::new(chunk, endian);
     let (value, cd) = (from.u64()?, from.u32()?);
     from.skip(2)?;
     let name = from.take(NAME_FIELD)?;
     let end = name.iter().position(|byte| *byte == 0)?;
-    let name = name.get(..end)?.to_vec();
+    let name = name.get(..end)?;
     Some(if name.is_empty() { None } else { Some(MicroEntry { value, cd, name }) })
 }
 

@@ -1,31 +1,39 @@
 use super::*;
 
 fn head() -> FatHeader {
-    let mut embedded = vec![1; 64];
-    embedded[32..].fill(2);
     let ptrtbl = TablePhys { shift: 6, ..TablePhys::default() };
-    FatHeader { ptrtbl, freeblk: 3, num_leafs: 2, num_entries: 5, salt: 7, normflags: 0, flags: 0, embedded }
+    FatHeader { ptrtbl, freeblk: 3, num_leafs: 2, num_entries: 5, salt: 7, normflags: 0, flags: 0 }
+}
+
+fn block() -> Vec<u8> {
+    let mut block = vec![0; 1024];
+    head().write(&mut block);
+    for i in 0..64 {
+        set_pointer(&mut block, embedded_start(1024) + i, 1 + i as u64 / 32);
+    }
+    block
 }
 
 #[test]
 fn round_trips() {
-    let block = head().encode();
-    assert_eq!(block.len(), 1024);
+    let block = block();
     assert_eq!(FatHeader::decode(&block, Endian::Little), Ok(head()));
-    assert_eq!(decode_pointers(&encode_pointers(&[1, 2]), Endian::Little), [1, 2]);
+    assert_eq!(embedded_shift(1024), 6);
+    assert_eq!(pointer_at(&block, 64 + 31, Endian::Little), Some(1));
+    assert_eq!(pointer_at(&block, 64 + 32, Endian::Little), Some(2));
+    assert_eq!(pointer_at(&block, 128, Endian::Little), None);
 }
 
 #[test]
 fn slots_are_the_top_bits() {
-    assert_eq!(head().slot(u64::MAX), 63);
-    assert_eq!((slot(u64::MAX, 0), slot(1 << 63, 1)), (0, 1));
+    assert_eq!((slot(u64::MAX, 6), slot(u64::MAX, 0), slot(1 << 63, 1)), (63, 0, 1));
 }
 
 #[test]
 fn hostile_bytes_are_errors() {
-    let good = head().encode();
+    let good = block();
     assert!(FatHeader::decode(&good[..1000], Endian::Little).is_err());
-    for (at, value) in [(0, 9), (8, 9), (32, 7), (32, 64), (32, 255)] {
+    for (at, value) in [(0, 9), (8, 9), (16, 1), (24, 1), (32, 7), (32, 64), (32, 255), (40, 9), (63, 255)] {
         let mut bad = good.clone();
         bad[at] = value;
         assert!(FatHeader::decode(&bad, Endian::Little).is_err(), "byte {at} = {value}");
