@@ -1,0 +1,78 @@
+//! What the kernel knows: node number to node, with the count of look-ups that it has not forgotten yet.
+//!
+//! The number is the object's. An object number may come back for another node while the kernel still holds the old
+//! one; the kernel then sees another generation under the same number, drops its old inode, and adds both counts up in
+//! what it forgets: so does this table.
+
+use engine_api::{Error, NodeId, Result};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, MutexGuard};
+
+/// FUSE's number of the root.
+const ROOT: u64 = 1;
+
+pub struct Inodes {
+    root: NodeId,
+    known: Mutex<HashMap<u64, Known>>,
+}
+
+struct Known {
+    generation: u64,
+    lookups: u64,
+}
+
+impl Inodes {
+    pub fn new(root: NodeId) -> Inodes {
+        Inodes { root, known: Mutex::default() }
+    }
+
+    /// The node behind a number; `Stale` for one that was never given out or is forgotten.
+    pub fn node(&self, ino: u64) -> Result<NodeId> {
+        if ino == ROOT {
+            return Ok(self.root);
+        }
+        let generation = self.lock().get(&ino).ok_or(Error::Stale)?.generation;
+        Ok(NodeId { object: ino, generation })
+    }
+
+    /// The number that stands for a node.
+    pub fn number(&self, node: NodeId) -> u64 {
+        if node == self.root { ROOT } else { node.object }
+    }
+
+    /// The kernel gets one more reference to the node, under this number.
+    ///
+    /// # Errors
+    /// `Corrupt` for a node that has the root's number: no ZPL file system has a file there.
+    pub fn remember(&self, node: NodeId) -> Result<u64> {
+        if node == self.root {
+            return Ok(ROOT);
+        }
+        if node.object == ROOT || node.object == 0 {
+            return Err(Error::Corrupt { object: node.object, block: 0 });
+        }
+        let mut known = self.lock();
+        let known = known.entry(node.object).or_insert(Known { generation: 0, lookups: 0 });
+        known.generation = node.generation;
+        known.lookups += 1;
+        Ok(node.object)
+    }
+
+    /// The kernel gives `lookups` references back.
+    pub fn forget(&self, ino: u64, lookups: u64) {
+        if let Entry::Occupied(mut known) = self.lock().entry(ino) {
+            known.get_mut().lookups = known.get().lookups.saturating_sub(lookups);
+            if known.get().lookups == 0 {
+                known.remove();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Known>> {
+        self.known.lock().expect("nothing panics under this lock")
+    }
+}
+
+#[cfg(test)]
+mod tests;

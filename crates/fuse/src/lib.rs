@@ -1,0 +1,28 @@
+//! Local mounts: a file system of the engine behind the kernel's FUSE.
+//!
+//! Who checks what. The kernel checks permissions (`default_permissions`), with the caller's real groups and
+//! capabilities, at open and on every path; so data goes through an open handle with root's credential, as POSIX wants:
+//! what counts is what was allowed at open. Everything that makes or changes a node goes to the engine with the caller's
+//! own credential, since ownership, setgid and the like follow from it, and the engine checks again. FUSE does not tell
+//! the supplementary groups, and reading them from /proc costs as much as the call itself; they are read only where the
+//! answer can depend on them (see [`caller`]).
+//!
+//! Caching. The same file system changes through NFS too, behind the kernel's back: names and attributes are believed
+//! for [`MountOptions::cache`], data until the next open or until size or mtime are seen to differ. There is no
+//! write-back cache: what `write` returned from is in the engine.
+//!
+//! Node numbers are object numbers (the root is 1, as FUSE demands), with the engine's generation beside them.
+//! Invariants: a handle that the kernel has open is one `FileSystem::open`, closed exactly once, also when the
+//! connection is aborted; a failed call changed nothing and took no reference.
+
+mod caller;
+mod convert;
+mod dir;
+mod errno;
+mod handles;
+mod inodes;
+mod mount;
+mod ops;
+mod server;
+
+pub use mount::{Mount, MountOptions, mount};

@@ -1,0 +1,240 @@
+//! What each request means to the engine. The wire side is in `ops`.
+
+use crate::caller::{as_caller, as_caller_with_mode};
+use crate::handles::Handles;
+use crate::inodes::Inodes;
+use engine_api::{
+    Attr, CreateMode, Cred, Error, FileSystem, NewNode, NodeId, NodeKind, RenameMode, Result, SetAttr,
+    Stable, XattrMode,
+};
+use fuser::Request;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use stdx::posix;
+
+const CAPABILITY: &[u8] = b"security.capability";
+
+pub struct Server {
+    pub fs: Arc<dyn FileSystem>,
+    pub inodes: Inodes,
+    pub handles: Handles,
+    /// How long the kernel may believe names and attributes.
+    pub cache: Duration,
+    /// Grows whenever a file may have got capabilities (see `drop_capabilities`).
+    capabilities_set: AtomicU64,
+}
+
+/// How a write came in.
+pub struct WriteHow {
+    /// open(2)'s flags as they are now.
+    pub flags: i32,
+    /// Dirty pages of a mapping, written by the kernel at its own time: never an append.
+    pub from_cache: bool,
+    /// The writer is one whose writes take setuid and setgid away.
+    pub kill_setid: bool,
+}
+
+impl Server {
+    pub fn new(fs: Arc<dyn FileSystem>, cache: Duration) -> Server {
+        let (inodes, handles) = (Inodes::new(fs.root()), Handles::new(fs.clone()));
+        Server { fs, inodes, handles, cache, capabilities_set: AtomicU64::new(1) }
+    }
+
+    pub fn setattr(&self, req: &Request, ino: u64, fh: Option<u64>, set: &SetAttr) -> Result<Attr> {
+        let changes_program = set.size.is_some() || set.uid.is_some() || set.gid.is_some();
+        let (node, after) = match fh {
+            // ftruncate: allowed because the file is open for writing, whatever its mode says now.
+            Some(fh) if set.size.is_some() => {
+                let node = self.handles.get(fh)?.node;
+                let mut set = set.clone();
+                if set.mode.is_none() {
+                    set.mode = self.mode_without_setid(req, &self.fs.getattr(node)?);
+                }
+                (node, self.fs.setattr(&Cred::root(), node, &set)?.1)
+            }
+            _ => {
+                let node = self.inodes.node(ino)?;
+                (node, as_caller_with_mode(req, set.mode, |cred| self.fs.setattr(cred, node, set))?.1)
+            }
+        };
+        if changes_program && self.remove_capabilities(node)? {
+            return self.fs.getattr(node);
+        }
+        Ok(after)
+    }
+
+    pub fn make(&self, req: &Request, parent: u64, name: &[u8], what: &NewNode, mode: u32) -> Result<Attr> {
+        let parent = self.inodes.node(parent)?;
+        let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
+        Ok(as_caller_with_mode(req, attr.mode, |cred| self.fs.make(cred, parent, name, what, &attr))?.attr)
+    }
+
+    /// open(2) with O_CREAT where the kernel saw no such name. Gives the attributes and a handle.
+    pub fn create(
+        &self,
+        req: &Request,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        flags: i32,
+    ) -> Result<(Attr, u64)> {
+        let parent = self.inodes.node(parent)?;
+        let how = if flags & libc::O_EXCL != 0 { CreateMode::Guarded } else { CreateMode::Unchecked };
+        let size = (flags & libc::O_TRUNC != 0).then_some(0);
+        let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), size, ..SetAttr::default() };
+        let call = |cred: &Cred| {
+            let created = self.fs.create(cred, parent, name, how, &attr)?;
+            // It appeared since the kernel looked, so the kernel has not checked it.
+            if !created.new {
+                self.check_open(cred, created.attr.node, flags)?;
+            }
+            Ok(created.attr)
+        };
+        let attr = as_caller_with_mode(req, attr.mode, call)?;
+        Ok((attr, self.handles.open(attr.node)?))
+    }
+
+    fn check_open(&self, cred: &Cred, node: NodeId, flags: i32) -> Result<()> {
+        let access = self.fs.access(cred, node)?;
+        let wanted = match flags & libc::O_ACCMODE {
+            libc::O_RDONLY => access.read,
+            libc::O_WRONLY => access.modify,
+            _ => access.read && access.modify,
+        };
+        if wanted { Ok(()) } else { Err(Error::Denied) }
+    }
+
+    /// The kernel has checked that the caller may.
+    pub fn open(&self, req: &Request, ino: u64, flags: i32) -> Result<u64> {
+        let node = self.inodes.node(ino)?;
+        let fh = self.handles.open(node)?;
+        if flags & libc::O_TRUNC != 0 {
+            let truncate = SetAttr { size: Some(0), ..SetAttr::default() };
+            if let Err(error) = self.setattr(req, ino, Some(fh), &truncate) {
+                self.handles.close(fh);
+                return Err(error);
+            }
+        }
+        Ok(fh)
+    }
+
+    /// Gives the offset at which the data is, which is not the one asked for where others append too.
+    pub fn write(&self, req: &Request, fh: u64, offset: u64, data: &[u8], how: &WriteHow) -> Result<u64> {
+        let handle = self.handles.get(fh)?;
+        let set = self.capabilities_set.load(Ordering::Acquire);
+        if handle.capabilities_seen.swap(set, Ordering::AcqRel) != set {
+            self.remove_capabilities(handle.node)?;
+        }
+        let stable = match how.flags {
+            flags if flags & libc::O_SYNC == libc::O_SYNC => Stable::FileSync,
+            flags if flags & libc::O_DSYNC != 0 => Stable::DataSync,
+            _ => Stable::Unstable,
+        };
+        let root = Cred::root();
+        let (offset, written) = if how.flags & libc::O_APPEND != 0 && !how.from_cache {
+            self.fs.append(&root, handle.node, data, stable)?
+        } else {
+            (offset, self.fs.write(&root, handle.node, offset, data, stable)?)
+        };
+        if how.kill_setid
+            && let Some(mode) = self.mode_without_setid(req, &written.after)
+        {
+            let set = SetAttr { mode: Some(mode), ..SetAttr::default() };
+            self.fs.setattr(&root, handle.node, &set)?;
+        }
+        Ok(offset)
+    }
+
+    /// The mode that a write or truncation by the caller leaves, where it is not the one there is.
+    fn mode_without_setid(&self, req: &Request, attr: &Attr) -> Option<u32> {
+        let who = posix::Who { uid: req.uid(), gid: req.gid(), groups: &[] };
+        let kind = if attr.kind == NodeKind::File { posix::Kind::File } else { posix::Kind::Other };
+        let rules = posix::Node { uid: attr.uid, gid: attr.gid, mode: attr.mode, kind };
+        let mode = posix::mode_after_write(&who, &rules);
+        (mode != attr.mode).then_some(mode)
+    }
+
+    /// Whatever changes a program takes its capabilities; the kernel leaves that to us (FUSE_HANDLE_KILLPRIV_V2).
+    /// Looking at every write would double its cost: a handle looks at its first one, and again only after somebody
+    /// has given capabilities to any file of this mount. Says whether there were any.
+    fn remove_capabilities(&self, node: NodeId) -> Result<bool> {
+        match self.fs.removexattr(&Cred::root(), node, CAPABILITY) {
+            Ok(()) => Ok(true),
+            Err(Error::NotFound | Error::Unsupported(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn rename(
+        &self,
+        req: &Request,
+        from: (u64, &[u8]),
+        to: (u64, &[u8]),
+        flags: fuser::RenameFlags,
+    ) -> Result<()> {
+        let mode = if flags.is_empty() {
+            RenameMode::Replace
+        } else if flags == fuser::RenameFlags::RENAME_NOREPLACE {
+            RenameMode::NoReplace
+        } else if flags == fuser::RenameFlags::RENAME_EXCHANGE {
+            RenameMode::Exchange
+        } else {
+            return Err(Error::Invalid("rename flags".into()));
+        };
+        let from = (self.inodes.node(from.0)?, from.1);
+        let to = (self.inodes.node(to.0)?, to.1);
+        as_caller(req, |cred| self.fs.rename(cred, from, to, mode))?;
+        Ok(())
+    }
+
+    pub fn fallocate(&self, fh: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
+        if mode != libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE {
+            return Err(Error::Unsupported("fallocate, but for holes".into()));
+        }
+        self.fs.punch(&Cred::root(), self.handles.get(fh)?.node, offset, len)
+    }
+
+    pub fn setxattr(&self, req: &Request, ino: u64, name: &[u8], value: &[u8], flags: i32) -> Result<()> {
+        check_xattr_name(name)?;
+        let mode = match flags {
+            0 => XattrMode::Either,
+            libc::XATTR_CREATE => XattrMode::Create,
+            libc::XATTR_REPLACE => XattrMode::Replace,
+            _ => return Err(Error::Invalid("setxattr flags".into())),
+        };
+        let node = self.inodes.node(ino)?;
+        as_caller(req, |cred| self.fs.setxattr(cred, node, name, value, mode))?;
+        if name == CAPABILITY {
+            self.capabilities_set.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
+    pub fn getxattr(&self, req: &Request, ino: u64, name: &[u8]) -> Result<Vec<u8>> {
+        check_xattr_name(name)?;
+        let node = self.inodes.node(ino)?;
+        as_caller(req, |cred| self.fs.getxattr(cred, node, name))
+    }
+
+    /// Names, each ended by a NUL.
+    pub fn listxattr(&self, req: &Request, ino: u64) -> Result<Vec<u8>> {
+        let node = self.inodes.node(ino)?;
+        let names = as_caller(req, |cred| self.fs.listxattr(cred, node))?;
+        Ok(names.into_iter().flat_map(|name| name.into_iter().chain([0])).collect())
+    }
+
+    pub fn removexattr(&self, req: &Request, ino: u64, name: &[u8]) -> Result<()> {
+        check_xattr_name(name)?;
+        let node = self.inodes.node(ino)?;
+        as_caller(req, |cred| self.fs.removexattr(cred, node, name))
+    }
+}
+
+/// POSIX ACLs would be stored but never obeyed: refused, as OpenZFS does with acltype=off.
+fn check_xattr_name(name: &[u8]) -> Result<()> {
+    if name.starts_with(b"system.posix_acl_") {
+        return Err(Error::Unsupported("POSIX ACLs".into()));
+    }
+    Ok(())
+}
