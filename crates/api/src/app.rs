@@ -1,0 +1,108 @@
+//! What every handler shares, and the hop from the runtime to a blocking thread.
+
+use crate::jobs::{Jobs, Reporter};
+use crate::local::LocalMounts;
+use crate::problem::{of_error, problem};
+use api_types::{JobResult, PROBLEM_MEDIA_TYPE, Problem, kind};
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine_api::{Engine, Pool};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a request that starts a job waits for its end before it answers with the job running.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+pub struct App {
+    pub engine: Arc<dyn Engine>,
+    pub local: Arc<dyn LocalMounts>,
+    pub jobs: Arc<Jobs>,
+    pub auto_mount: bool,
+    pub version: String,
+}
+
+/// How handlers see it.
+pub type Shared = Arc<App>;
+/// A body as axum hands it over, or why it did not.
+pub type Body = Result<Bytes, BytesRejection>;
+
+impl App {
+    pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>, Problem> {
+        self.engine.pool(name).map_err(|error| of_error(&error))
+    }
+
+    /// The pool that a dataset, snapshot or bookmark of that name lies in.
+    pub fn pool_of(&self, dataset: &str) -> Result<Arc<dyn Pool>, Problem> {
+        let end = dataset.find(['/', '@', '#']).unwrap_or(dataset.len());
+        self.pool(&dataset[..end])
+    }
+}
+
+/// Wraps a problem so that axum can send it.
+pub struct Refusal(pub Problem);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, axum::Json(self.0)).into_response();
+        let media_type = header::HeaderValue::from_static(PROBLEM_MEDIA_TYPE);
+        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        response
+    }
+}
+
+pub fn answer<T: Serialize>(outcome: Result<T, Problem>) -> Response {
+    match outcome {
+        Ok(value) => axum::Json(value).into_response(),
+        Err(why) => Refusal(why).into_response(),
+    }
+}
+
+/// The body as JSON; an empty one is the type's default.
+pub fn parse<T: DeserializeOwned + Default>(body: Body) -> Result<T, Problem> {
+    let bytes = body.map_err(|rejection| problem(kind::BAD_REQUEST, rejection.body_text()))?;
+    if bytes.is_empty() {
+        return Ok(T::default());
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| problem(kind::BAD_REQUEST, format!("request body: {error}")))
+}
+
+/// Runs `work` on a blocking thread and sends what it gives.
+pub async fn blocking<T: Serialize + Send + 'static>(
+    app: Shared,
+    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+) -> Response {
+    match tokio::task::spawn_blocking(move || work(&app)).await {
+        Ok(outcome) => answer(outcome),
+        Err(panic) => Refusal(problem(kind::INTERNAL, format!("a fault of ours: {panic}"))).into_response(),
+    }
+}
+
+/// Parses the body, starts `work` as a job and sends the job, ended where it was quick.
+pub async fn job<T: DeserializeOwned + Default + Send + 'static>(
+    app: Shared,
+    kind: &'static str,
+    body: Body,
+    target: impl FnOnce(&T) -> String,
+    work: impl FnOnce(&App, &T, &Reporter) -> Result<JobResult, Problem> + Send + 'static,
+) -> Response {
+    let request: T = match parse(body) {
+        Ok(request) => request,
+        Err(why) => return Refusal(why).into_response(),
+    };
+    let target = target(&request);
+    tracing::info!(kind, target, "job");
+    let worker = Arc::clone(&app);
+    match app.jobs.start(kind, &target, move |reporter| work(&worker, &request, reporter)) {
+        Ok(started) => {
+            let now = app.jobs.wait(started.id, PATIENCE, false).await.unwrap_or(started);
+            (StatusCode::ACCEPTED, axum::Json(now)).into_response()
+        }
+        Err(why) => Refusal(why).into_response(),
+    }
+}

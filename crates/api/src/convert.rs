@@ -1,0 +1,183 @@
+//! Between the engine's plain data and the wire's, field by field.
+
+use api_types as wire;
+use engine_api as engine;
+
+pub fn props(list: &[wire::PropSet]) -> Vec<engine::PropertyChange> {
+    list.iter()
+        .map(|prop| engine::PropertyChange { name: prop.name.clone(), value: prop.value.clone() })
+        .collect()
+}
+
+pub fn vdev_spec(spec: &wire::VdevSpec) -> engine::VdevSpec {
+    match spec {
+        wire::VdevSpec::Leaf(path) => engine::VdevSpec::Leaf(path.clone()),
+        wire::VdevSpec::Mirror(sides) => engine::VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
+    }
+}
+
+pub fn pool_spec(create: &wire::PoolCreate) -> engine::PoolSpec {
+    engine::PoolSpec {
+        name: create.name.clone(),
+        vdevs: create.vdevs.iter().map(vdev_spec).collect(),
+        props: props(&create.props),
+        fs_props: props(&create.fs_props),
+        no_features: create.no_features,
+        force: create.force,
+        mountpoint: create.mountpoint.clone(),
+        altroot: create.altroot.clone(),
+        history: create.history.clone(),
+    }
+}
+
+pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
+    engine::ImportOptions {
+        search: import.search.clone(),
+        new_name: import.new_name.clone(),
+        readonly: import.readonly,
+        force: import.force,
+        rewind: import.rewind,
+        dry_run: import.dry_run,
+        no_mount: import.no_mount,
+        altroot: import.altroot.clone(),
+        props: props(&import.props),
+        history: import.history.clone(),
+    }
+}
+
+fn health(health: engine::Health) -> wire::Health {
+    match health {
+        engine::Health::Online => wire::Health::Online,
+        engine::Health::Degraded => wire::Health::Degraded,
+        engine::Health::Faulted => wire::Health::Faulted,
+        engine::Health::Offline => wire::Health::Offline,
+        engine::Health::Unavail => wire::Health::Unavail,
+        engine::Health::Removed => wire::Health::Removed,
+        engine::Health::Suspended => wire::Health::Suspended,
+    }
+}
+
+fn io(io: &engine::IoCounters) -> wire::IoCounters {
+    wire::IoCounters {
+        read_ops: io.read_ops,
+        write_ops: io.write_ops,
+        read_bytes: io.read_bytes,
+        write_bytes: io.write_bytes,
+        read_nanos: io.read_nanos,
+        write_nanos: io.write_nanos,
+    }
+}
+
+fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
+    wire::Vdev {
+        name: from.name.clone(),
+        kind: from.kind.clone(),
+        path: from.path.clone(),
+        guid: from.guid,
+        health: health(from.health),
+        note: from.note.clone(),
+        ashift: from.ashift,
+        read_errors: from.read_errors,
+        write_errors: from.write_errors,
+        checksum_errors: from.checksum_errors,
+        allocated: from.allocated,
+        size: from.size,
+        fragmentation: from.fragmentation,
+        io: io(&from.io),
+        children: from.children.iter().map(vdev).collect(),
+    }
+}
+
+pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
+    wire::Pool {
+        name: from.name.clone(),
+        guid: from.guid,
+        health: health(from.health),
+        txg: from.txg,
+        root: vdev(&from.root),
+        status: from.status.clone(),
+        action: from.action.clone(),
+        scan: from.scan.clone(),
+        data_errors: from.data_errors,
+        readonly: from.readonly,
+    }
+}
+
+pub fn importable(from: &engine::Importable) -> wire::Importable {
+    wire::Importable {
+        name: from.name.clone(),
+        guid: from.guid,
+        health: health(from.health),
+        vdevs: vdev(&from.vdevs),
+        status: from.status.clone(),
+        action: from.action.clone(),
+        exported: from.exported,
+        destroyed: from.destroyed,
+        hostid: from.host.as_ref().map(|(id, _)| *id),
+        hostname: from.host.as_ref().map(|(_, name)| name.clone()),
+    }
+}
+
+pub fn prop(from: &engine::PropValue) -> wire::PropValue {
+    wire::PropValue {
+        name: from.name.clone(),
+        value: from.value.clone(),
+        kind: match from.kind {
+            engine::PropKind::Size => wire::PropKind::Size,
+            engine::PropKind::Count => wire::PropKind::Count,
+            engine::PropKind::Ratio => wire::PropKind::Ratio,
+            engine::PropKind::Percent => wire::PropKind::Percent,
+            engine::PropKind::Time => wire::PropKind::Time,
+            engine::PropKind::Text => wire::PropKind::Text,
+        },
+        source: match &from.source {
+            engine::Source::None => wire::Source::None,
+            engine::Source::Default => wire::Source::Default,
+            engine::Source::Local => wire::Source::Local,
+            engine::Source::Inherited(from) => wire::Source::Inherited(from.clone()),
+            engine::Source::Received => wire::Source::Received,
+            engine::Source::Temporary => wire::Source::Temporary,
+        },
+    }
+}
+
+pub fn kind(from: engine::DatasetKind) -> wire::DatasetKind {
+    match from {
+        engine::DatasetKind::Filesystem => wire::DatasetKind::Filesystem,
+        engine::DatasetKind::Volume => wire::DatasetKind::Volume,
+        engine::DatasetKind::Snapshot => wire::DatasetKind::Snapshot,
+        engine::DatasetKind::Bookmark => wire::DatasetKind::Bookmark,
+    }
+}
+
+/// The kind of that name, as the query of a list has it.
+pub fn kind_named(name: &str) -> Option<engine::DatasetKind> {
+    match name {
+        "filesystem" => Some(engine::DatasetKind::Filesystem),
+        "volume" => Some(engine::DatasetKind::Volume),
+        "snapshot" => Some(engine::DatasetKind::Snapshot),
+        "bookmark" => Some(engine::DatasetKind::Bookmark),
+        _ => None,
+    }
+}
+
+pub fn dataset(from: &engine::DatasetInfo) -> wire::Dataset {
+    wire::Dataset {
+        name: from.name.clone(),
+        kind: kind(from.kind),
+        guid: from.guid,
+        createtxg: from.createtxg,
+        props: from.props.iter().map(prop).collect(),
+    }
+}
+
+pub fn history(from: engine::HistoryRecord) -> wire::HistoryRecord {
+    wire::HistoryRecord {
+        time: from.time,
+        text: from.text,
+        txg: from.txg,
+        internal: from.internal,
+        user: from.user,
+        host: from.host,
+    }
+}

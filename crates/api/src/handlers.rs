@@ -1,0 +1,6 @@
+//! One file a resource: parse, call the engine, convert.
+
+pub mod datasets;
+pub mod jobs;
+pub mod mounts;
+pub mod pools;

@@ -1,0 +1,200 @@
+//! Datasets and their properties.
+
+use crate::app::{App, Body, Shared, answer, blocking, job, parse};
+use crate::handlers::pools::{list_of, query};
+use crate::jobs::Reporter;
+use crate::problem::{of_error, problem};
+use crate::{convert, mounting};
+use api_types::{
+    Changed, Dataset, DatasetCreate, DatasetDestroy, DatasetQuery, DestroyPreview, DestroyQuery, Inherit,
+    JobResult, Problem, PropKind, PropValue, PropertiesSet, PropertyTables, Rename, Source, kind,
+};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use engine_api::{Change, DatasetFilter, DatasetKind};
+
+pub async fn tables() -> Response {
+    answer(Ok(PropertyTables::all()))
+}
+
+pub async fn list(State(app): State<Shared>, asked: Result<Query<DatasetQuery>, QueryRejection>) -> Response {
+    blocking(app, move |app| run_list(app, &query(asked)?)).await
+}
+
+fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<Dataset>, Problem> {
+    let kinds = list_of(&asked.kinds)
+        .iter()
+        .map(|name| {
+            convert::kind_named(name).ok_or_else(|| problem(kind::INVALID, format!("invalid type '{name}'")))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let props = list_of(&asked.props);
+    let filter =
+        |roots| DatasetFilter { roots, depth: asked.depth, kinds: kinds.clone(), props: props.clone() };
+    let mut found = Vec::new();
+    let roots = list_of(&asked.roots);
+    if roots.is_empty() {
+        let mut pools = app.engine.pools();
+        pools.sort_by_key(|pool| pool.name());
+        for pool in pools {
+            found.extend(pool.datasets(&filter(Vec::new())).map_err(|error| of_error(&error))?);
+        }
+    }
+    for root in roots {
+        found.extend(app.pool_of(&root)?.datasets(&filter(vec![root])).map_err(|error| of_error(&error))?);
+    }
+    let mut datasets: Vec<Dataset> = found.iter().map(convert::dataset).collect();
+    if props.is_empty() || props.iter().any(|name| name == "mounted") {
+        say_what_is_mounted(app, &mut datasets);
+    }
+    Ok(datasets)
+}
+
+/// `mounted` is about this machine, so the engine can't know it.
+fn say_what_is_mounted(app: &App, datasets: &mut [Dataset]) {
+    let mounts = app.local.mounted();
+    for dataset in datasets.iter_mut().filter(|dataset| dataset.kind == api_types::DatasetKind::Filesystem) {
+        let mounted = mounts.iter().any(|mount| mount.dataset == dataset.name);
+        let value = if mounted { "yes" } else { "no" }.to_owned();
+        match dataset.props.iter_mut().find(|prop| prop.name == "mounted") {
+            Some(prop) => prop.value = value,
+            None => dataset.props.push(PropValue {
+                name: "mounted".into(),
+                value,
+                kind: PropKind::Text,
+                source: Source::None,
+            }),
+        }
+    }
+}
+
+pub async fn create(State(app): State<Shared>, body: Body) -> Response {
+    let request = parse::<DatasetCreate>(body);
+    blocking(app, move |app| run_create(app, &request?)).await
+}
+
+fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Problem> {
+    let change = Change::CreateFilesystem {
+        name: create.name.clone(),
+        parents: create.parents,
+        props: convert::props(&create.props),
+    };
+    let pool = app.pool_of(&create.name)?;
+    let committed = pool.commit(&change, &create.history).map_err(|error| of_error(&error))?;
+    let mut warnings = Vec::new();
+    if app.auto_mount && !create.no_mount {
+        // Ancestors made on the way are mounted first; the pool's own root is where the way begins.
+        let root = if create.parents { pool.name() } else { create.name.clone() };
+        warnings = mounting::mount_all(app, &root, &[], false, |_, _, _| {}).1;
+    }
+    Ok(Changed { txg: committed.txg, warnings })
+}
+
+pub async fn destroy_preview(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    asked: Result<Query<DestroyQuery>, QueryRejection>,
+) -> Response {
+    blocking(app, move |app| {
+        let recursive = query(asked)?.recursive;
+        let preview = app.pool_of(&name)?.destroy_preview(&name, recursive);
+        let (names, bytes) = preview.map_err(|error| of_error(&error))?;
+        Ok(DestroyPreview { names, bytes })
+    })
+    .await
+}
+
+pub async fn destroy(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, request: &DatasetDestroy, reporter: &Reporter| {
+        run_destroy(app, &name, request, reporter)
+    };
+    job(app, "dataset.destroy", body, |_| target, run).await
+}
+
+fn run_destroy(
+    app: &App,
+    name: &str,
+    request: &DatasetDestroy,
+    reporter: &Reporter,
+) -> Result<JobResult, Problem> {
+    let pool = app.pool_of(name)?;
+    let names = match request.recursive {
+        true => pool.destroy_preview(name, true).map_err(|error| of_error(&error))?.0,
+        false => vec![name.to_owned()],
+    };
+    reporter.step(format!("destroying {name}"), 0, names.len() as u64);
+    let mounts = mounting::unmount_all(app, name, request.force)?;
+    match pool.commit(&Change::Destroy { names, force: request.force }, &request.history) {
+        Ok(committed) => Ok(JobResult { txg: Some(committed.txg), ..JobResult::default() }),
+        Err(error) => {
+            mounting::restore(app, &mounts);
+            Err(of_error(&error))
+        }
+    }
+}
+
+pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let request = parse::<PropertiesSet>(body);
+    blocking(app, move |app| {
+        let request = request?;
+        let change = Change::SetProperties { name: name.clone(), props: convert::props(&request.props) };
+        let moves = !request.no_mount && request.props.iter().any(|prop| mounting::moves_mounts(&prop.name));
+        commit(app, &name, &change, &request.history, moves)
+    })
+    .await
+}
+
+pub async fn inherit(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let request = parse::<Inherit>(body);
+    blocking(app, move |app| {
+        let Inherit { property, received, history } = request?;
+        let moves = mounting::moves_mounts(&property);
+        commit(app, &name, &Change::Inherit { name: name.clone(), property, received }, &history, moves)
+    })
+    .await
+}
+
+/// Commits a change of a dataset; one that may move mounts takes them along.
+fn commit(app: &App, name: &str, change: &Change, history: &str, moves: bool) -> Result<Changed, Problem> {
+    let pool = app.pool_of(name)?;
+    let change = || pool.commit(change, history).map_err(|error| of_error(&error));
+    let (committed, warnings) = match moves {
+        true => mounting::moving(app, name, name, false, change)?,
+        false => (change()?, Vec::new()),
+    };
+    Ok(Changed { txg: committed.txg, warnings })
+}
+
+pub async fn rename(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let request = parse::<Rename>(body);
+    blocking(app, move |app| run_rename(app, &name, &request?)).await
+}
+
+fn run_rename(app: &App, name: &str, request: &Rename) -> Result<Changed, Problem> {
+    let pool = app.pool_of(name)?;
+    let (parents, force) = (request.parents, request.force);
+    let change = Change::Rename { from: name.to_owned(), to: request.to.clone(), parents, force };
+    let commit = || pool.commit(&change, &request.history).map_err(|error| of_error(&error));
+    let (committed, warnings) = match request.no_mount {
+        true => (commit()?, Vec::new()),
+        false => mounting::moving(app, name, &request.to, force, commit)?,
+    };
+    Ok(Changed { txg: committed.txg, warnings })
+}
+
+/// Whether a dataset of that name is there and of that kind.
+pub fn find(app: &App, name: &str, kind_wanted: DatasetKind) -> Result<engine_api::DatasetInfo, Problem> {
+    let filter = DatasetFilter {
+        roots: vec![name.to_owned()],
+        depth: Some(0),
+        kinds: vec![kind_wanted],
+        props: vec!["mountpoint".into(), "canmount".into(), "sharenfs".into()],
+    };
+    let found = app.pool_of(name)?.datasets(&filter).map_err(|error| of_error(&error))?;
+    found
+        .into_iter()
+        .find(|info| info.name == name)
+        .ok_or_else(|| problem(kind::NOT_FOUND, format!("cannot open '{name}': dataset does not exist")))
+}

@@ -1,0 +1,37 @@
+//! Jobs, and the version.
+
+use crate::app::{Refusal, Shared, answer};
+use crate::handlers::pools::query;
+use crate::problem::problem;
+use api_types::{API_VERSION, JobQuery, Version, kind};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use std::time::Duration;
+
+/// Longest time that a client may ask us to hold its request.
+const WAIT_MAX_MS: u64 = 30_000;
+
+pub async fn version(State(app): State<Shared>) -> Response {
+    answer(Ok(Version { version: app.version.clone(), api: API_VERSION }))
+}
+
+pub async fn list(State(app): State<Shared>) -> Response {
+    answer(Ok(app.jobs.all()))
+}
+
+pub async fn one(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    asked: Result<Query<JobQuery>, QueryRejection>,
+) -> Response {
+    let wait = match query(asked) {
+        Ok(asked) => Duration::from_millis(asked.wait_ms.min(WAIT_MAX_MS)),
+        Err(why) => return Refusal(why).into_response(),
+    };
+    let found = match id.parse() {
+        Ok(id) => app.jobs.wait(id, wait, true).await,
+        Err(_) => None,
+    };
+    answer(found.ok_or_else(|| problem(kind::NOT_FOUND, format!("no such job: {id}"))))
+}

@@ -1,0 +1,183 @@
+//! Pools.
+
+use crate::app::{App, Body, Shared, blocking, job, parse};
+use crate::jobs::Reporter;
+use crate::problem::{of_error, problem};
+use crate::{convert, mounting};
+use api_types::{
+    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolCreate, PoolImport, PoolRelease, Problem,
+    PropertiesQuery, PropertiesSet, kind,
+};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use engine_api::Change;
+
+/// A query string, or the problem with it.
+pub fn query<T>(given: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
+    given.map(|Query(query)| query).map_err(|rejection| problem(kind::BAD_REQUEST, rejection.body_text()))
+}
+
+/// A comma-separated list.
+pub fn list_of(text: &str) -> Vec<String> {
+    text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+pub async fn list(State(app): State<Shared>) -> Response {
+    blocking(app, |app| {
+        let mut pools: Vec<_> = app.engine.pools().iter().map(|pool| convert::pool(&pool.status())).collect();
+        pools.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(pools)
+    })
+    .await
+}
+
+pub async fn one(State(app): State<Shared>, Path(name): Path<String>) -> Response {
+    blocking(app, move |app| Ok(convert::pool(&app.pool(&name)?.status()))).await
+}
+
+pub async fn create(State(app): State<Shared>, body: Body) -> Response {
+    job(app, "pool.create", body, |create: &PoolCreate| create.name.clone(), run_create).await
+}
+
+fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<JobResult, Problem> {
+    reporter.step(format!("creating {}", create.name), 0, 0);
+    let pool = app.engine.create(&convert::pool_spec(create)).map_err(|error| of_error(&error))?;
+    let name = pool.name();
+    Ok(JobResult {
+        warnings: mount_new(app, &name, &[], reporter),
+        txg: Some(pool.status().txg),
+        pool: Some(name),
+    })
+}
+
+/// Mounts what came with a pool, where file systems are mounted by themselves.
+fn mount_new(app: &App, pool: &str, options: &[String], reporter: &Reporter) -> Vec<String> {
+    if !app.auto_mount {
+        return Vec::new();
+    }
+    let told = |dataset: &str, done, total| reporter.step(format!("mounting {dataset}"), done, total);
+    mounting::mount_all(app, pool, options, false, told).1
+}
+
+pub async fn import(State(app): State<Shared>, body: Body) -> Response {
+    job(app, "pool.import", body, |import: &PoolImport| import.which.clone(), run_import).await
+}
+
+fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<JobResult, Problem> {
+    reporter.step(format!("importing {}", import.which), 0, 0);
+    let options = convert::import_options(import);
+    let pool = app.engine.import(&import.which, &options).map_err(|error| of_error(&error))?;
+    if import.dry_run {
+        return Ok(JobResult::default());
+    }
+    let name = pool.name();
+    let warnings = match import.no_mount {
+        true => Vec::new(),
+        false => mount_new(app, &name, &import.mount_options, reporter),
+    };
+    Ok(JobResult { pool: Some(name), txg: Some(pool.status().txg), warnings })
+}
+
+pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
+    let request = parse::<ImportSearch>(body);
+    blocking(app, move |app| {
+        let found = app.engine.importable(&request?.search).map_err(|error| of_error(&error))?;
+        Ok(found.iter().map(convert::importable).collect::<Vec<_>>())
+    })
+    .await
+}
+
+pub async fn export(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
+        app.pool(&name)?;
+        reporter.step(format!("exporting {name}"), 0, 0);
+        let mounts = mounting::unmount_all(app, &name, release.force)?;
+        match app.engine.export(&name, release.force) {
+            Ok(()) => Ok(JobResult::default()),
+            Err(error) => {
+                mounting::restore(app, &mounts);
+                Err(of_error(&error))
+            }
+        }
+    };
+    job(app, "pool.export", body, |_| target, run).await
+}
+
+pub async fn destroy(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
+        app.pool(&name)?;
+        reporter.step(format!("destroying {name}"), 0, 0);
+        let mounts = mounting::unmount_all(app, &name, release.force).map_err(|mut why| {
+            why.detail = format!("{}\ncould not destroy '{name}': could not unmount datasets", why.detail);
+            why
+        })?;
+        match app.engine.destroy(&name, release.force) {
+            Ok(()) => Ok(JobResult::default()),
+            Err(error) => {
+                mounting::restore(app, &mounts);
+                Err(of_error(&error))
+            }
+        }
+    };
+    job(app, "pool.destroy", body, |_| target, run).await
+}
+
+pub async fn sync(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, _: &PoolRelease, reporter: &Reporter| {
+        reporter.step(format!("syncing {name}"), 0, 0);
+        let txg = app.pool(&name)?.sync().map_err(|error| of_error(&error))?;
+        Ok(JobResult { txg: Some(txg), ..JobResult::default() })
+    };
+    job(app, "pool.sync", body, |_| target, run).await
+}
+
+pub async fn properties(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    asked: Result<Query<PropertiesQuery>, QueryRejection>,
+) -> Response {
+    blocking(app, move |app| {
+        let names = list_of(&query(asked)?.names);
+        let values = app.pool(&name)?.properties(&names).map_err(|error| of_error(&error))?;
+        Ok(values.iter().map(convert::prop).collect::<Vec<_>>())
+    })
+    .await
+}
+
+pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let request = parse::<PropertiesSet>(body);
+    blocking(app, move |app| {
+        let request = request?;
+        let change = Change::SetPoolProperties { props: convert::props(&request.props) };
+        let committed =
+            app.pool(&name)?.commit(&change, &request.history).map_err(|error| of_error(&error))?;
+        Ok(Changed { txg: committed.txg, warnings: Vec::new() })
+    })
+    .await
+}
+
+pub async fn history(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    asked: Result<Query<HistoryQuery>, QueryRejection>,
+) -> Response {
+    blocking(app, move |app| {
+        let internal = query(asked)?.internal;
+        let records = app.pool(&name)?.history(internal).map_err(|error| of_error(&error))?;
+        Ok(records.into_iter().map(convert::history).collect::<Vec<_>>())
+    })
+    .await
+}
+
+pub async fn label_clear(State(app): State<Shared>, body: Body) -> Response {
+    let run = |app: &App, request: &LabelClear, reporter: &Reporter| {
+        reporter.step(format!("clearing {}", request.path), 0, 0);
+        let outcome = app.engine.label_clear(&request.path, request.force);
+        outcome.map(|()| JobResult::default()).map_err(|error| of_error(&error))
+    };
+    job(app, "label.clear", body, |request: &LabelClear| request.path.clone(), run).await
+}

@@ -1,0 +1,218 @@
+//! Local mounts follow the datasets: what is created, imported or moved is mounted, what goes is unmounted first.
+//!
+//! Order matters in two ways: a parent's mount point holds its child's directory, so mounting goes down the paths and
+//! unmounting up.
+
+use crate::app::App;
+use crate::local::{LocalMount, MountSpec};
+use crate::problem::of_error;
+use api_types::{Problem, kind};
+use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error};
+
+/// A file system and where it belongs.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub dataset: String,
+    /// `none`, `legacy`, or a path.
+    pub mountpoint: String,
+    /// `on`, `off` or `noauto`.
+    pub canmount: String,
+}
+
+/// The exact value of a property, where the dataset has it.
+pub fn value<'a>(info: &'a DatasetInfo, name: &str) -> Option<&'a str> {
+    info.props.iter().find(|prop| prop.name == name).map(|prop| prop.value.as_str())
+}
+
+/// Whether `dataset` is `root` or below it.
+pub fn is_within(dataset: &str, root: &str) -> bool {
+    dataset.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
+}
+
+/// The file systems at and below a dataset.
+pub fn candidates(app: &App, root: &str, depth: Option<u32>) -> Result<Vec<Candidate>, Problem> {
+    let filter = DatasetFilter {
+        roots: vec![root.to_owned()],
+        depth,
+        kinds: vec![DatasetKind::Filesystem],
+        props: vec!["mountpoint".into(), "canmount".into()],
+    };
+    let found = app.pool_of(root)?.datasets(&filter).map_err(|error| of_error(&error))?;
+    Ok(found
+        .iter()
+        .map(|info| Candidate {
+            dataset: info.name.clone(),
+            mountpoint: value(info, "mountpoint").unwrap_or("none").to_owned(),
+            canmount: value(info, "canmount").unwrap_or("on").to_owned(),
+        })
+        .collect())
+}
+
+/// What `zfs mount` says when the mount failed.
+pub fn mount_failure(dataset: &str, mountpoint: &str, error: &Error) -> String {
+    let why = match error {
+        Error::Busy => "filesystem already mounted".to_owned(),
+        Error::NotEmpty => format!("cannot mount '{mountpoint}': directory is not empty"),
+        Error::KeyNotLoaded => "encryption key not loaded".to_owned(),
+        Error::Denied | Error::NotPermitted => "insufficient privileges".to_owned(),
+        other => other.to_string(),
+    };
+    if why.starts_with("cannot ") { why } else { format!("cannot mount '{dataset}': {why}") }
+}
+
+/// What `zfs unmount` says when it failed.
+pub fn unmount_failure(at: &str, error: &Error) -> String {
+    match error {
+        Error::Busy => format!("cannot unmount '{at}': pool or dataset is busy"),
+        Error::NotFound => format!("cannot unmount '{at}': not currently mounted"),
+        other => format!("cannot unmount '{at}': {other}"),
+    }
+}
+
+/// Mounts what at and below `root` wants to be mounted by itself and isn't. Failures are told, not fatal: the datasets
+/// are there whether they are mounted or not.
+pub fn mount_all(
+    app: &App,
+    root: &str,
+    options: &[String],
+    overlay: bool,
+    mut each: impl FnMut(&str, u64, u64),
+) -> (Vec<String>, Vec<String>) {
+    let mut wanted = match candidates(app, root, None) {
+        Ok(found) => found,
+        Err(why) => return (Vec::new(), vec![why.to_string()]),
+    };
+    let mounted = app.local.mounted();
+    wanted.retain(|one| {
+        one.canmount == "on"
+            && one.mountpoint.starts_with('/')
+            && !mounted.iter().any(|mount| mount.dataset == one.dataset)
+    });
+    wanted.sort_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    let total = wanted.len() as u64;
+    for (count, one) in (0u64..).zip(&wanted) {
+        each(&one.dataset, count, total);
+        let spec = MountSpec {
+            dataset: one.dataset.clone(),
+            mountpoint: one.mountpoint.clone(),
+            options: options.to_vec(),
+            overlay,
+        };
+        match app.local.mount(&spec) {
+            Ok(()) => done.push(one.dataset.clone()),
+            Err(error) => failed.push(mount_failure(&one.dataset, &one.mountpoint, &error)),
+        }
+    }
+    (done, failed)
+}
+
+/// The local mounts at and below a dataset, deepest path first.
+pub fn mounted_within(app: &App, root: &str) -> Vec<LocalMount> {
+    let mut mounts = app.local.mounted();
+    mounts.retain(|mount| is_within(&mount.dataset, root));
+    mounts.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
+    mounts
+}
+
+/// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again.
+pub fn unmount_all(app: &App, root: &str, force: bool) -> Result<Vec<LocalMount>, Problem> {
+    let mounts = mounted_within(app, root);
+    for (count, mount) in mounts.iter().enumerate() {
+        match app.local.unmount(&mount.dataset, force) {
+            Ok(()) | Err(Error::NotFound) => {}
+            Err(error) => {
+                restore(app, &mounts[..count]);
+                let kind = of_error(&error).kind;
+                return Err(crate::problem::problem(&kind, unmount_failure(&mount.mountpoint, &error)));
+            }
+        }
+    }
+    Ok(mounts)
+}
+
+/// Mounts again, where they were, what `unmount_all` took away. Gives the failures.
+pub fn restore(app: &App, mounts: &[LocalMount]) -> Vec<String> {
+    let again = |mount: &LocalMount| {
+        let spec = MountSpec {
+            dataset: mount.dataset.clone(),
+            mountpoint: mount.mountpoint.clone(),
+            options: mount
+                .options
+                .split(',')
+                .filter(|option| !option.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            overlay: true,
+        };
+        let outcome = app.local.mount(&spec);
+        outcome.err().map(|error| mount_failure(&mount.dataset, &mount.mountpoint, &error))
+    };
+    mounts.iter().rev().filter_map(again).collect()
+}
+
+/// Makes a change that may move mount points at and below `before`, which is called `after` afterwards: unmount,
+/// change, mount where things belong now. Gives the change's result and what could not be mounted again.
+pub fn moving<T>(
+    app: &App,
+    before: &str,
+    after: &str,
+    force: bool,
+    change: impl FnOnce() -> Result<T, Problem>,
+) -> Result<(T, Vec<String>), Problem> {
+    let mounts = unmount_all(app, before, force)?;
+    match change() {
+        Err(why) => {
+            restore(app, &mounts);
+            Err(why)
+        }
+        Ok(done) => Ok((done, mount_moved(app, before, after, &mounts))),
+    }
+}
+
+fn mount_moved(app: &App, before: &str, after: &str, mounts: &[LocalMount]) -> Vec<String> {
+    if app.auto_mount {
+        return mount_all(app, after, &[], false, |_, _, _| {}).1;
+    }
+    let now = match candidates(app, after, None) {
+        Ok(now) => now,
+        Err(why) => return vec![why.to_string()],
+    };
+    let renamed = |mount: &LocalMount| format!("{after}{}", &mount.dataset[before.len()..]);
+    let moved: Vec<LocalMount> = mounts
+        .iter()
+        .filter_map(|mount| {
+            let dataset = renamed(mount);
+            let place = now.iter().find(|one| one.dataset == dataset)?;
+            let stays = place.canmount != "off" && place.mountpoint.starts_with('/');
+            stays.then(|| LocalMount {
+                dataset,
+                mountpoint: place.mountpoint.clone(),
+                options: mount.options.clone(),
+            })
+        })
+        .collect();
+    restore(app, &moved)
+}
+
+/// Whether setting or inheriting this property may move or end a mount.
+pub fn moves_mounts(property: &str) -> bool {
+    matches!(property, "mountpoint" | "canmount")
+}
+
+/// The refusal for a dataset that can't be mounted as its properties stand, as zfs(8) words it.
+pub fn not_mountable(one: &Candidate, verb: &str) -> Option<Problem> {
+    let name = &one.dataset;
+    let why = match (one.mountpoint.as_str(), one.canmount.as_str()) {
+        ("legacy", _) => {
+            format!("cannot {verb} '{name}': legacy mountpoint\nuse {verb}(8) to {verb} this filesystem")
+        }
+        ("none", _) => format!("cannot {verb} '{name}': no mountpoint set"),
+        (_, "off") => format!("cannot {verb} '{name}': 'canmount' property is set to 'off'"),
+        _ => return None,
+    };
+    Some(crate::problem::problem(kind::REFUSED, why))
+}
+
+#[cfg(test)]
+mod tests;

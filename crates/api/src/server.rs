@@ -1,0 +1,153 @@
+//! The socket, the routes and the runtime that serves them.
+
+use crate::app::{App, Refusal};
+use crate::handlers::{datasets, jobs, mounts, pools};
+use crate::jobs::Jobs;
+use crate::local::LocalMounts;
+use crate::problem::problem;
+use api_types::{kind, routes};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{Method, Uri};
+use axum::routing::{get, post};
+use engine_api::Engine;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Largest request body, in bytes: far above any list of names that makes sense.
+const BODY_MAX: usize = 1 << 20;
+/// How long requests under way may take to end after `stop`.
+const GRACE: Duration = Duration::from_secs(5);
+/// Blocking threads: as many requests and jobs are in the engine at one time.
+const BLOCKING_THREADS: usize = 64;
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen.
+    pub socket: PathBuf,
+    /// Mount file systems locally when they are created, imported or get a mount point.
+    pub auto_mount: bool,
+    /// Of the daemon, as `zpool version` prints it.
+    pub version: String,
+}
+
+/// The running server. Dropping it stops it too.
+pub struct ApiServer {
+    socket: PathBuf,
+    stop: Option<oneshot::Sender<()>>,
+    runtime: Option<tokio::runtime::Runtime>,
+    task: Option<tokio::task::JoinHandle<()>>,
+}
+
+/// Listens on the socket until stopped. `AddrInUse` where another daemon answers there.
+pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts>) -> io::Result<ApiServer> {
+    let listener = listen(&config.socket)?;
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("api")
+        .enable_io()
+        .enable_time()
+        .build()?;
+    let app =
+        App { engine, local, jobs: Jobs::new(), auto_mount: config.auto_mount, version: config.version };
+    let (stop, stopped) = oneshot::channel();
+    let listener = {
+        let _inside = runtime.enter();
+        tokio::net::UnixListener::from_std(listener)?
+    };
+    let service = router(app);
+    let task = runtime.spawn(async move {
+        let until = async move {
+            // A dropped sender means stop as well.
+            let _ = stopped.await;
+        };
+        if let Err(error) = axum::serve(listener, service).with_graceful_shutdown(until).await {
+            tracing::error!(%error, "management API ended");
+        }
+    });
+    Ok(ApiServer { socket: config.socket, stop: Some(stop), runtime: Some(runtime), task: Some(task) })
+}
+
+/// Binds the socket for its owner alone, replacing one that nobody answers on.
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    if path.exists() {
+        if UnixStream::connect(path).is_ok() {
+            let text = format!("another daemon answers on {}", path.display());
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, text));
+        }
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+impl ApiServer {
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Takes no new request, lets those under way end, removes the socket.
+    pub fn stop(mut self) {
+        self.shut_down();
+    }
+
+    fn shut_down(&mut self) {
+        let Some(runtime) = self.runtime.take() else { return };
+        drop(self.stop.take());
+        if let Some(task) = self.task.take() {
+            // A time-out only means that somebody's request is still in the engine; it is left behind.
+            let _ = runtime.block_on(async { tokio::time::timeout(GRACE, task).await });
+        }
+        runtime.shutdown_timeout(GRACE);
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        self.shut_down();
+    }
+}
+
+fn router(app: App) -> Router {
+    Router::new()
+        .route(routes::VERSION, get(jobs::version))
+        .route(routes::JOBS, get(jobs::list))
+        .route(routes::JOB, get(jobs::one))
+        .route(routes::POOLS, get(pools::list).post(pools::create))
+        .route(routes::POOL, get(pools::one))
+        .route(routes::POOL_EXPORT, post(pools::export))
+        .route(routes::POOL_DESTROY, post(pools::destroy))
+        .route(routes::POOL_SYNC, post(pools::sync))
+        .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
+        .route(routes::POOL_HISTORY, get(pools::history))
+        .route(routes::IMPORTABLE, post(pools::importable))
+        .route(routes::IMPORTS, post(pools::import))
+        .route(routes::LABELCLEAR, post(pools::label_clear))
+        .route(routes::DATASETS, get(datasets::list).post(datasets::create))
+        .route(routes::DATASET_DESTROY, get(datasets::destroy_preview).post(datasets::destroy))
+        .route(routes::DATASET_PROPERTIES, post(datasets::set))
+        .route(routes::DATASET_INHERIT, post(datasets::inherit))
+        .route(routes::DATASET_RENAME, post(datasets::rename))
+        .route(routes::MOUNTS, get(mounts::mounted).post(mounts::mount))
+        .route(routes::UNMOUNTS, post(mounts::unmount))
+        .route(routes::SHARES, get(mounts::shared).post(mounts::share))
+        .route(routes::UNSHARES, post(mounts::unshare))
+        .route(routes::PROPERTIES, get(datasets::tables))
+        .fallback(no_such_route)
+        .method_not_allowed_fallback(no_such_route)
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .with_state(Arc::new(app))
+}
+
+async fn no_such_route(method: Method, uri: Uri) -> Refusal {
+    Refusal(problem(kind::BAD_REQUEST, format!("no such request: {method} {}", uri.path())))
+}
