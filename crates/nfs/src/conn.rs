@@ -1,0 +1,161 @@
+//! One connection: read a record, decide who works on it, see the reply off.
+//!
+//! The reader does by itself what will not wait: that costs no thread switch, and the replies to a burst of small
+//! calls leave together. It knows by measuring: per class of request a moving average of how long the engine took
+//! (see [`Pace`]). What has been slow goes to the workers, so that later requests overtake it, unless the request is
+//! alone on the connection anyway. When workers or the connection's allowance are exhausted the reader works too,
+//! which stops it from reading: that is the backpressure.
+
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sunrpc::record::{self, Pool, RecordError};
+
+use crate::limits::{BATCH_REPLIES, IN_FLIGHT};
+use crate::outbox::Outbox;
+use crate::service::{Answer, CLASSES, Service, Session, class_of, fault, is_slow_by_nature};
+use crate::workers::Workers;
+
+/// Up to this, work is done by the reader even when more requests wait behind it.
+const FAST: Duration = Duration::from_micros(100);
+/// Up to this, it is done by the reader when nothing else is known to wait.
+const BEARABLE: Duration = Duration::from_millis(2);
+/// What is assumed of work that waits for the disk by its nature until it has been measured.
+const SLOW: Duration = Duration::from_millis(10);
+
+/// How long each class of request took lately, in microseconds.
+struct Pace([AtomicU32; CLASSES]);
+
+impl Pace {
+    fn new() -> Pace {
+        Pace(std::array::from_fn(|class| {
+            let guess = if is_slow_by_nature(class) { SLOW } else { Duration::ZERO };
+            AtomicU32::new(guess.as_micros() as u32)
+        }))
+    }
+
+    fn of(&self, class: usize) -> Duration {
+        Duration::from_micros(u64::from(self.0[class].load(Ordering::Relaxed)))
+    }
+
+    /// An eighth of the average is the newest sample. Races lose a sample now and then, which does not matter.
+    fn note(&self, class: usize, took: Duration) {
+        let old = self.0[class].load(Ordering::Relaxed);
+        let new = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        self.0[class].store(old - old / 8 + new / 8, Ordering::Relaxed);
+    }
+}
+
+/// What reader and workers share of a connection.
+struct Conn<W> {
+    service: Arc<Service>,
+    session: Session,
+    outbox: Outbox<W>,
+    pace: Pace,
+    /// Requests with workers.
+    in_flight: Mutex<usize>,
+    landed: Condvar,
+}
+
+impl<W: Write> Conn<W> {
+    fn in_flight(&self) -> MutexGuard<'_, usize> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet written.
+    fn work(&self, class: usize, record: &[u8]) -> bool {
+        let start = Instant::now();
+        // A panic is a broken invariant in the engine; it must not take other clients' connections along.
+        let answer = catch_unwind(AssertUnwindSafe(|| self.service.answer(&self.session, record)));
+        self.pace.note(class, start.elapsed());
+        match answer {
+            Ok(Answer::Reply(reply)) => drop(self.outbox.push(reply)),
+            Ok(Answer::Nothing) => {}
+            Ok(Answer::HangUp) => return false,
+            Err(_) => {
+                tracing::error!(session = ?self.session, "request ended in a panic");
+                if let Some(reply) = fault(record) {
+                    self.outbox.push(reply);
+                }
+            }
+        }
+        true
+    }
+
+    fn land(&self) {
+        *self.in_flight() -= 1;
+        self.landed.notify_all();
+    }
+}
+
+/// Serves a connection until its peer is done or breaks the rules; returns when every reply is out.
+pub fn serve<W: Write + Send + 'static>(
+    mut from: impl Read,
+    to: W,
+    session: Session,
+    service: Arc<Service>,
+    workers: &Workers,
+    pool: Arc<Pool>,
+) -> Result<(), RecordError> {
+    let conn = Arc::new(Conn {
+        service,
+        session,
+        outbox: Outbox::new(to),
+        pace: Pace::new(),
+        in_flight: Mutex::new(0),
+        landed: Condvar::new(),
+    });
+    let mut reader = record::Reader::new(pool);
+    let ended = read_loop(&conn, &mut reader, &mut from, workers);
+    let mut in_flight = conn.in_flight();
+    while *in_flight > 0 {
+        in_flight = conn.landed.wait(in_flight).unwrap_or_else(PoisonError::into_inner);
+    }
+    drop(in_flight);
+    conn.outbox.wait_until_empty();
+    ended
+}
+
+fn read_loop<W: Write + Send + 'static>(
+    conn: &Arc<Conn<W>>,
+    reader: &mut record::Reader,
+    from: &mut impl Read,
+    workers: &Workers,
+) -> Result<(), RecordError> {
+    let mut unsent = 0;
+    while conn.outbox.wait_for_room() {
+        let Some(record) = reader.next(from)? else { break };
+        let class = class_of(&record);
+        let pace = conn.pace.of(class);
+        let in_flight = *conn.in_flight();
+        let alone = in_flight == 0 && !reader.has_more();
+        let by_reader = pace < FAST || (alone && pace < BEARABLE);
+        if by_reader || in_flight >= IN_FLIGHT || !workers.has_room() {
+            if !conn.work(class, &record) {
+                return Err(RecordError::Impossible("record is no call"));
+            }
+            unsent += 1;
+            // More small calls are here already: their replies shall leave together.
+            if reader.has_record() && unsent < BATCH_REPLIES && pace < FAST {
+                continue;
+            }
+        } else {
+            *conn.in_flight() += 1;
+            let conn = conn.clone();
+            workers.submit(Box::new(move || {
+                if !conn.work(class, &record) {
+                    tracing::debug!(session = ?conn.session, "record is no call");
+                }
+                drop(record);
+                conn.outbox.flush();
+                conn.land();
+            }));
+        }
+        unsent = 0;
+        conn.outbox.flush();
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! `sharenfs` as a value: who may mount a file system, how, and as whom they act.
+//!
+//! The syntax is OpenZFS's on Linux, which is that of exports(5) with host lists behind `rw=` and `ro=`:
+//! `off`, `on`, or options with commas, as in `rw=@10.0.0.0/8:host.example,ro=[2001:db8::]/32,no_root_squash`.
+//! `on` stands for `sec=sys,rw,crossmnt,no_subtree_check`. Where one host matches several entries the narrowest
+//! decides, as exports(5) has it; where no list is given everyone may come.
+//!
+//! What this server cannot do (netgroups, DNS wildcards, Kerberos) is refused when it is set, never quietly widened.
+
+mod host;
+mod parse;
+
+use std::net::IpAddr;
+
+use engine_api::Cred;
+use sunrpc::msg::Credential;
+
+pub use host::Host;
+pub(crate) use host::Names;
+pub use parse::parse;
+
+/// The user and group of those who have none: `nobody`.
+pub const NOBODY: u32 = 65534;
+
+/// Whose credentials are replaced by the anonymous ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Squash {
+    /// `no_root_squash`
+    None,
+    /// `root_squash`, the default: uid 0 and gid 0.
+    Root,
+    /// `all_squash`
+    All,
+}
+
+/// One host or network of an `rw=` or `ro=` list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub host: Host,
+    pub writable: bool,
+}
+
+/// A parsed `sharenfs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// False for `off`.
+    pub enabled: bool,
+    pub rules: Vec<Rule>,
+    pub squash: Squash,
+    pub anon_uid: u32,
+    pub anon_gid: u32,
+    /// `secure`/`insecure`; `None` where neither is said.
+    pub secure: Option<bool>,
+    /// File systems mounted below appear when looked up.
+    pub crossmnt: bool,
+}
+
+impl ExportOptions {
+    /// `off`
+    pub fn off() -> ExportOptions {
+        ExportOptions {
+            enabled: false,
+            rules: Vec::new(),
+            squash: Squash::Root,
+            anon_uid: NOBODY,
+            anon_gid: NOBODY,
+            secure: None,
+            crossmnt: true,
+        }
+    }
+
+    /// Whether the address may come, and if so whether it may write.
+    pub(crate) fn grant(&self, addr: IpAddr, names: &Names) -> Option<bool> {
+        if !self.enabled {
+            return None;
+        }
+        let mut best: Option<(u32, bool)> = None;
+        for rule in &self.rules {
+            let narrower = best.is_none_or(|(width, _)| rule.host.narrowness() > width);
+            if narrower && rule.host.matches(addr, names) {
+                best = Some((rule.host.narrowness(), rule.writable));
+            }
+        }
+        best.map(|(_, writable)| writable)
+    }
+
+    /// The credential that acts for the caller.
+    pub fn cred(&self, credential: &Credential) -> Cred {
+        let anonymous =
+            || Cred { uid: self.anon_uid, gid: self.anon_gid, groups: Vec::new(), owner_override: false };
+        match (credential, self.squash) {
+            (Credential::None, _) | (_, Squash::All) => anonymous(),
+            (Credential::Sys(sys), Squash::None) => {
+                Cred { uid: sys.uid, gid: sys.gid, groups: sys.gids().to_vec(), owner_override: false }
+            }
+            (Credential::Sys(sys), Squash::Root) => {
+                let group = |gid: u32| if gid == 0 { self.anon_gid } else { gid };
+                Cred {
+                    uid: if sys.uid == 0 { self.anon_uid } else { sys.uid },
+                    gid: group(sys.gid),
+                    groups: sys.gids().iter().map(|&gid| group(gid)).collect(),
+                    owner_override: false,
+                }
+            }
+        }
+    }
+
+    /// Who may come, for `showmount -e`; empty for everyone.
+    pub fn groups(&self) -> Vec<String> {
+        if self.rules.iter().any(|rule| rule.host == Host::Everyone) {
+            return Vec::new();
+        }
+        self.rules.iter().map(|rule| rule.host.to_string()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

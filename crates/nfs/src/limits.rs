@@ -1,0 +1,43 @@
+//! Every limit of the server in one place.
+
+use std::time::Duration;
+
+/// Most bytes a READ or WRITE moves: rtmax and wtmax.
+pub const MAX_TRANSFER: u32 = 1 << 20;
+/// Longest record taken: a full WRITE and its headers.
+pub const MAX_RECORD: usize = MAX_TRANSFER as usize + 4096;
+/// Buffers for large records that may be in use at a time, over all connections.
+pub const LARGE_BUFFERS: usize = 64;
+/// Buffers kept for the next large records.
+pub const LARGE_BUFFERS_KEPT: usize = 16;
+/// Longest target of a symbolic link.
+pub const MAX_PATH: u32 = 4096;
+/// Longest path of a MOUNT call (RFC 1813 MNTPATHLEN).
+pub const MAX_MOUNT_PATH: u32 = 1024;
+/// Remembered mounts, for `showmount -a` only.
+pub const MAX_MOUNTS: usize = 1024;
+/// Preferred size of a READDIR reply, in bytes.
+pub const PREFERRED_DIR: u32 = 128 << 10;
+/// Requests of one connection handed to workers and not answered yet; beyond, its reader works itself.
+pub const IN_FLIGHT: usize = 64;
+/// Replies waiting for one connection's socket before its reader stops reading.
+pub const QUEUED_REPLIES: usize = 64;
+/// Replies written together at most, by number and bytes.
+pub const BATCH_REPLIES: usize = 32;
+pub const BATCH_BYTES: usize = 256 << 10;
+/// Requests waiting for a worker, over all connections.
+pub const QUEUED_REQUESTS: usize = 1024;
+/// Replies to non-idempotent calls that are remembered, and for how long.
+pub const DRC_SHARDS: usize = 16;
+pub const DRC_PER_SHARD: usize = 2048;
+pub const DRC_SECONDS: u64 = 300;
+/// Longer replies are not remembered; no reply of a non-idempotent procedure is that long.
+pub const DRC_MAX_REPLY: usize = 1024;
+/// Clients counted one by one; those beyond are counted together.
+pub const COUNTED_CLIENTS: usize = 1024;
+/// A peer that stands still this long inside a record, or takes no reply for as long, is cut off.
+pub const STALL: Duration = Duration::from_secs(60);
+/// How long `stop` lets connections finish.
+pub const DRAIN: Duration = Duration::from_secs(5);
+/// A host name in an export is resolved again after this long.
+pub const NAME_AGE: Duration = Duration::from_secs(300);

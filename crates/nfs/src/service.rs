@@ -1,0 +1,244 @@
+//! The server without its sockets: a record in, a reply out.
+//!
+//! [`Service::answer`] is a function of the record, the client's address and the engine; `listen` and `conn` only
+//! carry bytes. It may be called from any number of threads at once.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use engine_api::{Engine, ReadBuf, Stable};
+use sunrpc::msg::{Accepted, Call, Credential, NotCall, parse_call, put_accepted, put_denied};
+use sunrpc::record;
+use sunrpc::xdr::{Decoder, Encoder, Malformed, padding};
+
+use crate::drc::{Cache, Key, Verdict};
+use crate::mount::{self, Mounts};
+use crate::shares::{Shares, Table};
+use crate::stats::{ClientStats, Counters, PROCEDURES, Stats, add};
+use crate::v3::{self, Out};
+
+/// Room for the reply of any procedure but the listing ones, record mark included.
+const USUAL_REPLY: usize = 512;
+const MARK: usize = 4;
+
+/// One call's surroundings.
+pub struct Context<'a> {
+    pub client: SocketAddr,
+    pub credential: Credential,
+    pub(crate) shares: &'a Shares,
+    pub(crate) table: Arc<Table>,
+    pub(crate) counters: &'a Counters,
+}
+
+/// A client's connection as the service sees it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    client: SocketAddr,
+    counters: Arc<Counters>,
+}
+
+/// A reply ready for the stream: record mark and head, then the data of a READ as it lies in the cache, then padding.
+#[derive(Debug)]
+pub struct Reply {
+    head: Vec<u8>,
+    body: ReadBuf,
+    pad: usize,
+}
+
+impl Reply {
+    fn new(enc: Encoder, body: ReadBuf) -> Reply {
+        let pad = padding(body.len());
+        let mut enc = enc;
+        let len = enc.len() - MARK + body.len() + pad;
+        enc.patch(0, u32::from_be_bytes(record::mark(len)));
+        Reply { head: enc.into_bytes(), body, pad }
+    }
+
+    /// Bytes on the stream.
+    pub fn len(&self) -> usize {
+        self.head.len() + self.body.len() + self.pad
+    }
+
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The pieces, in order.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let pad = &[0_u8; 3][..self.pad];
+        std::iter::once(&self.head[..])
+            .chain(self.body.parts.iter().map(|part| part.bytes()))
+            .chain((self.pad > 0).then_some(pad))
+    }
+}
+
+/// What becomes of a record.
+#[derive(Debug)]
+pub enum Answer {
+    Reply(Reply),
+    /// Nothing is said; the client will ask again.
+    Nothing,
+    /// The peer does not speak RPC.
+    HangUp,
+}
+
+/// Kinds of work that take about equally long: NFS procedures, then stable writes, then everything else.
+pub const CLASSES: usize = PROCEDURES + 2;
+const CLASS_STABLE_WRITE: usize = PROCEDURES;
+const CLASS_OTHER: usize = PROCEDURES + 1;
+
+/// The NFSv3 and MOUNT programs over one engine.
+pub struct Service {
+    shares: Shares,
+    cache: Cache,
+    mounts: Mounts,
+    stats: Stats,
+    start: Instant,
+}
+
+impl Service {
+    /// `reserved_ports`: clients must come from a port below 1024 unless their export says `insecure`.
+    pub fn new(engine: Arc<dyn Engine>, reserved_ports: bool) -> Service {
+        Service {
+            shares: Shares::new(engine, reserved_ports),
+            cache: Cache::default(),
+            mounts: Mounts::default(),
+            stats: Stats::default(),
+            start: Instant::now(),
+        }
+    }
+
+    pub fn session(&self, client: SocketAddr) -> Session {
+        Session { client, counters: self.stats.of(client.ip().to_canonical()) }
+    }
+
+    pub fn stats(&self) -> Vec<ClientStats> {
+        self.stats.copy()
+    }
+
+    /// Answers one record.
+    pub fn answer(&self, session: &Session, record: &[u8]) -> Answer {
+        let call = match parse_call(record) {
+            Ok(call) => call,
+            Err(not) => return refuse(session, not),
+        };
+        let cx = Context {
+            client: session.client,
+            credential: call.credential,
+            shares: &self.shares,
+            table: self.shares.table(),
+            counters: &session.counters,
+        };
+        match (call.program, call.version) {
+            (v3::PROGRAM, v3::VERSION) => self.answer_nfs(&cx, &call),
+            (v3::PROGRAM, _) => plain(session, &call, Accepted::ProgMismatch(v3::VERSION, v3::VERSION)),
+            (mount::PROGRAM, mount::LOWEST..=mount::HIGHEST) => {
+                add(&session.counters.mount_calls, 1);
+                let work = |out: &mut Out| {
+                    let which = (call.version, call.procedure);
+                    mount::run(&cx, &self.mounts, which, call.args, &mut out.enc)
+                };
+                Answer::Reply(execute(&cx, &call, work))
+            }
+            (mount::PROGRAM, _) => {
+                plain(session, &call, Accepted::ProgMismatch(mount::LOWEST, mount::HIGHEST))
+            }
+            _ => plain(session, &call, Accepted::ProgUnavail),
+        }
+    }
+
+    fn answer_nfs(&self, cx: &Context<'_>, call: &Call<'_>) -> Answer {
+        if let Some(counter) = cx.counters.calls.get(call.procedure as usize) {
+            add(counter, 1);
+        }
+        let work = |out: &mut Out| v3::run(cx, call.procedure, call.args, out);
+        if !v3::is_remembered(call.procedure) {
+            return Answer::Reply(execute(cx, call, work));
+        }
+        let now = self.start.elapsed().as_secs();
+        match self.cache.begin(Key::new(cx.client.ip().to_canonical(), call), now) {
+            Verdict::Run(ticket) => {
+                let reply = execute(cx, call, work);
+                ticket.done(&reply.head);
+                Answer::Reply(reply)
+            }
+            Verdict::Drop => Answer::Nothing,
+            Verdict::Replay(head) => {
+                add(&cx.counters.replays, 1);
+                Answer::Reply(Reply { head: head.to_vec(), body: ReadBuf::default(), pad: 0 })
+            }
+        }
+    }
+}
+
+/// Runs a procedure and makes its reply.
+fn execute(
+    cx: &Context<'_>,
+    call: &Call<'_>,
+    work: impl FnOnce(&mut Out) -> Result<bool, Malformed>,
+) -> Reply {
+    let mut out = Out { enc: Encoder::with_capacity(USUAL_REPLY), body: ReadBuf::default() };
+    out.enc.u32(0);
+    let start = out.enc.len();
+    put_accepted(&mut out.enc, call.xid, Accepted::Success);
+    let how = match work(&mut out) {
+        Ok(true) => return Reply::new(out.enc, out.body),
+        Ok(false) => Accepted::ProcUnavail,
+        Err(why) => {
+            tracing::debug!(client = %cx.client, procedure = call.procedure, %why, "arguments do not decode");
+            Accepted::GarbageArgs
+        }
+    };
+    add(&cx.counters.refused, 1);
+    out.enc.truncate(start);
+    put_accepted(&mut out.enc, call.xid, how);
+    Reply::new(out.enc, ReadBuf::default())
+}
+
+/// A reply without results.
+fn plain(session: &Session, call: &Call<'_>, how: Accepted) -> Answer {
+    add(&session.counters.refused, 1);
+    Answer::Reply(bare(|enc| put_accepted(enc, call.xid, how)))
+}
+
+fn refuse(session: &Session, not: NotCall) -> Answer {
+    add(&session.counters.refused, 1);
+    match not {
+        NotCall::Garbage => Answer::HangUp,
+        NotCall::Denied { xid, why } => Answer::Reply(bare(|enc| put_denied(enc, xid, why))),
+    }
+}
+
+fn bare(put: impl FnOnce(&mut Encoder)) -> Reply {
+    let mut enc = Encoder::with_capacity(64);
+    enc.u32(0);
+    put(&mut enc);
+    Reply::new(enc, ReadBuf::default())
+}
+
+/// The reply to a call whose execution panicked; `None` where there is nobody to answer to.
+pub fn fault(record: &[u8]) -> Option<Reply> {
+    let call = parse_call(record).ok()?;
+    Some(bare(|enc| put_accepted(enc, call.xid, Accepted::SystemErr)))
+}
+
+/// Which class a record belongs to, below [`CLASSES`].
+pub fn class_of(record: &[u8]) -> usize {
+    let Ok(call) = parse_call(record) else { return CLASS_OTHER };
+    if call.program != v3::PROGRAM || call.procedure as usize >= PROCEDURES {
+        return CLASS_OTHER;
+    }
+    if call.procedure == v3::procedure::WRITE {
+        let args = v3::write_args(&mut Decoder::new(call.args));
+        if args.is_ok_and(|(_, _, stable, _)| stable != Stable::Unstable) {
+            return CLASS_STABLE_WRITE;
+        }
+    }
+    call.procedure as usize
+}
+
+/// Whether work of this class waits for the disk by its nature.
+pub fn is_slow_by_nature(class: usize) -> bool {
+    class == CLASS_STABLE_WRITE || class == v3::procedure::COMMIT as usize
+}

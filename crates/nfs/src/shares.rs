@@ -1,0 +1,174 @@
+//! What is shared now: the engine's file systems with their parsed `sharenfs`.
+//!
+//! A [`Table`] is immutable; [`Shares`] replaces it when the engine's generation moved. Every request looks at the
+//! table anew, so `zfs set sharenfs=off` or a destroyed dataset takes effect with the next call, whatever handles
+//! clients hold.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use engine_api::{Attr, Cred, Engine, FileSystem, FsId, NodeId};
+
+use crate::export::{ExportOptions, Names, parse};
+use crate::handle::Handle;
+use crate::status::Status;
+
+/// First port that is not reserved to privileged programs.
+const UNRESERVED: u16 = 1024;
+
+/// One shared file system.
+pub struct Share {
+    pub id: FsId,
+    /// Without a slash at the end, but for `/` itself.
+    pub mountpoint: String,
+    pub options: ExportOptions,
+    pub readonly: bool,
+    pub fs: Arc<dyn FileSystem>,
+    /// File systems mounted somewhere below: their place, as names from this one's root, and which they are.
+    children: Vec<(Vec<Vec<u8>>, FsId)>,
+}
+
+/// Everything that is shared at one moment.
+#[derive(Default)]
+pub struct Table {
+    generation: Option<u64>,
+    by_id: HashMap<FsId, Arc<Share>>,
+}
+
+/// What a client may do with a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    pub writable: bool,
+}
+
+/// The current table, and what is needed to judge clients.
+pub struct Shares {
+    engine: Arc<dyn Engine>,
+    table: RwLock<Arc<Table>>,
+    names: Names,
+    reserved_ports: bool,
+}
+
+impl Shares {
+    pub fn new(engine: Arc<dyn Engine>, reserved_ports: bool) -> Shares {
+        Shares { engine, table: RwLock::default(), names: Names::default(), reserved_ports }
+    }
+
+    /// The table as it is now.
+    pub fn table(&self) -> Arc<Table> {
+        let generation = self.engine.served_generation();
+        let current = self.table.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if current.generation == Some(generation) {
+            return current;
+        }
+        // The generation was read first: a change during the next lines is seen by the next call.
+        let fresh = Arc::new(Table::build(generation, &*self.engine));
+        self.names.clear();
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
+        fresh
+    }
+
+    /// What the share allows the client, if anything.
+    pub fn grant(&self, share: &Share, client: SocketAddr) -> Option<Grant> {
+        let needs_reserved = share.options.secure.unwrap_or(self.reserved_ports);
+        if needs_reserved && client.port() >= UNRESERVED {
+            return None;
+        }
+        let writable = share.options.grant(client.ip(), &self.names)?;
+        Some(Grant { writable: writable && !share.readonly })
+    }
+}
+
+impl Table {
+    fn build(generation: u64, engine: &dyn Engine) -> Table {
+        let mut shares = Vec::new();
+        for served in engine.served() {
+            let Some(mountpoint) = served.mountpoint else { continue };
+            let options = parse(&served.sharenfs).unwrap_or_else(|why| {
+                tracing::warn!(dataset = served.dataset, why, "not shared: bad sharenfs");
+                ExportOptions::off()
+            });
+            if !options.enabled {
+                continue;
+            }
+            let mountpoint = match mountpoint.trim_end_matches('/') {
+                "" => "/".to_owned(),
+                path => path.to_owned(),
+            };
+            let (id, readonly, fs) = (served.id, served.readonly, served.fs);
+            shares.push(Share { id, mountpoint, options, readonly, fs, children: Vec::new() });
+        }
+        let places: Vec<(Vec<Vec<u8>>, FsId)> =
+            shares.iter().map(|share| (components(&share.mountpoint), share.id)).collect();
+        for share in shares.iter_mut().filter(|share| share.options.crossmnt) {
+            let own = components(&share.mountpoint);
+            let below = |(path, id): &(Vec<Vec<u8>>, FsId)| {
+                let rest = path.strip_prefix(&own[..]).filter(|rest| !rest.is_empty())?;
+                Some((rest.to_vec(), *id))
+            };
+            share.children = places.iter().filter_map(below).collect();
+        }
+        let by_id = shares.into_iter().map(|share| (share.id, Arc::new(share))).collect();
+        Table { generation: Some(generation), by_id }
+    }
+
+    pub fn get(&self, id: FsId) -> Option<&Arc<Share>> {
+        self.by_id.get(&id)
+    }
+
+    /// In mountpoint order.
+    pub fn all(&self) -> Vec<&Arc<Share>> {
+        let mut all: Vec<&Arc<Share>> = self.by_id.values().collect();
+        all.sort_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
+        all
+    }
+
+    /// The share with the longest mountpoint that is, or leads to, `path`, and the names that remain.
+    pub fn find(&self, path: &[Vec<u8>]) -> Option<(&Arc<Share>, Vec<Vec<u8>>)> {
+        let candidates = self.by_id.values().filter_map(|share| {
+            let own = components(&share.mountpoint);
+            let rest = path.strip_prefix(&own[..])?.to_vec();
+            Some((own.len(), share, rest))
+        });
+        candidates.max_by_key(|(depth, ..)| *depth).map(|(_, share, rest)| (share, rest))
+    }
+
+    /// The file system mounted on `name` in `dir`, if there is one.
+    pub fn crossing(&self, share: &Share, dir: NodeId, name: &[u8]) -> Option<&Arc<Share>> {
+        let (_, id) = share.children.iter().find(|(path, _)| {
+            let Some((last, parents)) = path.split_last() else { return false };
+            last == name && walk(&*share.fs, parents).is_ok_and(|found| found == dir)
+        })?;
+        self.by_id.get(id)
+    }
+
+    /// Whether any file system is mounted below this one.
+    pub fn has_crossings(&self, share: &Share) -> bool {
+        !share.children.is_empty()
+    }
+}
+
+impl Share {
+    pub fn handle(&self, node: NodeId) -> Handle {
+        Handle { fs: self.id, node }
+    }
+}
+
+/// The names of an absolute path; `.` and doubled slashes mean nothing.
+pub fn components(path: &str) -> Vec<Vec<u8>> {
+    path.split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .map(|part| part.as_bytes().to_vec())
+        .collect()
+}
+
+/// Follows names from the root, as the server itself.
+pub fn walk(fs: &dyn FileSystem, names: &[Vec<u8>]) -> Result<NodeId, Status> {
+    let mut node = fs.root();
+    for name in names {
+        let attr: Attr = fs.lookup(&Cred::root(), node, name)?;
+        node = attr.node;
+    }
+    Ok(node)
+}

@@ -1,0 +1,152 @@
+//! Data: READ, WRITE, COMMIT, READLINK.
+
+use engine_api::{Cred, Error, NodeKind, ReadBuf, Stable};
+use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
+
+use super::Out;
+use super::attr::{put_post, put_wcc};
+use super::target::{Target, get_handle};
+use crate::limits::MAX_TRANSFER;
+use crate::service::Context;
+use crate::stats::add;
+use crate::status::Status;
+
+pub fn read(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Out) -> Result<()> {
+    let (handle, offset, count) = (get_handle(d)?, d.u64()?, d.u32()?);
+    let target = match Target::resolve(cx, handle) {
+        Ok(target) => target.with_owner_override(),
+        Err(status) => {
+            out.enc.u32(status.0);
+            out.enc.bool(false);
+            return Ok(());
+        }
+    };
+    let found = read_data(&target, offset, count.min(MAX_TRANSFER) as usize);
+    let attr = target.attr();
+    match found {
+        Ok(data) => {
+            let len = data.len() as u32;
+            add(&cx.counters.bytes_read, u64::from(len));
+            out.enc.u32(Status::OK.0);
+            put_post(&mut out.enc, target.fs_id(), attr.as_ref());
+            out.enc.u32(len);
+            out.enc.bool(data.eof);
+            out.enc.u32(len);
+            out.body = data;
+        }
+        Err(error) => {
+            out.enc.u32(Status::from(error).0);
+            put_post(&mut out.enc, target.fs_id(), attr.as_ref());
+        }
+    }
+    Ok(())
+}
+
+/// Clients read the pages of a program they may execute but not read: they ask as the user, so it has to be allowed.
+fn read_data(t: &Target, offset: u64, len: usize) -> engine_api::Result<ReadBuf> {
+    match t.fs().read(&t.cred, t.node, offset, len) {
+        Err(Error::Denied) => {
+            let may_run = t.fs().access(&t.cred, t.node)?.execute;
+            let is_file = t.fs().getattr(t.node)?.kind == NodeKind::File;
+            if may_run && is_file {
+                t.fs().read(&Cred::root(), t.node, offset, len)
+            } else {
+                Err(Error::Denied)
+            }
+        }
+        other => other,
+    }
+}
+
+fn get_stable(d: &mut Decoder<'_>) -> Result<Stable> {
+    match d.u32()? {
+        0 => Ok(Stable::Unstable),
+        1 => Ok(Stable::DataSync),
+        2 => Ok(Stable::FileSync),
+        other => Err(Malformed::Value(other)),
+    }
+}
+
+/// Arguments of WRITE: handle, offset, how stable, and as many bytes as both count and opaque promise.
+type WriteArgs<'a> = (&'a [u8], u64, Stable, Option<&'a [u8]>);
+
+pub(crate) fn write_args<'a>(d: &mut Decoder<'a>) -> Result<WriteArgs<'a>> {
+    let (handle, offset, count) = (get_handle(d)?, d.u64()?, d.u32()?);
+    let stable = get_stable(d)?;
+    let data = d.opaque(MAX_TRANSFER)?;
+    Ok((handle, offset, stable, data.get(..count as usize)))
+}
+
+pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let (handle, offset, stable, data) = write_args(d)?;
+    let target = match Target::for_change(cx, handle) {
+        Ok(target) => target.with_owner_override(),
+        Err(status) => return refuse(out, status),
+    };
+    let Some(data) = data else { return refuse(out, Status::INVAL) };
+    match target.fs().write(&target.cred, target.node, offset, data, stable) {
+        Ok(written) => {
+            add(&cx.counters.bytes_written, data.len() as u64);
+            out.u32(Status::OK.0);
+            put_wcc(out, target.fs_id(), Some(&written.before), Some(&written.after));
+            out.u32(data.len() as u32);
+            out.u32(match written.stable {
+                Stable::Unstable => 0,
+                Stable::DataSync => 1,
+                Stable::FileSync => 2,
+            });
+            out.u64(written.verifier.0);
+        }
+        Err(error) => {
+            out.u32(Status::from(error).0);
+            put_wcc(out, target.fs_id(), None, target.attr().as_ref());
+        }
+    }
+    Ok(())
+}
+
+/// A status with empty wcc_data.
+fn refuse(out: &mut Encoder, status: Status) -> Result<()> {
+    out.u32(status.0);
+    out.bool(false);
+    out.bool(false);
+    Ok(())
+}
+
+/// Always of the whole file: more than a range is always allowed.
+pub fn commit(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let (handle, _offset, _count) = (get_handle(d)?, d.u64()?, d.u32()?);
+    let target = match Target::for_change(cx, handle) {
+        Ok(target) => target,
+        Err(status) => return refuse(out, status),
+    };
+    let before = target.attr();
+    let done = target.fs().commit(target.node);
+    let after = target.attr();
+    out.u32(done.as_ref().map_or_else(|error| Status::from(error.clone()), |_| Status::OK).0);
+    put_wcc(out, target.fs_id(), before.as_ref(), after.as_ref());
+    if let Ok(verifier) = done {
+        out.u64(verifier.0);
+    }
+    Ok(())
+}
+
+pub fn readlink(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let handle = get_handle(d)?;
+    let target = match Target::resolve(cx, handle) {
+        Ok(target) => target,
+        Err(status) => {
+            out.u32(status.0);
+            out.bool(false);
+            return Ok(());
+        }
+    };
+    let found = target.fs().readlink(&target.cred, target.node);
+    let attr = target.attr();
+    out.u32(found.as_ref().map_or_else(|error| Status::from(error.clone()), |_| Status::OK).0);
+    put_post(out, target.fs_id(), attr.as_ref());
+    if let Ok(path) = found {
+        out.opaque(&path);
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Names in directories: LOOKUP, REMOVE, RMDIR, RENAME, LINK.
+
+use engine_api::{Attr, DirChange, RenameMode};
+use sunrpc::xdr::{Decoder, Encoder, Result};
+
+use super::attr::{put_dir_change, put_post, put_wcc};
+use super::target::{Place, Target, get_handle};
+use crate::handle::Handle;
+use crate::service::Context;
+use crate::status::Status;
+
+pub fn lookup(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let place = Place::get(d)?;
+    let target = match Target::resolve(cx, place.handle) {
+        Ok(target) => target,
+        Err(status) => {
+            out.u32(status.0);
+            out.bool(false);
+            return Ok(());
+        }
+    };
+    match place.name().and_then(|name| find(cx, &target, name)) {
+        Ok((handle, attr)) => {
+            out.u32(Status::OK.0);
+            out.opaque(&handle.encode());
+            put_post(out, handle.fs, Some(&attr));
+        }
+        Err(status) => out.u32(status.0),
+    }
+    put_post(out, target.fs_id(), target.attr().as_ref());
+    Ok(())
+}
+
+/// Looks the name up, and steps over into what is mounted there.
+fn find(cx: &Context<'_>, t: &Target, name: &[u8]) -> std::result::Result<(Handle, Attr), Status> {
+    if cx.table.has_crossings(&t.share)
+        && let Some(child) = cx.table.crossing(&t.share, t.node, name)
+        && cx.shares.grant(child, cx.client).is_some()
+    {
+        let root = child.fs.root();
+        return Ok((child.handle(root), child.fs.getattr(root)?));
+    }
+    let attr = t.fs().lookup(&t.cred, t.node, name)?;
+    Ok((t.share.handle(attr.node), attr))
+}
+
+pub fn remove(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let place = Place::get(d)?;
+    one_dir(cx, &place, out, |t, name| t.fs().remove(&t.cred, t.node, name));
+    Ok(())
+}
+
+pub fn rmdir(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let place = Place::get(d)?;
+    one_dir(cx, &place, out, |t, name| t.fs().rmdir(&t.cred, t.node, name));
+    Ok(())
+}
+
+fn one_dir(
+    cx: &Context<'_>,
+    place: &Place<'_>,
+    out: &mut Encoder,
+    work: impl FnOnce(&Target, &[u8]) -> engine_api::Result<DirChange>,
+) {
+    let target = match Target::for_change(cx, place.handle) {
+        Ok(target) => target,
+        Err(status) => {
+            out.u32(status.0);
+            return put_wcc_of(out, None);
+        }
+    };
+    match place.name().and_then(|name| Ok(work(&target, name)?)) {
+        Ok(change) => {
+            out.u32(Status::OK.0);
+            put_dir_change(out, target.fs_id(), &change);
+        }
+        Err(status) => {
+            out.u32(status.0);
+            put_wcc_of(out, Some(&target));
+        }
+    }
+}
+
+/// wcc_data of a directory that did not change, as far as we know.
+fn put_wcc_of(out: &mut Encoder, target: Option<&Target>) {
+    match target {
+        Some(target) => put_wcc(out, target.fs_id(), None, target.attr().as_ref()),
+        None => {
+            out.bool(false);
+            out.bool(false);
+        }
+    }
+}
+
+pub fn rename(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let (from, to) = (Place::get(d)?, Place::get(d)?);
+    let source = Target::for_change(cx, from.handle);
+    let target = Target::for_change(cx, to.handle);
+    let done = match (&source, &target) {
+        (Ok(source), Ok(target)) => rename_between(source, &from, target, &to),
+        (Err(status), _) | (_, Err(status)) => Err(*status),
+    };
+    match (done, &source) {
+        (Ok((source_dir, target_dir)), Ok(source)) => {
+            out.u32(Status::OK.0);
+            put_dir_change(out, source.fs_id(), &source_dir);
+            put_dir_change(out, source.fs_id(), &target_dir);
+        }
+        (done, _) => {
+            out.u32(done.err().unwrap_or(Status::SERVERFAULT).0);
+            put_wcc_of(out, source.as_ref().ok());
+            put_wcc_of(out, target.as_ref().ok());
+        }
+    }
+    Ok(())
+}
+
+fn rename_between(
+    source: &Target,
+    from: &Place<'_>,
+    target: &Target,
+    to: &Place<'_>,
+) -> std::result::Result<(DirChange, DirChange), Status> {
+    if source.fs_id() != target.fs_id() {
+        return Err(Status::XDEV);
+    }
+    let (from, to) = ((source.node, from.name()?), (target.node, to.name()?));
+    Ok(source.fs().rename(&source.cred, from, to, RenameMode::Replace)?)
+}
+
+pub fn link(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
+    let node = get_handle(d)?;
+    let place = Place::get(d)?;
+    let node = Target::for_change(cx, node);
+    let dir = Target::for_change(cx, place.handle);
+    let done = match (&node, &dir) {
+        (Ok(node), Ok(dir)) if node.fs_id() != dir.fs_id() => Err(Status::XDEV),
+        (Ok(node), Ok(dir)) => {
+            place.name().and_then(|name| Ok(dir.fs().link(&dir.cred, node.node, dir.node, name)?))
+        }
+        (Err(status), _) | (_, Err(status)) => Err(*status),
+    };
+    match (done, &dir) {
+        (Ok((attr, change)), Ok(dir)) => {
+            out.u32(Status::OK.0);
+            put_post(out, dir.fs_id(), Some(&attr));
+            put_dir_change(out, dir.fs_id(), &change);
+        }
+        (done, _) => {
+            out.u32(done.err().unwrap_or(Status::SERVERFAULT).0);
+            match &node {
+                Ok(node) => put_post(out, node.fs_id(), node.attr().as_ref()),
+                Err(_) => out.bool(false),
+            }
+            put_wcc_of(out, dir.as_ref().ok());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! From a file handle to something that can be worked on: which share, which node, as whom, and whether changes are
+//! allowed. Every procedure begins here.
+
+use std::sync::Arc;
+
+use engine_api::{Attr, Cred, FileSystem, FsId, NAME_MAX, NodeId};
+use sunrpc::xdr::{Decoder, Result as XdrResult};
+
+use crate::handle::Handle;
+use crate::service::Context;
+use crate::shares::Share;
+use crate::status::Status;
+
+/// NFS3_FHSIZE
+const MAX_HANDLE: u32 = 64;
+
+/// A node, and what the caller is to it.
+pub struct Target {
+    pub share: Arc<Share>,
+    pub node: NodeId,
+    pub cred: Cred,
+    pub writable: bool,
+}
+
+impl Target {
+    /// Finds out what the handle means to this caller.
+    pub fn resolve(cx: &Context<'_>, bytes: &[u8]) -> Result<Target, Status> {
+        let handle = Handle::decode(bytes).ok_or(Status::BADHANDLE)?;
+        let share = cx.table.get(handle.fs).ok_or(Status::STALE)?;
+        let grant = cx.shares.grant(share, cx.client).ok_or(Status::ACCES)?;
+        let cred = share.options.cred(&cx.credential);
+        Ok(Target { share: share.clone(), node: handle.node, cred, writable: grant.writable })
+    }
+
+    /// As [`Target::resolve`], for something to change.
+    pub fn for_change(cx: &Context<'_>, bytes: &[u8]) -> Result<Target, Status> {
+        let target = Target::resolve(cx, bytes)?;
+        if target.writable { Ok(target) } else { Err(Status::ROFS) }
+    }
+
+    /// The owner reads and writes whatever the mode says: the client checked when the file was opened.
+    pub fn with_owner_override(mut self) -> Target {
+        self.cred.owner_override = true;
+        self
+    }
+
+    pub fn fs(&self) -> &dyn FileSystem {
+        &*self.share.fs
+    }
+
+    pub fn fs_id(&self) -> FsId {
+        self.share.id
+    }
+
+    /// Attributes for a reply, where they can be had.
+    pub fn attr(&self) -> Option<Attr> {
+        self.fs().getattr(self.node).ok()
+    }
+}
+
+/// The bytes of a handle.
+pub fn get_handle<'a>(d: &mut Decoder<'a>) -> XdrResult<&'a [u8]> {
+    d.opaque(MAX_HANDLE)
+}
+
+/// A directory and a name in it.
+pub struct Place<'a> {
+    pub handle: &'a [u8],
+    name: &'a [u8],
+}
+
+impl<'a> Place<'a> {
+    pub fn get(d: &mut Decoder<'a>) -> XdrResult<Place<'a>> {
+        // The record bounds the name: a long one is an error of the file system's, not of the protocol's.
+        Ok(Place { handle: get_handle(d)?, name: d.opaque(u32::MAX)? })
+    }
+
+    /// The name, if a file system can have it.
+    pub fn name(&self) -> Result<&'a [u8], Status> {
+        if self.name.len() > NAME_MAX {
+            return Err(Status::NAMETOOLONG);
+        }
+        if self.name.is_empty() || self.name.iter().any(|&byte| byte == b'/' || byte == 0) {
+            return Err(Status::INVAL);
+        }
+        Ok(self.name)
+    }
+}
