@@ -154,7 +154,8 @@ impl Class {
 
     pub fn add_group(&self, spec: GroupSpec) {
         let capacity = spec.metaslab_count << spec.metaslab_shift;
-        let allocated = spec.summaries.iter().map(|summary| summary.allocated as i64).fold(0, i64::wrapping_add);
+        let allocated =
+            spec.summaries.iter().map(|summary| summary.allocated as i64).fold(0, i64::wrapping_add);
         let state = GroupState {
             group: Group::new(spec),
             capacity,
@@ -252,7 +253,8 @@ impl Class {
     pub fn free(&self, dva: &Dva) -> bool {
         let Some(state) = self.group(dva.vdev) else { return false };
         let Some(metaslab) = state.group.metaslab_of(dva.offset) else { return false };
-        let inside = dva.offset.checked_add(dva.asize).is_some_and(|end| end <= metaslab.start + metaslab.size);
+        let inside =
+            dva.offset.checked_add(dva.asize).is_some_and(|end| end <= metaslab.start + metaslab.size);
         if !inside || dva.asize == 0 {
             return false;
         }

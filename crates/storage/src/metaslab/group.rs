@@ -45,7 +45,8 @@ impl Group {
                 Arc::new(Metaslab::new(spec.vdev, id, size, histogram, spec.ashift))
             })
             .collect();
-        let order = Order { by_weight: BTreeSet::new(), weights: vec![None; metaslabs.len()], active: [None; 3] };
+        let order =
+            Order { by_weight: BTreeSet::new(), weights: vec![None; metaslabs.len()], active: [None; 3] };
         let group = Group { spec, metaslabs, order: Mutex::new(order) };
         (0..group.metaslabs.len()).for_each(|index| group.reweigh(index));
         group

@@ -78,7 +78,7 @@ impl Metaslab {
             }
         })?;
         if damaged {
-            return Err(ReadError::Corrupt("a space map names space outside its metaslab"));
+            return Err(ReadError::Corrupt); // The map names space outside its metaslab.
         }
         let mut state = lock(&self.state);
         let known = state.defer.iter().map(|(_, tree)| tree);
