@@ -1,12 +1,19 @@
 //! Objects as trees of blocks, and transactions over them.
 
+pub mod accounting;
 pub mod dnode;
 mod error;
 pub mod objset;
+mod overlay;
 pub mod owner;
 pub mod policy;
+mod prefetch;
+pub mod sa;
 pub mod store;
+mod sync;
+mod tree;
 mod tx;
+pub mod zap;
 
 pub use dnode::{Bonus, Chunk, Dnode, Seek};
 pub use error::{DmuError, SyncError};
@@ -15,3 +22,4 @@ pub use owner::{Admission, BlockOwner, Holds, ReadOnlyAdmission, SyncTx, TxHold}
 pub use policy::{ObjsetPolicy, RedundantMetadata};
 pub use store::{Block, BlockStore, Txg};
 pub use tx::Tx;
+pub use zap::Zap;
