@@ -103,11 +103,10 @@ impl FatHeader {
         if self.freeblk > u64::MAX / block_size as u64 {
             return Err(Malformed::at("fat zap free block", 56));
         }
-        let ends = [
-            table.blk.checked_add(table.numblks),
-            table.nextblk.checked_add(if table.nextblk == 0 { 0 } else { table.numblks.saturating_mul(2) }),
-        ];
-        if ends.iter().any(|end| end.is_none_or(|end| end > self.freeblk)) {
+        // The copy in the making may lie above the first free block: ZFS forgets it when it lowers that.
+        let end = table.blk.checked_add(table.numblks);
+        let copy_end = table.nextblk.checked_add(table.numblks.saturating_mul(2));
+        if end.is_none_or(|end| end > self.freeblk) || copy_end.is_none() {
             return Err(Malformed::at("fat zap pointer table place", 16));
         }
         if table.nextblk != 0 && table.blks_copied >= table.numblks {

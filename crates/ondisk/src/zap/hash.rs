@@ -47,6 +47,12 @@ pub fn of_words(key: &[u64], salt: u64, zap_flags: u64) -> u64 {
     truncate(crc(salt, key.iter().flat_map(|word| word.to_le_bytes())), zap_flags)
 }
 
+/// Beginning (the lowest place) of the hashes after those that share the first `prefix_len` bits with this one.
+pub fn after_prefix(hash: u64, prefix_len: u32) -> Option<u64> {
+    let span = 1_u64.checked_shl(64_u32.checked_sub(prefix_len)?)?;
+    (hash & !(span - 1)).checked_add(span)
+}
+
 /// A place in a ZAP: entries with equal hashes are told apart by their collision differentiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Cursor {
