@@ -1,0 +1,103 @@
+//! A block's logical bytes in memory, shared between the cache, the overlay and the servers.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use env::AlignedBuf;
+use stdx::cursor::Endian;
+
+/// From this size on a block lies on a boundary that disks accept, so that it is read and written in place.
+const ALIGNED_FROM: usize = 4096;
+
+/// Decompressed, verified bytes, in the byte order of the machine that wrote them. Immutable once shared.
+#[derive(Clone)]
+pub struct Block {
+    bytes: Bytes,
+    endian: Endian,
+}
+
+#[derive(Clone)]
+enum Bytes {
+    Aligned(AlignedBuf),
+    Small(Box<[u8]>),
+}
+
+impl Block {
+    /// `len` zero bytes, little endian.
+    pub fn zeroed(len: usize) -> Block {
+        let bytes = if len >= ALIGNED_FROM {
+            Bytes::Aligned(AlignedBuf::zeroed(len))
+        } else {
+            Bytes::Small(vec![0; len].into_boxed_slice())
+        };
+        Block { bytes, endian: Endian::Little }
+    }
+
+    /// A copy of `data`, little endian.
+    pub fn from_slice(data: &[u8]) -> Block {
+        let mut block = Block::zeroed(data.len());
+        block.copy_from_slice(data);
+        block
+    }
+
+    /// Takes over an aligned buffer; small ones are copied into less memory.
+    pub fn from_buf(buf: AlignedBuf, endian: Endian) -> Block {
+        let bytes = if buf.len() >= ALIGNED_FROM {
+            Bytes::Aligned(buf)
+        } else {
+            Bytes::Small(buf.to_vec().into_boxed_slice())
+        };
+        Block { bytes, endian }
+    }
+
+    pub fn with_endian(mut self, endian: Endian) -> Block {
+        self.endian = endian;
+        self
+    }
+
+    /// The order of the numbers in it.
+    pub fn endian(&self) -> Endian {
+        self.endian
+    }
+
+    /// Whether a disk takes these bytes as they are.
+    pub fn is_aligned(&self) -> bool {
+        matches!(self.bytes, Bytes::Aligned(_))
+    }
+
+    /// Bytes of memory it takes, its own bookkeeping included.
+    pub fn footprint(&self) -> usize {
+        self.len() + size_of::<Block>() + 2 * size_of::<usize>()
+    }
+}
+
+impl Deref for Block {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Aligned(buf) => buf,
+            Bytes::Small(bytes) => bytes,
+        }
+    }
+}
+
+impl DerefMut for Block {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match &mut self.bytes {
+            Bytes::Aligned(buf) => buf,
+            Bytes::Small(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Block {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Block({} bytes, {:?})", self.len(), self.endian)
+    }
+}

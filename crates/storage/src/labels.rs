@@ -1,0 +1,198 @@
+//! Labels and uberblocks of one device: read before there is a tree of vdevs, written after every transaction group.
+//!
+//! Everything here checks itself by an embedded sha256 whose verifier is the byte offset on the partition, so a block
+//! copied to another place is as bad as a damaged one. A label that cannot be read or does not sum is simply not there;
+//! four of them make that harmless. Sources: module/zfs/vdev_label.c, zio_checksum.c.
+
+pub mod commit;
+
+use std::sync::Arc;
+
+use env::{AlignedBuf, Disk, DiskError, DiskIo, IoClass};
+use ondisk::eck::{self, Eck};
+use ondisk::gpt;
+use ondisk::label;
+use ondisk::nvlist::NvList;
+use ondisk::uberblock::Uberblock;
+
+/// Raw number of the checksum kind of labels.
+const LABEL_KIND: u8 = ondisk::ChecksumKind::Label as u8;
+
+/// The part of a disk that belongs to a pool: all of it, or a partition.
+#[derive(Clone)]
+pub struct Device {
+    pub disk: Arc<dyn Disk>,
+    /// Bytes before the partition.
+    pub base: u64,
+    /// Bytes of the partition.
+    pub size: u64,
+}
+
+/// What one device says about the pool it belongs to.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Configurations of labels 0 to 3, where they can be read.
+    pub configs: [Option<NvList>; label::COUNT],
+    /// Every valid uberblock of every label, without repetitions, newest first.
+    pub uberblocks: Vec<Uberblock>,
+}
+
+impl Found {
+    /// The newest configuration.
+    pub fn config(&self) -> Option<&NvList> {
+        let txg = |list: &&NvList| list.u64(label::config::key::POOL_TXG).unwrap_or(0);
+        self.configs.iter().flatten().max_by_key(txg)
+    }
+}
+
+impl Device {
+    /// Finds the ZFS partition of a disk; a disk without one is taken whole.
+    pub fn locate(disk: Arc<dyn Disk>) -> Result<Device, DiskError> {
+        let size = disk.size();
+        let mut head = AlignedBuf::zeroed((gpt::HEAD_SIZE as u64).min(size / 512 * 512) as usize);
+        if !head.is_empty() {
+            disk.read_at(0, &mut head, IoClass::SyncRead)?;
+        }
+        match gpt::find_zfs(&head, size) {
+            Ok(Some(partition)) => Ok(Device { disk, base: partition.start, size: partition.len }),
+            // A damaged table is treated as none: then the labels decide.
+            Ok(None) | Err(_) => Ok(Device { disk, base: 0, size }),
+        }
+    }
+
+    fn read(&self, offset: u64, len: usize) -> Option<AlignedBuf> {
+        let mut buf = AlignedBuf::zeroed(len);
+        self.disk.read_at(self.base + offset, &mut buf, IoClass::SyncRead).ok()?;
+        Some(buf)
+    }
+
+    /// All that the labels hold; empty where the device is too small or unreadable.
+    pub fn read_labels(&self) -> Found {
+        let mut found = Found::default();
+        let Some(offsets) = label::offsets(self.size) else { return found };
+        for (config, at) in found.configs.iter_mut().zip(offsets) {
+            *config = self.read_config(at + label::NVLIST_OFFSET);
+        }
+        let tree = found.config().and_then(|list| list.nvlist(label::config::key::VDEV_TREE));
+        let ashift = tree.and_then(|tree| tree.u64(label::config::key::ASHIFT));
+        for at in offsets {
+            if let Some(ring) = self.read(at + label::RING_OFFSET, label::RING_SIZE as usize) {
+                found.uberblocks.extend(uberblocks_in(&ring, at + label::RING_OFFSET, ashift));
+            }
+        }
+        found.uberblocks.sort_by(|a, b| b.cmp_age(a));
+        found.uberblocks.dedup();
+        found
+    }
+
+    fn read_config(&self, at: u64) -> Option<NvList> {
+        let area = self.read(at, label::NVLIST_SIZE)?;
+        if !is_whole(&area, at) {
+            return None;
+        }
+        label::decode_config(&area).ok()
+    }
+
+    /// Writes a fresh label everywhere: this configuration, an empty boot environment, no uberblock.
+    pub fn init(&self, config: &NvList) -> Result<(), DiskError> {
+        let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;
+        for at in offsets {
+            let mut bytes = AlignedBuf::zeroed(label::SIZE as usize);
+            let nvlist = self.sealed_config(config, at)?;
+            bytes[label::NVLIST_OFFSET as usize..][..nvlist.len()].copy_from_slice(&nvlist);
+            let bootenv = &mut bytes[label::BOOTENV_OFFSET as usize..][..label::BOOTENV_SIZE];
+            let place = at + label::BOOTENV_OFFSET;
+            Eck::put_tail(bootenv, ondisk::Endian::Little, eck::label_verifier(place));
+            seal(bootenv, place);
+            self.disk.write_at(self.base + at, &bytes, IoClass::SyncWrite)?;
+        }
+        self.disk.flush()
+    }
+
+    /// Makes all four labels zero, so that nothing takes the device for a part of a pool.
+    pub fn clear(&self) -> Result<(), DiskError> {
+        let zeros = AlignedBuf::zeroed(label::SIZE as usize);
+        for at in label::offsets(self.size).ok_or(DiskError::OutOfRange)? {
+            self.disk.write_at(self.base + at, &zeros, IoClass::SyncWrite)?;
+        }
+        self.disk.flush()
+    }
+
+    fn sealed_config(&self, config: &NvList, label_at: u64) -> Result<Vec<u8>, DiskError> {
+        let at = label_at + label::NVLIST_OFFSET;
+        let mut area = label::encode_config(config, eck::label_verifier(at)).ok_or(DiskError::OutOfRange)?;
+        seal(&mut area, at);
+        Ok(area)
+    }
+
+    /// Writes the configuration into two of the labels: the even ones or the odd ones. Not flushed.
+    pub fn write_config(&self, config: &NvList, even: bool) -> Result<(), DiskError> {
+        let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;
+        for at in offsets.into_iter().skip(usize::from(!even)).step_by(2) {
+            let area = AlignedBuf::from_slice(&self.sealed_config(config, at)?);
+            self.disk.write_at(self.base + at + label::NVLIST_OFFSET, &area, IoClass::SyncWrite)?;
+        }
+        Ok(())
+    }
+
+    /// Writes an uberblock into its slot of all four rings, at once. Not flushed.
+    pub fn write_uberblock(&self, uberblock: &Uberblock, ashift: u32) -> Result<(), DiskError> {
+        let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;
+        let slot = label::slot_offset(ashift, uberblock.txg, false);
+        let slots: Vec<(u64, AlignedBuf)> = offsets
+            .into_iter()
+            .map(|at| {
+                let place = at + slot;
+                let mut bytes = uberblock.encode_slot(label::slot_size(ashift), eck::label_verifier(place));
+                seal(&mut bytes, place);
+                (place, AlignedBuf::from_slice(&bytes))
+            })
+            .collect();
+        let mut batch: Vec<DiskIo<'_>> = slots
+            .iter()
+            .map(|(place, bytes)| DiskIo::write(self.base + place, bytes, IoClass::SyncWrite))
+            .collect();
+        self.disk.submit(&mut batch);
+        // One good copy is enough to find the pool; a device that took none has failed.
+        let first_error = batch.iter().find_map(|io| io.result.err());
+        if batch.iter().any(|io| io.result.is_ok()) { Ok(()) } else { first_error.map_or(Ok(()), Err) }
+    }
+}
+
+/// The valid uberblocks of a ring. Its slots' size follows from the vdev's ashift, which a label that cannot be read
+/// does not tell: then every size is tried.
+fn uberblocks_in(ring: &[u8], at: u64, ashift: Option<u64>) -> Vec<Uberblock> {
+    let sizes = match ashift {
+        Some(ashift) => vec![label::slot_size(ashift.min(64) as u32)],
+        None => (10..=13).map(label::slot_size).collect(),
+    };
+    let mut found = Vec::new();
+    for size in sizes {
+        for (index, slot) in ring.chunks_exact(size).enumerate() {
+            if let Ok(uberblock) = Uberblock::decode(slot)
+                && is_whole(slot, at + (index * size) as u64)
+            {
+                found.push(uberblock);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a block that checks itself does, at this place.
+fn is_whole(block: &[u8], place: u64) -> bool {
+    let sum = codec::embedded_checksum(LABEL_KIND, block, eck::label_verifier(place));
+    match (Eck::decode_tail(block), sum) {
+        (Ok(tail), Ok(sum)) => tail.checksum == sum,
+        _ => false,
+    }
+}
+
+/// Puts the checksum into a block whose tail is in place.
+fn seal(block: &mut [u8], place: u64) {
+    let sum = codec::embedded_checksum(LABEL_KIND, block, eck::label_verifier(place));
+    Eck::put_tail(block, ondisk::Endian::Little, sum.expect("label checksums are built in"));
+}
+
+#[cfg(test)]
+mod tests;

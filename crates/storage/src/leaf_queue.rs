@@ -1,0 +1,292 @@
+//! The queue of one disk: which I/O is next, and who carries it there.
+//!
+//! **Order.** Every I/O has a class. A class has a guaranteed number of I/Os on the disk (min) and a limit (max). The
+//! next I/O comes from the first class, in order of priority, that waits and is below its min; if all are served, from
+//! the first below its max. So a flood of background writes leaves room for a reader at once, and readers cannot starve
+//! the transaction group (`vdev_queue.c`). Within a class the disk is swept in one direction; neighbours of the same
+//! kind are joined up to [`AGGREGATE`] bytes.
+//!
+//! **Who.** Disks take batches and answer them whole, so overlap comes from several carriers: any thread may take a
+//! *burst* (up to half of its class's limit), submit it without holding the lock, and hand out the answers. Carriers are
+//! - the caller itself: a read that finds its disk idle is on the disk without a change of thread;
+//! - the disk's [`WORKERS`], woken for what the caller does not carry: the other sides of a mirror, and write-behind,
+//!   where the caller goes on computing.
+//!
+//! A caller carries only its own class, and waits for the rest. Whoever takes a burst and leaves work behind wakes a
+//! worker, so nothing waits without a carrier. In a simulation there is one thread and there are no workers: nobody
+//! else can be on the disk, so a caller that waits has carried all of its own before, and a step never has to wait.
+//!
+//! Two I/Os that overlap must not be in the queue together; allocation sees to that.
+
+mod burst;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+
+use env::{AlignedBuf, Clock, Disk, DiskError, Env, IoClass, Nanos, Next, Worker, WorkerHandle, lock};
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::Payload;
+use crate::vdev::leaf::Counters;
+use burst::Burst;
+
+/// Threads a disk.
+pub const WORKERS: usize = 2;
+/// Most bytes of an I/O made of neighbours.
+pub const AGGREGATE: usize = 1 << 20;
+
+/// (min, max) on the disk, by class in order of priority: sync read and write, async read and write, scrub, trim.
+const LIMITS: [(usize, usize); CLASSES] = [(10, 32), (10, 32), (1, 8), (2, 16), (1, 4), (1, 2)];
+const CLASSES: usize = 6;
+
+const fn index(class: IoClass) -> usize {
+    match class {
+        IoClass::SyncRead => 0,
+        IoClass::SyncWrite => 1,
+        IoClass::AsyncRead => 2,
+        IoClass::AsyncWrite => 3,
+        IoClass::Scrub => 4,
+        IoClass::Trim => 5,
+    }
+}
+
+/// What to transfer.
+pub enum Transfer {
+    /// Fill so many bytes.
+    Read(usize),
+    Write(Payload),
+}
+
+impl Transfer {
+    pub fn len(&self) -> usize {
+        match self {
+            Transfer::Read(len) => *len,
+            Transfer::Write(payload) => payload.len(),
+        }
+    }
+
+    pub fn is_write(&self) -> bool {
+        matches!(self, Transfer::Write(_))
+    }
+}
+
+/// What comes back: the bytes of a read.
+pub type Answer = Result<Option<AlignedBuf>, DiskError>;
+
+/// The answers to a set of I/Os, perhaps on several disks, that one caller waits for together.
+pub struct Completion {
+    state: Mutex<Answers>,
+    changed: Condvar,
+}
+
+struct Answers {
+    left: usize,
+    slots: Vec<Option<Answer>>,
+}
+
+impl Completion {
+    /// For `count` I/Os.
+    pub fn new(count: usize) -> Arc<Completion> {
+        let slots = (0..count).map(|_| None).collect();
+        Arc::new(Completion { state: Mutex::new(Answers { left: count, slots }), changed: Condvar::new() })
+    }
+
+    /// Gives the answer to the `slot`-th.
+    pub fn finish(&self, slot: usize, answer: Answer) {
+        let mut state = lock(&self.state);
+        assert!(state.slots[slot].replace(answer).is_none(), "an I/O is answered once");
+        state.left -= 1;
+        if state.left == 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        lock(&self.state).left == 0
+    }
+
+    /// Waits for the last answer. Carries what waits in `queues` for `class` meanwhile.
+    pub fn wait(&self, env: &Env, queues: &[Arc<LeafQueue>], class: IoClass) -> Vec<Answer> {
+        for queue in queues {
+            while !self.is_done() && queue.carry(Some(class)) {}
+        }
+        let state = lock(&self.state);
+        let mut state = env.wait(&self.state, state, &self.changed, &mut |state| state.left == 0);
+        std::mem::take(&mut state.slots).into_iter().map(|slot| slot.expect("all are answered")).collect()
+    }
+}
+
+/// One I/O in the queue.
+pub struct Request {
+    /// On the device.
+    pub offset: u64,
+    pub transfer: Transfer,
+    pub class: IoClass,
+    pub completion: Arc<Completion>,
+    /// Which of the completion's answers it gives.
+    pub slot: usize,
+}
+
+/// See the module.
+pub struct LeafQueue {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    counters: Arc<Counters>,
+    state: Mutex<Lanes>,
+    workers: OnceLock<Vec<WorkerHandle>>,
+}
+
+#[derive(Default)]
+struct Lanes([Lane; CLASSES]);
+
+/// The waiting I/Os of one class by offset; a number makes equal offsets distinct.
+#[derive(Default)]
+struct Lane {
+    waiting: BTreeMap<(u64, u64), Request>,
+    next: u64,
+    active: usize,
+    /// Where the sweep is.
+    at: u64,
+}
+
+impl LeafQueue {
+    pub fn new(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, counters: Arc<Counters>) -> LeafQueue {
+        LeafQueue { disk, clock, counters, state: Mutex::default(), workers: OnceLock::new() }
+    }
+
+    /// Adds I/Os; nobody carries them yet: see [`LeafQueue::wake`] and [`LeafQueue::carry`].
+    pub fn push(&self, requests: Vec<Request>) {
+        self.counters.pending.fetch_add(requests.len() as u64, Relaxed);
+        let mut state = lock(&self.state);
+        for request in requests {
+            let lane = &mut state.0[index(request.class)];
+            lane.next += 1;
+            lane.waiting.insert((request.offset, lane.next), request);
+        }
+    }
+
+    /// Lets the workers carry.
+    pub fn wake(&self) {
+        for worker in self.workers.get().into_iter().flatten() {
+            worker.wake();
+        }
+    }
+
+    /// Takes one burst to the disk, of `only` this class if given. False if there is none to take.
+    pub fn carry(&self, only: Option<IoClass>) -> bool {
+        let (mut burst, more) = {
+            let mut state = lock(&self.state);
+            let Some(class) = state.choose(only.map(index)) else { return false };
+            let burst = state.0[class].take_burst(class);
+            (burst, state.choose(None).is_some())
+        };
+        if more && only.is_some() {
+            self.wake();
+        }
+        burst.submit(&*self.disk, &*self.clock, &self.counters);
+        let left = {
+            let mut state = lock(&self.state);
+            state.0[burst.class].active -= burst.len();
+            state.0.iter().any(|lane| !lane.waiting.is_empty())
+        };
+        self.counters.pending.fetch_sub(burst.requests() as u64, Relaxed);
+        burst.answer();
+        if left && only.is_some() {
+            self.wake();
+        }
+        true
+    }
+}
+
+impl Lanes {
+    /// The class to serve next; see the module.
+    fn choose(&self, only: Option<usize>) -> Option<usize> {
+        let below = |limit: fn((usize, usize)) -> usize| {
+            let ready = |&class: &usize| {
+                !self.0[class].waiting.is_empty() && self.0[class].active < limit(LIMITS[class])
+            };
+            match only {
+                Some(class) => Some(class).filter(ready),
+                None => (0..CLASSES).find(ready),
+            }
+        };
+        below(|(min, _)| min).or_else(|| below(|(_, max)| max))
+    }
+}
+
+impl Lane {
+    /// Takes up to half of the class's limit, so that a second carrier keeps the disk busy meanwhile.
+    fn take_burst(&mut self, class: usize) -> Burst {
+        let (_, max) = LIMITS[class];
+        let room = (max - self.active).min((max / 2).max(1));
+        let mut burst = Burst::new(class);
+        while burst.len() < room {
+            let Some(group) = self.take_group() else { break };
+            burst.push(group);
+        }
+        self.active += burst.len();
+        burst
+    }
+
+    /// The next I/O of the sweep and the neighbours that can go with it.
+    fn take_group(&mut self) -> Option<Vec<Request>> {
+        let key = self.waiting.range((self.at, 0)..).next().or_else(|| self.waiting.iter().next());
+        let mut key = *key?.0;
+        let mut group: Vec<Request> = Vec::new();
+        let mut bytes = 0;
+        while let Some(request) = self.waiting.remove(&key) {
+            bytes += request.transfer.len();
+            self.at = request.offset + request.transfer.len() as u64;
+            group.push(request);
+            let first = group[0].transfer.is_write();
+            let next = self.waiting.range((self.at, 0)..).next();
+            match next {
+                Some((&next, request))
+                    if next.0 == self.at
+                        && request.transfer.is_write() == first
+                        && bytes + request.transfer.len() <= AGGREGATE =>
+                {
+                    key = next;
+                }
+                _ => break,
+            }
+        }
+        Some(group)
+    }
+}
+
+/// A disk's threads. Stops them on drop.
+pub struct Workers(Arc<LeafQueue>);
+
+impl Workers {
+    pub fn spawn(env: &Env, queue: &Arc<LeafQueue>) -> Workers {
+        let spawn = |_| env.driver.spawn(Box::new(Carrier(queue.clone())));
+        let count = if env.driver.is_cooperative() { 0 } else { WORKERS };
+        let handles = (0..count).map(spawn).collect();
+        assert!(queue.workers.set(handles).is_ok(), "a queue gets its workers once");
+        Workers(queue.clone())
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for worker in self.0.workers.get().into_iter().flatten() {
+            worker.stop_and_join();
+        }
+    }
+}
+
+struct Carrier(Arc<LeafQueue>);
+
+impl Worker for Carrier {
+    fn name(&self) -> &'static str {
+        "leaf"
+    }
+
+    fn step(&mut self, _now: Nanos) -> Next {
+        if self.0.carry(None) { Next::Again } else { Next::WaitForWork }
+    }
+}
+
+#[cfg(test)]
+mod tests;

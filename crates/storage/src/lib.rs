@@ -1,0 +1,38 @@
+//! Blocks: where they lie, whether they are whole, how they get there. What they mean is the business of others.
+//!
+//! A [`Storage`] is a pool seen from below. Reading goes cache → copies → verify → repair → decompress; writing goes
+//! transform → place → issue. Four parts know nothing of each other:
+//! - [`vdev`] is geometry: which bytes of which disk make a block. It never touches a disk.
+//! - [`leaf_queue`] decides in which order a disk works.
+//! - [`metaslab`] knows what is free.
+//! - [`arc`] keeps what was read.
+//!
+//! [`zio`] joins them and is the only caller of disks, but for [`labels`], which are read before there is a tree.
+//!
+//! Invariants:
+//! - No object, no dataset, no transaction: a block pointer is all this crate sees.
+//! - Bytes that do not match their checksum never leave it.
+//! - Any block pointer, however forged, gives bytes or a [`ReadError`].
+
+pub mod arc;
+mod block;
+mod error;
+pub mod labels;
+pub mod leaf_queue;
+pub mod metaslab;
+mod payload;
+mod policy;
+mod storage;
+pub mod vdev;
+pub mod zio;
+
+pub use block::Block;
+pub use codec::Salt;
+pub use env::IoClass;
+pub use error::{IoError, OpenError, ReadError, WriteError};
+pub use metaslab::{EpochGuard, Segment, SpaceMapSource};
+pub use payload::Payload;
+pub use policy::{WriteItem, WritePolicy};
+pub use storage::{OpenIntent, Storage};
+pub use vdev::config::{VdevConfig, VdevKind};
+pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};

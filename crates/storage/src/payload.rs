@@ -1,0 +1,63 @@
+//! Bytes on their way to a disk: shared, padded to whole sectors, never copied once per mirror side.
+
+use std::sync::Arc;
+
+use env::AlignedBuf;
+
+use crate::Block;
+
+/// The first `len` bytes of a shared buffer.
+#[derive(Clone)]
+pub struct Payload {
+    source: Source,
+    len: usize,
+}
+
+#[derive(Clone)]
+enum Source {
+    Buf(Arc<AlignedBuf>),
+    Block(Arc<Block>),
+}
+
+impl Payload {
+    pub fn from_buf(buf: AlignedBuf) -> Payload {
+        let len = buf.len();
+        Payload { source: Source::Buf(Arc::new(buf)), len }
+    }
+
+    /// A copy, with zeros behind up to a multiple of `align`.
+    pub fn padded(data: &[u8], align: usize) -> Payload {
+        let mut buf = AlignedBuf::zeroed(data.len().next_multiple_of(align));
+        buf[..data.len()].copy_from_slice(data);
+        Payload::from_buf(buf)
+    }
+
+    /// The block itself where a disk takes it as it is, else a padded copy.
+    pub fn of_block(block: &Arc<Block>, align: usize) -> Payload {
+        if block.is_aligned() && block.len().is_multiple_of(align) {
+            return Payload { source: Source::Block(block.clone()), len: block.len() };
+        }
+        Payload::padded(block, align)
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        match &self.source {
+            Source::Buf(buf) => &buf[..self.len],
+            Source::Block(block) => &block[..self.len],
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The same bytes, `len` of them; as many must be there.
+    pub fn cut(&self, len: usize) -> Payload {
+        assert!(len <= self.len);
+        Payload { source: self.source.clone(), len }
+    }
+}

@@ -1,0 +1,54 @@
+//! What the layers above say about a block they want written.
+
+use std::sync::Arc;
+
+use ondisk::object_type::ObjectType;
+use ondisk::{BlkPtr, ChecksumKind, CompressKind};
+
+use crate::Block;
+
+/// One block to write.
+pub struct WriteItem {
+    /// Logical bytes, a multiple of 512.
+    pub data: Arc<Block>,
+    pub policy: WritePolicy,
+    /// A block born in this very transaction group, to be overwritten where it lies if the new bytes fit. When they
+    /// do not, the new block goes elsewhere and the caller frees the old one: compare the DVAs.
+    pub rewrite: Option<BlkPtr>,
+}
+
+/// How to write it. `checksum` and `compression` are resolved: "on" and "inherit" have been replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WritePolicy {
+    /// `DMU_OT_*`.
+    pub object_type: u8,
+    pub level: u8,
+    pub checksum: ChecksumKind,
+    pub compression: CompressKind,
+    /// Of zstd, as stored in the property; 0 is its default.
+    pub complevel: i32,
+    /// DVAs, 1 to 3.
+    pub copies: u8,
+    /// Whether data of at most 112 bytes may go into the pointer (feature embedded_data).
+    pub embed: bool,
+    pub is_metadata: bool,
+    /// For the pointer's fill count.
+    pub fill: u64,
+}
+
+impl WritePolicy {
+    /// Plain data: fletcher4, lz4, one copy.
+    pub const fn data(object_type: ObjectType) -> WritePolicy {
+        WritePolicy {
+            object_type: object_type.0,
+            level: 0,
+            checksum: ChecksumKind::Fletcher4,
+            compression: CompressKind::Lz4,
+            complevel: 0,
+            copies: 1,
+            embed: false,
+            is_metadata: false,
+            fill: 1,
+        }
+    }
+}

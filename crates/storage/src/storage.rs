@@ -1,0 +1,348 @@
+//! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in [`crate::zio`] and
+//! [`crate::labels`].
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
+
+use codec::Salt;
+use env::{Env, IoClass, Nanos, Next, Worker, WorkerHandle, lock};
+use ondisk::BlkPtr;
+use stdx::bounded::Bounded;
+
+use crate::arc::Cache;
+use crate::metaslab::{Class, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat};
+use crate::vdev::config::{VdevConfig, VdevKind};
+use crate::vdev::open::{self, Tree};
+use crate::vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
+use crate::{OpenError, WriteError};
+
+/// Hints kept; more are dropped.
+const PREFETCH_QUEUE: usize = 2048;
+/// Blocks prefetched together.
+const PREFETCH_BURST: usize = 32;
+
+/// What a tree is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenIntent {
+    /// Disks may be somebody else's; nothing is written, not even repairs.
+    ReadOnly,
+    ReadWrite,
+    /// New disks: labels are not looked at, sizes are measured.
+    Create,
+}
+
+/// The blocks of one pool.
+pub struct Storage {
+    env: Env,
+    cache: Arc<Cache>,
+    pool_guid: u64,
+    salt: RwLock<Option<Salt>>,
+    config: RwLock<VdevConfig>,
+    tree: RwLock<Arc<Tree>>,
+    class: Class,
+    read_only: AtomicBool,
+    suspended: AtomicBool,
+    hints: Arc<Mutex<Bounded<BlkPtr>>>,
+    prefetcher: OnceLock<WorkerHandle>,
+}
+
+const POISON: &str = "another thread panicked while holding this lock";
+
+impl Storage {
+    /// A pool without vdevs.
+    pub fn new(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Arc<Storage> {
+        let storage = Arc::new(Storage {
+            env,
+            cache,
+            pool_guid,
+            salt: RwLock::default(),
+            config: RwLock::new(VdevConfig::new(VdevKind::Root, 0, pool_guid)),
+            tree: RwLock::default(),
+            class: Class::new(),
+            read_only: AtomicBool::new(true),
+            suspended: AtomicBool::new(false),
+            hints: Arc::new(Mutex::new(Bounded::new(PREFETCH_QUEUE))),
+            prefetcher: OnceLock::new(),
+        });
+        let prefetcher = Prefetcher { storage: Arc::downgrade(&storage), hints: storage.hints.clone() };
+        let handle = storage.env.driver.spawn(Box::new(prefetcher));
+        assert!(storage.prefetcher.set(handle).is_ok(), "it was just made");
+        storage
+    }
+
+    /// Opens the disks of `root` (a vdev of kind root) in place of those open now, which are closed first. What is
+    /// measured of new vdevs is in [`Storage::config`] afterwards.
+    pub fn open_tree(&self, root: &VdevConfig, intent: OpenIntent) -> Result<(), OpenError> {
+        *self.tree.write().expect(POISON) = Arc::default();
+        let mut root = root.clone();
+        let tree = open::open(&self.env, self.pool_guid, &mut root, intent)?;
+        self.read_only.store(intent == OpenIntent::ReadOnly, Relaxed);
+        *self.tree.write().expect(POISON) = Arc::new(tree);
+        *self.config.write().expect(POISON) = root;
+        Ok(())
+    }
+
+    /// Closes all disks, once I/O under way is done. Waits for nobody else.
+    pub fn close(&self) {
+        *self.tree.write().expect(POISON) = Arc::default();
+        self.class.detach_source();
+    }
+
+    pub fn pool_guid(&self) -> u64 {
+        self.pool_guid
+    }
+
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    pub fn cache(&self) -> &Arc<Cache> {
+        &self.cache
+    }
+
+    pub(crate) fn class(&self) -> &Class {
+        &self.class
+    }
+
+    pub(crate) fn tree(&self) -> Arc<Tree> {
+        self.tree.read().expect(POISON).clone()
+    }
+
+    /// The pool's salt, which skein, edonr and blake3 need.
+    pub fn set_salt(&self, salt: Salt) {
+        *self.salt.write().expect(POISON) = Some(salt);
+    }
+
+    pub(crate) fn salt(&self) -> Option<Salt> {
+        self.salt.read().expect(POISON).clone()
+    }
+
+    pub fn is_writable(&self) -> bool {
+        !self.read_only.load(Relaxed)
+    }
+
+    /// After a failure beyond redundancy: all writes fail from now on.
+    pub fn set_suspended(&self, suspended: bool) {
+        self.suspended.store(suspended, Relaxed);
+    }
+
+    pub fn is_suspended(&self) -> bool {
+        self.suspended.load(Relaxed)
+    }
+
+    // ── Vdevs ──
+
+    pub fn vdevs(&self) -> Vec<TopVdevInfo> {
+        open::infos(&self.tree(), &self.config.read().expect(POISON))
+    }
+
+    /// The vdev tree as it should be written to the MOS; its top-level vdevs go into labels.
+    pub fn config(&self) -> VdevConfig {
+        self.config.read().expect(POISON).clone()
+    }
+
+    /// Changes what is written back: metaslab array and shift, ZAP objects, creation txg, paths. The tree's shape stays.
+    pub fn update_config(&self, f: impl FnOnce(&mut VdevConfig)) {
+        f(&mut self.config.write().expect(POISON));
+    }
+
+    /// States and counters, the root's first.
+    pub fn status(&self) -> VdevStat {
+        let (tree, config) = (self.tree(), self.config.read().expect(POISON));
+        let children = tree.tops.iter().zip(&config.children);
+        let mut root = VdevStat {
+            kind: VdevKind::Root,
+            guid: config.guid,
+            path: None,
+            is_log: false,
+            state: VdevState::Online,
+            read_errors: 0,
+            write_errors: 0,
+            checksum_errors: 0,
+            io: LeafIo::zero(),
+            size: 0,
+            children: children
+                .map(|(top, config)| VdevStat { size: top.asize, ..tree.stat(&top.vdev, config) })
+                .collect(),
+        };
+        open::sum_children(&mut root);
+        root
+    }
+
+    /// Sets a disk's state by guid; `false` if there is none or the pool cannot do without it.
+    pub fn set_leaf_state(&self, guid: u64, state: VdevState) -> bool {
+        let tree = self.tree();
+        let Some(index) = tree.leaves.iter().position(|leaf| leaf.guid == guid) else { return false };
+        let usable = matches!(state, VdevState::Online | VdevState::Degraded);
+        if !usable && !tree.can_lose(index) {
+            return false;
+        }
+        tree.leaves[index].set_state(state);
+        true
+    }
+
+    /// Sets all error counters to zero.
+    pub fn clear_errors(&self) {
+        for leaf in &self.tree().leaves {
+            let c = &leaf.counters;
+            for count in [&c.read_errors, &c.write_errors, &c.checksum_errors, &c.in_a_row] {
+                count.store(0, Relaxed);
+            }
+        }
+    }
+
+    // ── Reading and writing: see zio ──
+
+    /// A hint that these blocks will be read soon. Dropped when too many wait.
+    pub fn prefetch(&self, bps: Vec<BlkPtr>) {
+        let mut hints = lock(&self.hints);
+        for bp in bps.into_iter().filter(|bp| !bp.is_hole() && !bp.is_embedded()) {
+            if hints.push(bp).is_err() {
+                break;
+            }
+        }
+        drop(hints);
+        if let Some(prefetcher) = self.prefetcher.get() {
+            prefetcher.wake();
+        }
+    }
+
+    /// While it lives, no block that could be read when it was taken is overwritten.
+    pub fn epoch(&self) -> EpochGuard {
+        self.class.epoch()
+    }
+
+    /// Makes everything written so far durable. A disk that cannot is faulted if the pool can do without it: what it
+    /// has lost is unknown.
+    pub fn flush_all(&self) -> Result<(), WriteError> {
+        let tree = self.tree();
+        let dirty: Vec<usize> =
+            (0..tree.leaves.len()).filter(|&n| tree.leaves[n].is_usable() && tree.leaves[n].dirty.load(Relaxed)).collect();
+        let failed: Vec<AtomicBool> = dirty.iter().map(|_| AtomicBool::new(false)).collect();
+        self.env.driver.par_map(dirty.len(), &|n| {
+            failed[n].store(tree.leaves[dirty[n]].flush().is_err(), Relaxed);
+        });
+        let mut result = Ok(());
+        for (&leaf, _) in dirty.iter().zip(&failed).filter(|(_, failed)| failed.load(Relaxed)) {
+            result = result.and(self.give_up(&tree, leaf));
+        }
+        result
+    }
+
+    /// Faults a disk that failed where no second try makes sense.
+    pub(crate) fn give_up(&self, tree: &Tree, leaf: usize) -> Result<(), WriteError> {
+        if !tree.can_lose(leaf) {
+            return Err(WriteError::Io);
+        }
+        tracing::error!(path = tree.leaves[leaf].path, "disk faulted: a flush failed");
+        tree.leaves[leaf].set_state(VdevState::Faulted);
+        Ok(())
+    }
+
+    /// Bytes allocated for all copies.
+    pub fn asize_of(&self, bp: &BlkPtr) -> u64 {
+        bp.asize()
+    }
+
+    /// What counts as used: asize less what redundancy costs, in ZFS's fixed ratio (`bp_get_dsize_sync`). For disks and
+    /// mirrors that is asize; a DVA on no known vdev counts nothing.
+    pub fn dsize_sync(&self, bp: &BlkPtr) -> u64 {
+        let tree = self.tree();
+        bp.dvas().iter().filter(|dva| tree.top(dva.vdev).is_some()).map(|dva| dva.asize).sum()
+    }
+
+    // ── Space ──
+
+    /// Who reads space maps. Allocation needs one.
+    pub fn attach_space(&self, source: Arc<dyn SpaceMapSource>) {
+        self.class.attach_source(source);
+    }
+
+    /// Opens a top-level vdev for allocation. Not for log and hole vdevs. `known` may be shorter than `ms_count`:
+    /// missing metaslabs are empty. Panics if there is no such vdev.
+    pub fn init_metaslabs(&self, vdev: u32, ms_shift: u32, ms_count: u64, known: Vec<MetaslabSummary>) {
+        let tree = self.tree();
+        let top = tree.top(vdev).expect("a top-level vdev of the open tree");
+        assert!(ms_count << ms_shift <= top.asize, "metaslabs beyond the end of the vdev");
+        let ashift = top.ashift;
+        self.class.add_group(GroupSpec {
+            vdev,
+            ashift,
+            metaslab_shift: ms_shift,
+            metaslab_count: ms_count,
+            summaries: known,
+            to_asize: Arc::new(move |psize| psize.next_multiple_of(1 << ashift)),
+        });
+    }
+
+    /// What the space maps lack, since the last call.
+    pub fn take_changes(&self) -> Vec<SpaceChange> {
+        self.class.take_changes()
+    }
+
+    /// All that is allocated in a metaslab, for condensing; `None` when not loaded.
+    pub fn metaslab_allocated(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
+        self.class.allocated_segments(vdev, metaslab)
+    }
+
+    /// After the uberblock of `txg`.
+    pub fn sync_done(&self, txg: u64) {
+        self.class.sync_done(txg);
+    }
+
+    pub fn space(&self) -> SpaceStat {
+        self.class.space()
+    }
+
+    /// Space of one top-level vdev, if it takes part in allocation.
+    pub fn vdev_space(&self, vdev: u32) -> Option<SpaceStat> {
+        self.class.vdev_space(vdev)
+    }
+
+    /// Percent; of one top-level vdev or of all.
+    pub fn fragmentation(&self, vdev: Option<u32>) -> Option<u8> {
+        self.class.fragmentation(vdev)
+    }
+
+    /// Whether freed space still waits for its time.
+    pub fn has_deferred(&self) -> bool {
+        self.class.has_deferred()
+    }
+}
+
+impl Drop for Storage {
+    /// Lets the prefetcher see that it has nobody to work for. It may be the one that drops: it is not waited for.
+    fn drop(&mut self) {
+        if let Some(prefetcher) = self.prefetcher.get() {
+            prefetcher.wake();
+        }
+    }
+}
+
+struct Prefetcher {
+    storage: Weak<Storage>,
+    hints: Arc<Mutex<Bounded<BlkPtr>>>,
+}
+
+impl Worker for Prefetcher {
+    fn name(&self) -> &'static str {
+        "prefetch"
+    }
+
+    fn step(&mut self, _now: Nanos) -> Next {
+        let Some(storage) = self.storage.upgrade() else { return Next::Stop };
+        let burst: Vec<BlkPtr> = {
+            let mut hints = lock(&self.hints);
+            std::iter::from_fn(|| hints.pop()).take(PREFETCH_BURST).collect()
+        };
+        if burst.is_empty() {
+            return Next::WaitForWork;
+        }
+        // The blocks are in the cache now, or whoever wants them will see the error.
+        drop(storage.read_many(&burst, IoClass::AsyncRead));
+        Next::Again
+    }
+}
+
+#[cfg(test)]
+mod tests;

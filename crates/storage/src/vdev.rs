@@ -1,0 +1,133 @@
+//! Virtual devices as pure geometry: a tree that says which bytes of which disks make a block.
+//!
+//! An I/O on a vdev becomes a [`Cursor`], a small state machine. It is stepped with the answers to what it asked for and
+//! says what it wants next: more I/O on its children, all at once, or nothing, because it knows the outcome. It never
+//! touches a disk, waits or locks; [`crate::zio`] does that for it. A mirror, a raidz or a vdev that is being replaced
+//! differ in their cursors alone.
+//!
+//! Offsets are those of DVAs: byte 0 lies behind the front labels. A child of a mirror has its parent's offsets.
+//!
+//! Source: module/zfs/vdev_mirror.c, vdev_missing.c, vdev_root.c.
+
+pub mod config;
+pub mod leaf;
+mod mirror;
+pub mod open;
+pub mod status;
+
+use env::{AlignedBuf, IoClass};
+
+use crate::{IoError, Payload};
+use leaf::Leaf;
+
+/// One I/O on a vdev.
+#[derive(Clone)]
+pub struct Io {
+    pub op: Op,
+    /// In bytes from the start of the vdev's allocatable space.
+    pub offset: u64,
+    pub class: IoClass,
+    /// Whether a vdev may rewrite a bad copy with what it read elsewhere and found good.
+    pub repair: bool,
+}
+
+/// Lengths are whole sectors of the top-level vdev.
+#[derive(Clone)]
+pub enum Op {
+    Read(usize),
+    Write(Payload),
+}
+
+/// An I/O that a cursor wants done on one of its children.
+pub struct ChildIo {
+    /// Index among the children.
+    pub child: usize,
+    pub io: Io,
+    /// The child is to read all that was asked of the parent, so that the checksum judges its answer alone.
+    pub whole: bool,
+}
+
+/// The outcome: of a read the bytes, of a write nothing.
+pub type Done = Result<Option<AlignedBuf>, IoError>;
+
+/// What a cursor wants next.
+pub enum Step {
+    /// Issue all at once, come back with the answers in this order.
+    Issue(Vec<ChildIo>),
+    Finish(Done),
+}
+
+/// Says whether bytes that were read are the right ones.
+pub type Verify<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
+
+/// An I/O on its way through an interior vdev. First stepped with no answers.
+pub trait Cursor: Send {
+    /// `done` are the answers to the last `Issue`. A child's answer to a `whole` read was verified already.
+    fn step(&mut self, done: Vec<Done>, verify: Verify<'_>) -> Step;
+}
+
+/// A node of the tree.
+pub struct Vdev {
+    pub guid: u64,
+    pub kind: Kind,
+    pub children: Vec<Vdev>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A disk, by its index in the tree's list of leaves.
+    Leaf(usize),
+    Mirror,
+    /// Something not there: every I/O fails.
+    Missing,
+    /// A top-level vdev that was removed; nothing can point here.
+    Hole,
+}
+
+impl Vdev {
+    /// The state machine for an I/O; not for leaves.
+    pub fn cursor(&self, io: Io, leaves: &[std::sync::Arc<Leaf>]) -> Box<dyn Cursor> {
+        match self.kind {
+            Kind::Mirror => Box::new(mirror::cursor(self, io, leaves)),
+            Kind::Missing | Kind::Hole => Box::new(NotThere),
+            Kind::Leaf(_) => unreachable!("a leaf's I/O goes to its queue"),
+        }
+    }
+
+    /// Whether data can be read here, with the leaf `without` taken away.
+    pub fn is_readable(&self, leaves: &[std::sync::Arc<Leaf>], without: Option<usize>) -> bool {
+        match self.kind {
+            Kind::Leaf(leaf) => without != Some(leaf) && leaves[leaf].is_usable(),
+            Kind::Mirror => self.children.iter().any(|child| child.is_readable(leaves, without)),
+            Kind::Missing => false,
+            Kind::Hole => true,
+        }
+    }
+
+    /// How much a read at `offset` would cost here; `None` where it would fail. Lower is better.
+    pub fn load(&self, leaves: &[std::sync::Arc<Leaf>], offset: u64) -> Option<u64> {
+        match self.kind {
+            Kind::Leaf(leaf) => leaves[leaf].load(offset),
+            Kind::Mirror => self.children.iter().filter_map(|child| child.load(leaves, offset)).min(),
+            Kind::Missing | Kind::Hole => None,
+        }
+    }
+
+    /// Indexes of all leaves at and below this node.
+    pub fn leaves(&self) -> Vec<usize> {
+        match self.kind {
+            Kind::Leaf(leaf) => vec![leaf],
+            _ => self.children.iter().flat_map(Vdev::leaves).collect(),
+        }
+    }
+}
+
+/// The cursor of what is not there.
+struct NotThere;
+
+impl Cursor for NotThere {
+    fn step(&mut self, _done: Vec<Done>, _verify: Verify<'_>) -> Step {
+        Step::Finish(Err(IoError::Unavailable))
+    }
+}

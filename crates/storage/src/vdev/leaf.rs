@@ -1,0 +1,196 @@
+//! One disk: where its partition lies, how it is doing, what has been done to it.
+//!
+//! A leaf is *usable* while it is open and neither offline nor faulted. Whether a disk that errs is faulted is decided
+//! in [`crate::zio`], which knows if the pool can do without it; here errors are only counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use env::metric::{Counter, Histogram};
+use env::{Disk, DiskError, Env, Nanos};
+use ondisk::label;
+
+use super::status::{LeafIo, VdevState};
+use crate::leaf_queue::{LeafQueue, Workers};
+
+/// Failures in a row, without one success between, after which a disk is given up if the pool can do without it.
+pub const FAILURES_TO_FAULT: u64 = 8;
+/// An I/O that starts within so many bytes of the last one's end costs less than a seek.
+const NEAR: u64 = 1 << 20;
+
+/// What is added up over a leaf's life.
+#[derive(Default)]
+pub struct Counters {
+    pub read_errors: AtomicU64,
+    pub write_errors: AtomicU64,
+    pub checksum_errors: AtomicU64,
+    /// Failures since the last success.
+    pub in_a_row: AtomicU64,
+    pub reads: Counter,
+    pub writes: Counter,
+    pub read_bytes: Counter,
+    pub write_bytes: Counter,
+    /// Nanoseconds on the disk.
+    pub read_latency: Histogram,
+    pub write_latency: Histogram,
+    /// Where the last I/O ended, on the device.
+    pub last_end: AtomicU64,
+    /// I/Os waiting or on the disk.
+    pub pending: AtomicU64,
+}
+
+impl Counters {
+    /// Counts one I/O the disk has answered.
+    pub fn record(&self, is_write: bool, end: u64, bytes: u64, took: Nanos, result: Result<(), DiskError>) {
+        self.last_end.store(end, Relaxed);
+        if result.is_err() {
+            let errors = if is_write { &self.write_errors } else { &self.read_errors };
+            errors.fetch_add(1, Relaxed);
+            let gone = result == Err(DiskError::Gone);
+            self.in_a_row.fetch_add(if gone { FAILURES_TO_FAULT } else { 1 }, Relaxed);
+            return;
+        }
+        self.in_a_row.store(0, Relaxed);
+        if is_write {
+            self.writes.add(1);
+            self.write_bytes.add(bytes);
+            self.write_latency.record(took.0);
+        } else {
+            self.reads.add(1);
+            self.read_bytes.add(bytes);
+            self.read_latency.record(took.0);
+        }
+    }
+}
+
+/// One disk of the pool.
+pub struct Leaf {
+    pub guid: u64,
+    pub path: String,
+    /// Number of the top-level vdev it belongs to.
+    pub top: u32,
+    /// The device, the partition on it, and its queue; `None` if it could not be opened.
+    device: Option<Device>,
+    state: AtomicU8,
+    pub counters: Arc<Counters>,
+    /// Written since the last flush.
+    pub dirty: AtomicBool,
+}
+
+struct Device {
+    disk: Arc<dyn Disk>,
+    queue: Arc<LeafQueue>,
+    /// Stops the queue's workers when the leaf goes.
+    _workers: Workers,
+    /// Bytes before the partition.
+    base: u64,
+    /// Bytes of the partition.
+    size: u64,
+}
+
+impl Leaf {
+    /// A leaf on an open device whose partition is the `size` bytes from `base`.
+    pub fn open(env: &Env, guid: u64, path: &str, top: u32, disk: Arc<dyn Disk>, base: u64, size: u64) -> Leaf {
+        let mut leaf = Leaf::absent(guid, path, top, VdevState::Online);
+        let queue = Arc::new(LeafQueue::new(disk.clone(), env.clock.clone(), leaf.counters.clone()));
+        let workers = Workers::spawn(env, &queue);
+        leaf.device = Some(Device { disk, queue, _workers: workers, base, size });
+        leaf
+    }
+
+    /// A leaf without device.
+    pub fn absent(guid: u64, path: &str, top: u32, state: VdevState) -> Leaf {
+        Leaf {
+            guid,
+            path: path.to_owned(),
+            top,
+            device: None,
+            state: AtomicU8::new(state as u8),
+            counters: Arc::default(),
+            dirty: AtomicBool::new(false),
+        }
+    }
+
+    pub fn state(&self) -> VdevState {
+        VdevState::from_raw(self.state.load(Relaxed))
+    }
+
+    /// Takes effect for I/O issued from now on.
+    pub fn set_state(&self, state: VdevState) {
+        self.state.store(state as u8, Relaxed);
+    }
+
+    pub fn is_usable(&self) -> bool {
+        self.device.is_some() && matches!(self.state(), VdevState::Online | VdevState::Degraded)
+    }
+
+    /// The open disk and where its partition starts.
+    pub fn disk(&self) -> Option<(&Arc<dyn Disk>, u64)> {
+        self.device.as_ref().map(|device| (&device.disk, device.base))
+    }
+
+    /// Bytes of the partition; 0 if not open.
+    pub fn size(&self) -> u64 {
+        self.device.as_ref().map_or(0, |device| device.size)
+    }
+
+    /// Bytes that can be allocated.
+    pub fn asize(&self) -> u64 {
+        label::allocatable_size(self.size())
+    }
+
+    /// log2 of the sector that suits it best, at least 9; 0 if not open.
+    pub fn ashift(&self) -> u64 {
+        self.device.as_ref().map_or(0, |device| {
+            let sector = device.disk.sector_size();
+            u64::from(sector.physical.max(sector.logical).max(512).ilog2())
+        })
+    }
+
+    /// The queue, and where `len` bytes at `offset` of the allocatable space lie on the device.
+    pub fn locate(&self, offset: u64, len: u64) -> Result<(&Arc<LeafQueue>, u64), DiskError> {
+        let device = self.device.as_ref().ok_or(DiskError::Gone)?;
+        match offset.checked_add(len) {
+            Some(end) if end <= self.asize() => Ok((&device.queue, device.base + label::START + offset)),
+            _ => Err(DiskError::OutOfRange),
+        }
+    }
+
+    pub fn queue(&self) -> Option<&Arc<LeafQueue>> {
+        self.device.as_ref().map(|device| &device.queue)
+    }
+
+    /// What a read here would cost: I/Os before it, doubled, and one for a seek (`vdev_mirror_load`).
+    pub fn load(&self, offset: u64) -> Option<u64> {
+        let device = self.device.as_ref().filter(|_| self.is_usable())?;
+        let last = self.counters.last_end.load(Relaxed);
+        let target = (device.base + label::START).saturating_add(offset);
+        let seek = u64::from(last.abs_diff(target) > NEAR);
+        Some(2 * self.counters.pending.load(Relaxed) + seek)
+    }
+
+    /// Makes everything written durable.
+    pub fn flush(&self) -> Result<(), DiskError> {
+        let device = self.device.as_ref().ok_or(DiskError::Gone)?;
+        self.dirty.store(false, Relaxed);
+        let result = device.disk.flush();
+        if result.is_err() {
+            self.counters.write_errors.fetch_add(1, Relaxed);
+        }
+        result
+    }
+
+    /// What has been done so far.
+    pub fn io(&self) -> LeafIo {
+        let c = &self.counters;
+        LeafIo {
+            reads: c.reads.get(),
+            writes: c.writes.get(),
+            read_bytes: c.read_bytes.get(),
+            write_bytes: c.write_bytes.get(),
+            pending: c.pending.load(Relaxed),
+            read_latency: c.read_latency.snapshot(),
+            write_latency: c.write_latency.snapshot(),
+        }
+    }
+}

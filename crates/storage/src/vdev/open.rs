@@ -1,0 +1,251 @@
+//! From a configuration to an open tree.
+//!
+//! A disk that cannot be opened, or whose label says it is another, becomes an absent leaf; whether the pool can live
+//! without it shows when all are open. Only a new pool insists on every disk.
+
+use std::sync::Arc;
+
+use env::{DiskError, Env, OpenMode};
+use ondisk::label;
+
+use super::config::{VdevConfig, VdevKind};
+use super::leaf::Leaf;
+use super::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
+use super::{Kind, Vdev};
+use crate::labels;
+use crate::{OpenError, OpenIntent};
+
+/// The largest sector ZFS takes (`ASHIFT_MAX`) and the smallest.
+const ASHIFT: std::ops::RangeInclusive<u64> = 9..=16;
+
+/// All vdevs of a pool, open.
+#[derive(Default)]
+pub struct Tree {
+    /// By the number in DVAs.
+    pub tops: Vec<Top>,
+    pub leaves: Vec<Arc<Leaf>>,
+}
+
+/// A top-level vdev.
+pub struct Top {
+    pub id: u32,
+    pub vdev: Vdev,
+    pub ashift: u32,
+    /// Bytes that can be allocated.
+    pub asize: u64,
+}
+
+impl Tree {
+    /// The top-level vdev a DVA names.
+    pub fn top(&self, id: u32) -> Option<&Top> {
+        self.tops.get(id as usize)
+    }
+
+    /// Whether every top-level vdev that is readable stays so without this leaf.
+    pub fn can_lose(&self, leaf: usize) -> bool {
+        let readable = |top: &Top, without| top.vdev.is_readable(&self.leaves, without);
+        self.tops.iter().all(|top| !readable(top, None) || readable(top, Some(leaf)))
+    }
+
+    /// Log2 of the largest sector of any top-level vdev.
+    pub fn max_ashift(&self) -> u32 {
+        self.tops.iter().map(|top| top.ashift).max().unwrap_or(9)
+    }
+
+    /// Log2 of the smallest sector of any top-level vdev: what compressed sizes are rounded to (`spa_min_ashift`).
+    pub fn min_ashift(&self) -> u32 {
+        let real = self.tops.iter().filter(|top| top.vdev.kind != Kind::Hole);
+        real.map(|top| top.ashift).min().unwrap_or(9)
+    }
+
+    pub fn leaf(&self, guid: u64) -> Option<&Arc<Leaf>> {
+        self.leaves.iter().find(|leaf| leaf.guid == guid)
+    }
+
+    /// State and counters of `config`, which describes `vdev`.
+    pub fn stat(&self, vdev: &Vdev, config: &VdevConfig) -> VdevStat {
+        let children: Vec<VdevStat> =
+            vdev.children.iter().zip(&config.children).map(|(vdev, config)| self.stat(vdev, config)).collect();
+        let mut stat = VdevStat {
+            kind: config.kind.clone(),
+            guid: vdev.guid,
+            path: config.path.clone(),
+            is_log: config.is_log,
+            state: VdevState::Online,
+            read_errors: 0,
+            write_errors: 0,
+            checksum_errors: 0,
+            io: LeafIo::zero(),
+            size: 0,
+            children,
+        };
+        match vdev.kind {
+            Kind::Leaf(leaf) => fill_leaf(&mut stat, &self.leaves[leaf]),
+            Kind::Hole => {}
+            Kind::Mirror | Kind::Missing => {
+                sum_children(&mut stat);
+                if !vdev.is_readable(&self.leaves, None) {
+                    stat.state = VdevState::Unavail;
+                }
+            }
+        }
+        stat
+    }
+}
+
+fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
+    use std::sync::atomic::Ordering::Relaxed;
+    stat.state = leaf.state();
+    stat.read_errors = leaf.counters.read_errors.load(Relaxed);
+    stat.write_errors = leaf.counters.write_errors.load(Relaxed);
+    stat.checksum_errors = leaf.counters.checksum_errors.load(Relaxed);
+    stat.io = leaf.io();
+    stat.size = leaf.size();
+}
+
+/// I/O is summed; errors are not, for a mirror corrects those of its children. Degraded if a child is not whole.
+pub(crate) fn sum_children(stat: &mut VdevStat) {
+    for child in &stat.children {
+        stat.io.add(&child.io);
+        if child.state != VdevState::Online {
+            stat.state = VdevState::Degraded;
+        }
+    }
+}
+
+/// Opens all disks below `root` and puts what was measured (asize, ashift) into the configuration of new vdevs.
+pub fn open(env: &Env, pool: u64, root: &mut VdevConfig, intent: OpenIntent) -> Result<Tree, OpenError> {
+    if root.kind != VdevKind::Root {
+        return Err(OpenError::Malformed("the tree's top is not a root"));
+    }
+    let mut opener = Opener { env, pool, intent, leaves: Vec::new() };
+    let mut tops = Vec::new();
+    for (index, config) in root.children.iter_mut().enumerate() {
+        if config.id != index as u64 || index >= 1 << 24 {
+            return Err(OpenError::Malformed("top-level vdevs are not numbered in order"));
+        }
+        tops.push(opener.top(config)?);
+    }
+    let tree = Tree { tops, leaves: opener.leaves };
+    for (top, config) in tree.tops.iter().zip(&root.children) {
+        if !config.is_log && !top.vdev.is_readable(&tree.leaves, None) {
+            return Err(OpenError::MissingTop { id: top.id, guid: top.vdev.guid });
+        }
+    }
+    Ok(tree)
+}
+
+struct Opener<'a> {
+    env: &'a Env,
+    pool: u64,
+    intent: OpenIntent,
+    leaves: Vec<Arc<Leaf>>,
+}
+
+impl Opener<'_> {
+    fn top(&mut self, config: &mut VdevConfig) -> Result<Top, OpenError> {
+        let vdev = self.vdev(config, config.id as u32)?;
+        let measured = self.measure(&vdev);
+        if vdev.kind != Kind::Hole && vdev.kind != Kind::Missing {
+            if self.intent == OpenIntent::Create {
+                config.ashift.get_or_insert(measured.1);
+                config.asize.get_or_insert(measured.0);
+            }
+            if config.ashift.is_none_or(|ashift| !ASHIFT.contains(&ashift)) {
+                return Err(OpenError::Malformed("top-level vdev without a possible ashift"));
+            }
+        }
+        let asize = config.asize.unwrap_or(0);
+        // A device that shrank: what the pool may have put at its end is gone (`vdev_open`).
+        if measured.0 > 0 && asize > measured.0 {
+            return Err(OpenError::MissingTop { id: config.id as u32, guid: vdev.guid });
+        }
+        Ok(Top { id: config.id as u32, vdev, ashift: config.ashift.unwrap_or(9) as u32, asize })
+    }
+
+    /// Smallest asize and largest ashift of the disks that are there; 0 if none is.
+    fn measure(&self, vdev: &Vdev) -> (u64, u64) {
+        let present = vdev.leaves().into_iter().map(|leaf| &self.leaves[leaf]).filter(|leaf| leaf.size() > 0);
+        let sizes = present.map(|leaf| (leaf.asize(), leaf.ashift()));
+        sizes.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 9))
+    }
+
+    fn vdev(&mut self, config: &VdevConfig, top: u32) -> Result<Vdev, OpenError> {
+        let kind = match &config.kind {
+            VdevKind::Disk | VdevKind::File => {
+                let leaf = self.leaf(config, top)?;
+                self.leaves.push(Arc::new(leaf));
+                Kind::Leaf(self.leaves.len() - 1)
+            }
+            VdevKind::Mirror if config.children.is_empty() => {
+                return Err(OpenError::Malformed("mirror without children"));
+            }
+            VdevKind::Mirror => Kind::Mirror,
+            VdevKind::Missing => Kind::Missing,
+            VdevKind::Hole => Kind::Hole,
+            VdevKind::Root => return Err(OpenError::Malformed("root inside the tree")),
+            VdevKind::Other(name) => return Err(OpenError::Unsupported { kind: name.clone() }),
+        };
+        let children = match kind {
+            Kind::Mirror => config.children.iter().map(|child| self.vdev(child, top)).collect::<Result<_, _>>()?,
+            _ => Vec::new(),
+        };
+        Ok(Vdev { guid: config.guid, kind, children })
+    }
+
+    fn leaf(&self, config: &VdevConfig, top: u32) -> Result<Leaf, OpenError> {
+        let path = config.path.clone().unwrap_or_default();
+        let absent = |state| Ok(Leaf::absent(config.guid, &path, top, state));
+        if config.offline || config.removed || config.faulted {
+            return absent(match (config.offline, config.removed) {
+                (true, _) => VdevState::Offline,
+                (_, true) => VdevState::Removed,
+                _ => VdevState::Faulted,
+            });
+        }
+        match self.open_disk(config, &path, top) {
+            Ok(leaf) => Ok(leaf),
+            Err(why) if self.intent == OpenIntent::Create => Err(OpenError::BadDisk { path, why }),
+            Err(why) => {
+                tracing::warn!(path, guid = config.guid, %why, "cannot open a disk of the pool");
+                absent(VdevState::Unavail)
+            }
+        }
+    }
+
+    fn open_disk(&self, config: &VdevConfig, path: &str, top: u32) -> Result<Leaf, DiskError> {
+        let mode = match self.intent {
+            OpenIntent::ReadOnly => OpenMode::ReadOnly,
+            OpenIntent::ReadWrite | OpenIntent::Create => OpenMode::ReadWrite,
+        };
+        let disk = self.env.disks.open(path, mode)?;
+        let partition = labels::find_partition(&*disk)?;
+        if partition.len < label::MIN_DEVICE {
+            return Err(DiskError::OutOfRange);
+        }
+        if self.intent != OpenIntent::Create {
+            let found = labels::read(&*disk, partition)?;
+            if !found.is_of(self.pool, config.guid) {
+                return Err(DiskError::NotFound);
+            }
+        }
+        Ok(Leaf::open(self.env, config.guid, path, top, disk, partition.start, partition.len))
+    }
+}
+
+/// What pool needs to know of each top-level vdev.
+pub fn infos(tree: &Tree, root: &VdevConfig) -> Vec<TopVdevInfo> {
+    let info = |(top, config): (&Top, &VdevConfig)| TopVdevInfo {
+        id: top.id,
+        guid: top.vdev.guid,
+        kind: config.kind.clone(),
+        ashift: top.ashift,
+        asize: top.asize,
+        metaslab_array: config.metaslab_array.unwrap_or(0),
+        metaslab_shift: config.metaslab_shift.unwrap_or(0) as u32,
+        is_log: config.is_log,
+        is_readable: top.vdev.is_readable(&tree.leaves, None),
+        leaves: top.vdev.leaves().into_iter().map(|leaf| tree.leaves[leaf].guid).collect(),
+    };
+    tree.tops.iter().zip(&root.children).map(info).collect()
+}

@@ -1,0 +1,116 @@
+//! What an operator sees of the vdevs: states and counters, as plain data.
+
+use super::config::VdevKind;
+
+/// How a vdev is doing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum VdevState {
+    /// Taken out of service by an operator.
+    Offline,
+    /// Pulled out.
+    Removed,
+    /// Cannot be opened, or is not the disk it should be.
+    Unavail,
+    /// Given up because of errors.
+    Faulted,
+    /// Works, but not all of it.
+    Degraded,
+    Online,
+}
+
+impl VdevState {
+    pub(crate) fn from_raw(raw: u8) -> VdevState {
+        use VdevState::{Degraded, Faulted, Offline, Online, Removed, Unavail};
+        [Offline, Removed, Unavail, Faulted, Degraded, Online][usize::from(raw)]
+    }
+
+    /// As `zpool status` prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            VdevState::Offline => "OFFLINE",
+            VdevState::Removed => "REMOVED",
+            VdevState::Unavail => "UNAVAIL",
+            VdevState::Faulted => "FAULTED",
+            VdevState::Degraded => "DEGRADED",
+            VdevState::Online => "ONLINE",
+        }
+    }
+}
+
+/// I/O of one disk, or the sum over the disks below.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeafIo {
+    pub reads: u64,
+    pub writes: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    /// Waiting or on the disk now.
+    pub pending: u64,
+    /// Counts by power of two of nanoseconds.
+    pub read_latency: [u64; 64],
+    pub write_latency: [u64; 64],
+}
+
+impl LeafIo {
+    pub fn zero() -> LeafIo {
+        LeafIo {
+            reads: 0,
+            writes: 0,
+            read_bytes: 0,
+            write_bytes: 0,
+            pending: 0,
+            read_latency: [0; 64],
+            write_latency: [0; 64],
+        }
+    }
+
+    pub fn add(&mut self, other: &LeafIo) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+        self.pending += other.pending;
+        for i in 0..64 {
+            self.read_latency[i] += other.read_latency[i];
+            self.write_latency[i] += other.write_latency[i];
+        }
+    }
+}
+
+/// One vdev as it is now, and those below.
+#[derive(Clone, Debug)]
+pub struct VdevStat {
+    pub kind: VdevKind,
+    pub guid: u64,
+    pub path: Option<String>,
+    pub is_log: bool,
+    pub state: VdevState,
+    pub read_errors: u64,
+    pub write_errors: u64,
+    pub checksum_errors: u64,
+    pub io: LeafIo,
+    /// Bytes of the partition (leaf), or what can be allocated (top-level), else 0.
+    pub size: u64,
+    pub children: Vec<VdevStat>,
+}
+
+/// A top-level vdev as pool needs it.
+#[derive(Clone, Debug)]
+pub struct TopVdevInfo {
+    /// The number in DVAs.
+    pub id: u32,
+    pub guid: u64,
+    pub kind: VdevKind,
+    /// log2 of the smallest write.
+    pub ashift: u32,
+    /// Bytes that can be allocated, as configured or, for a new vdev, as measured.
+    pub asize: u64,
+    pub metaslab_array: u64,
+    /// 0 for a vdev that was never synced.
+    pub metaslab_shift: u32,
+    pub is_log: bool,
+    pub is_readable: bool,
+    /// Guids of its disks.
+    pub leaves: Vec<u64>,
+}

@@ -1,0 +1,270 @@
+//! I/O: the only place where geometry meets disks.
+//!
+//! [`Flight`] runs any number of I/Os on vdevs at once. In rounds: step every cursor, put what they ask for into the
+//! disks' queues, wait for all answers, step again. A write is one round, a read one round for each copy that turns out
+//! bad. Between [`Flight::take_off`] and [`Flight::land`] the caller may compute; the disks' own threads carry on.
+//!
+//! ```text
+//!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap)
+//!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode       (read.rs; gang.rs for blocks in pieces)
+//! ```
+//! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes.
+//! A disk that fails again and again is faulted once the pool can do without it.
+
+pub(crate) mod free;
+pub(crate) mod gang;
+pub(crate) mod read;
+pub(crate) mod transform;
+pub(crate) mod write;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use env::{Env, IoClass};
+
+use crate::leaf_queue::{Answer, Completion, LeafQueue, Request, Transfer};
+use crate::vdev::leaf::FAILURES_TO_FAULT;
+use crate::vdev::open::Tree;
+use crate::vdev::status::VdevState;
+use crate::vdev::{Cursor, Done, Io, Kind, Op, Step, Vdev, Verify};
+use crate::{IoError, Payload};
+
+/// I/Os on their way.
+pub(crate) struct Flight<'t> {
+    env: &'t Env,
+    tree: &'t Tree,
+    frames: Vec<Frame<'t>>,
+    /// I/Os in the queues, of each frame.
+    asked: Vec<usize>,
+    completion: Arc<Completion>,
+    queues: Vec<Arc<LeafQueue>>,
+    class: IoClass,
+}
+
+/// Judges the bytes of the `n`-th I/O of a flight.
+pub(crate) type VerifyEach<'a> = &'a (dyn Fn(usize, &[u8]) -> bool + Sync);
+
+impl<'t> Flight<'t> {
+    /// Starts all. Each vdev number must be one of the tree's, as [`check`] makes sure.
+    pub fn take_off(env: &'t Env, tree: &'t Tree, class: IoClass, ios: Vec<(u32, Io)>) -> Flight<'t> {
+        let completion = Completion::new(0);
+        let mut flight =
+            Flight { env, tree, frames: Vec::new(), asked: Vec::new(), completion, queues: Vec::new(), class };
+        let mut wanted = Vec::new();
+        for (vdev, io) in ios {
+            let top = tree.top(vdev).expect("a checked vdev number");
+            let before = wanted.len();
+            let mut frame = Frame::new(&top.vdev, io, true, tree, &mut wanted);
+            frame.advance(tree, &mut std::iter::empty(), &|_| true, &mut wanted);
+            flight.frames.push(frame);
+            flight.asked.push(wanted.len() - before);
+        }
+        flight.issue(wanted);
+        flight
+    }
+
+    /// Puts a round into the queues. What only the caller waits for it carries itself, so no worker is woken for it.
+    fn issue(&mut self, wanted: Vec<LeafIo>) {
+        self.completion = Completion::new(wanted.len());
+        let mut by_leaf: Vec<Vec<Request>> = (0..self.tree.leaves.len()).map(|_| Vec::new()).collect();
+        for (slot, io) in wanted.into_iter().enumerate() {
+            let leaf = &self.tree.leaves[io.leaf];
+            if io.transfer.is_write() {
+                leaf.dirty.store(true, Relaxed);
+            }
+            let usable = if leaf.is_usable() { Ok(()) } else { Err(env::DiskError::Gone) };
+            match usable.and_then(|()| leaf.locate(io.offset, io.transfer.len() as u64)) {
+                Ok((_, offset)) => by_leaf[io.leaf].push(Request {
+                    offset,
+                    transfer: io.transfer,
+                    class: self.class,
+                    completion: self.completion.clone(),
+                    slot,
+                }),
+                Err(error) => self.completion.finish(slot, Err(error)),
+            }
+        }
+        self.queues.clear();
+        let busy = by_leaf.into_iter().enumerate().filter(|(_, requests)| !requests.is_empty());
+        for (leaf, requests) in busy {
+            let queue = self.tree.leaves[leaf].queue().expect("a located leaf is open").clone();
+            queue.push(requests);
+            self.queues.push(queue);
+        }
+        let caller_waits = matches!(self.class, IoClass::SyncRead | IoClass::SyncWrite);
+        for queue in self.queues.iter().skip(usize::from(caller_waits)) {
+            queue.wake();
+        }
+    }
+
+    /// Waits until all are done; verification is spread over the processors.
+    pub fn land(mut self, verify: VerifyEach<'_>) -> Vec<Done> {
+        loop {
+            let answers = self.completion.wait(self.env, &self.queues, self.class);
+            if answers.is_empty() && self.frames.iter().all(Frame::is_done) {
+                return self.frames.into_iter().map(Frame::into_done).collect();
+            }
+            let wanted = self.advance(answers, verify);
+            self.fault_bad_disks();
+            self.issue(wanted);
+        }
+    }
+
+    fn advance(&mut self, answers: Vec<Answer>, verify: VerifyEach<'_>) -> Vec<LeafIo> {
+        let mut answers = answers.into_iter();
+        let work: Vec<_> = self
+            .frames
+            .drain(..)
+            .zip(&self.asked)
+            .map(|(frame, &asked)| {
+                let mine: Vec<Answer> = answers.by_ref().take(asked).collect();
+                std::sync::Mutex::new((frame, mine, Vec::new()))
+            })
+            .collect();
+        let tree = self.tree;
+        self.env.driver.par_map(work.len(), &|n| {
+            let (frame, mine, wanted) = &mut *env::lock(&work[n]);
+            let mine = &mut std::mem::take(mine).into_iter();
+            frame.advance(tree, mine, &|bytes| verify(n, bytes), wanted);
+        });
+        self.asked.clear();
+        let mut all = Vec::new();
+        for cell in work {
+            let (frame, _, wanted) = cell.into_inner().expect("a panic has been passed on");
+            self.frames.push(frame);
+            self.asked.push(wanted.len());
+            all.extend(wanted);
+        }
+        all
+    }
+
+    fn fault_bad_disks(&self) {
+        for (index, leaf) in self.tree.leaves.iter().enumerate() {
+            let failing = leaf.counters.in_a_row.load(Relaxed) >= FAILURES_TO_FAULT;
+            if failing && leaf.is_usable() && self.tree.can_lose(index) {
+                tracing::error!(path = leaf.path, guid = leaf.guid, "disk faulted: too many errors in a row");
+                leaf.set_state(VdevState::Faulted);
+            }
+        }
+    }
+}
+
+/// One I/O for a queue.
+struct LeafIo {
+    leaf: usize,
+    offset: u64,
+    transfer: Transfer,
+}
+
+/// An I/O on one vdev of the tree, and what it has asked of the vdevs below.
+struct Frame<'t> {
+    vdev: &'t Vdev,
+    whole: bool,
+    state: State<'t>,
+}
+
+enum State<'t> {
+    /// In a disk's queue.
+    OnDisk(usize),
+    Interior(Box<dyn Cursor>, Vec<Frame<'t>>),
+    Done(Option<Done>),
+}
+
+impl<'t> Frame<'t> {
+    fn new(vdev: &'t Vdev, io: Io, whole: bool, tree: &Tree, wanted: &mut Vec<LeafIo>) -> Frame<'t> {
+        let state = match vdev.kind {
+            Kind::Leaf(leaf) => {
+                let transfer = match io.op {
+                    Op::Read(len) => Transfer::Read(len),
+                    Op::Write(payload) => Transfer::Write(payload),
+                };
+                wanted.push(LeafIo { leaf, offset: io.offset, transfer });
+                State::OnDisk(leaf)
+            }
+            _ => State::Interior(vdev.cursor(io, &tree.leaves), Vec::new()),
+        };
+        Frame { vdev, whole, state }
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.state, State::Done(_))
+    }
+
+    fn into_done(self) -> Done {
+        match self.state {
+            State::Done(Some(done)) => done,
+            _ => panic!("an outcome is taken once, when it is there"),
+        }
+    }
+
+    /// Takes the answers to what this frame asked for, in that order, and asks for more until it has to wait.
+    fn advance(
+        &mut self,
+        tree: &Tree,
+        answers: &mut dyn Iterator<Item = Answer>,
+        verify: Verify<'_>,
+        wanted: &mut Vec<LeafIo>,
+    ) {
+        match &mut self.state {
+            State::Done(_) => {}
+            State::OnDisk(leaf) => {
+                // Without an answer the I/O has only just been asked for.
+                if let Some(answer) = answers.next() {
+                    let done = judge(answer, *leaf, self.whole, tree, verify);
+                    self.state = State::Done(Some(done));
+                }
+            }
+            State::Interior(cursor, kids) => {
+                for kid in kids.iter_mut() {
+                    kid.advance(tree, answers, verify, wanted);
+                }
+                while kids.iter().all(Frame::is_done) {
+                    let done = kids.drain(..).map(Frame::into_done).collect();
+                    match cursor.step(done, verify) {
+                        Step::Finish(done) => {
+                            self.state = State::Done(Some(done));
+                            return;
+                        }
+                        Step::Issue(ios) => {
+                            for child in ios {
+                                let below = &self.vdev.children[child.child];
+                                let whole = self.whole && child.whole;
+                                let mut kid = Frame::new(below, child.io, whole, tree, wanted);
+                                kid.advance(tree, &mut std::iter::empty(), verify, wanted);
+                                kids.push(kid);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Checks what a disk gave, and blames the disk for it.
+fn judge(answer: Answer, leaf: usize, whole: bool, tree: &Tree, verify: Verify<'_>) -> Done {
+    match answer {
+        Ok(Some(bytes)) if whole && !verify(&bytes) => {
+            tree.leaves[leaf].counters.checksum_errors.fetch_add(1, Relaxed);
+            Err(IoError::Checksum)
+        }
+        Ok(done) => Ok(done),
+        Err(env::DiskError::Gone) if !tree.leaves[leaf].is_usable() => Err(IoError::Unavailable),
+        Err(error) => Err(IoError::Disk(error)),
+    }
+}
+
+/// Whether `len` bytes at `offset` lie inside the top-level vdev `vdev`, and its sector's log2.
+pub(crate) fn check(tree: &Tree, vdev: u32, offset: u64, len: u64) -> Option<u32> {
+    let top = tree.top(vdev)?;
+    let len = len.checked_next_multiple_of(1 << top.ashift)?;
+    let end = offset.checked_add(len)?;
+    (end <= top.asize && top.vdev.kind != Kind::Hole).then_some(top.ashift)
+}
+
+/// A write of `payload` at a DVA's offset, with as many padding bytes as the vdev's sectors need.
+pub(crate) fn write_io(ashift: u32, offset: u64, payload: &Payload, psize: u64, class: IoClass) -> Io {
+    let len = psize.next_multiple_of(1 << ashift) as usize;
+    let payload = if len <= payload.len() { payload.cut(len) } else { Payload::padded(payload.bytes(), len) };
+    Io { op: Op::Write(payload), offset, class, repair: false }
+}

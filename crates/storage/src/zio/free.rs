@@ -1,0 +1,50 @@
+//! Freeing: the space of all copies, and of everything a gang leads to.
+
+use std::sync::Arc;
+
+use env::IoClass;
+use ondisk::{BlkPtr, Dva};
+
+use super::gang::header_asize;
+use crate::arc::Key;
+use crate::vdev::open::Tree;
+use crate::{ReadError, Storage};
+
+impl Storage {
+    /// Gives the space of a block back; reusable some transaction groups later. A forged pointer frees nothing. Syncing
+    /// context only. A gang whose header cannot be read any more is lost but for the header: space leaks, which is
+    /// better than guessing.
+    pub fn free(&self, bp: &BlkPtr, txg: u64) {
+        if bp.is_hole() || bp.is_embedded() {
+            return;
+        }
+        if let Some(key) = Key::of(self.pool_guid(), bp) {
+            self.cache().remove(&key);
+        }
+        let tree = self.tree();
+        if let Err(error) = self.free_tree(&tree, bp, 0) {
+            tracing::error!(%error, ?bp, txg, "cannot free all of a gang block: its space is lost");
+        }
+    }
+
+    fn free_tree(&self, tree: &Arc<Tree>, bp: &BlkPtr, depth: u32) -> Result<(), ReadError> {
+        let mut result = Ok(());
+        if bp.is_gang() {
+            match self.read_header(tree, bp, IoClass::SyncRead, depth) {
+                Ok(pieces) => {
+                    for piece in &pieces {
+                        result = result.and(self.free_tree(tree, piece, depth + 1));
+                    }
+                }
+                Err(error) => result = Err(error),
+            }
+        }
+        for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
+            let asize = if dva.gang { header_asize(tree, dva.vdev) } else { dva.asize };
+            if !self.class().free(&Dva::new(dva.vdev, dva.offset, asize)) {
+                tracing::error!(?bp, "a block outside of every metaslab is not freed");
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,257 @@
+//! Blocks in pieces: when no free space is long enough, a header leads to up to three pieces, each perhaps a gang too.
+//!
+//! A gang's DVAs all lead to copies of one header; the pieces are pointers with a checksum of their own. The header has
+//! one copy more than the data, for without it nothing can even be freed. A gang DVA's asize counts the header and the
+//! pieces of the same copy, but only the header is freed by it (`zio_write_gang_member_ready`, `metaslab_free_dva`).
+//! Source: module/zfs/zio.c, "Gang blocks".
+
+use std::sync::Arc;
+
+use env::{AlignedBuf, IoClass};
+use ondisk::eck::{Eck, gang_verifier};
+use ondisk::gang::{HEADER_POINTERS, HEADER_SIZE, decode, encode};
+use ondisk::object_type::ObjectType;
+use ondisk::{BlkPtr, ChecksumKind, Dva};
+
+use super::transform::{Stored, Transformed};
+use super::write::{Placed, allocate};
+use crate::vdev::open::Tree;
+use crate::{Payload, ReadError, Storage, WriteError, WritePolicy};
+
+/// How deep gangs may nest. Three to the eighth pieces of 512 bytes are more than the largest block would need in any
+/// tree that is not made to waste time.
+const MAX_DEPTH: u32 = 10;
+
+/// A checksum over a header, with the place it belongs to in the checksum's own place.
+fn header_sum(bytes: &[u8], bp: &BlkPtr) -> Option<[u64; 4]> {
+    codec::embedded_checksum(ChecksumKind::GangHeader as u8, bytes, gang_verifier(bp)).ok()
+}
+
+impl Storage {
+    /// Reads a gang and everything below; the pieces are verified one by one.
+    pub(crate) fn read_gang(
+        &self,
+        tree: &Tree,
+        bp: &BlkPtr,
+        class: IoClass,
+    ) -> Result<AlignedBuf, ReadError> {
+        let mut whole = AlignedBuf::zeroed(bp.psize() as usize);
+        let mut budget = bp.psize() / 512;
+        self.read_pieces(tree, bp, class, 0, &mut budget, &mut whole)?;
+        Ok(whole)
+    }
+
+    fn read_pieces(
+        &self,
+        tree: &Tree,
+        bp: &BlkPtr,
+        class: IoClass,
+        depth: u32,
+        budget: &mut u64,
+        into: &mut [u8],
+    ) -> Result<(), ReadError> {
+        let pieces = self.read_header(tree, bp, class, depth)?;
+        let total: u64 = pieces.iter().map(BlkPtr::psize).sum();
+        if total != into.len() as u64 || pieces.len() as u64 > *budget {
+            return Err(ReadError::Corrupt);
+        }
+        *budget -= pieces.len() as u64;
+        let mut rest = into;
+        for piece in &pieces {
+            let (here, after) = rest.split_at_mut(piece.psize() as usize);
+            rest = after;
+            if piece.is_gang() {
+                self.read_pieces(tree, piece, class, depth + 1, budget, here)?;
+            } else {
+                let bytes = self.fetch(tree, std::slice::from_ref(&piece), class).remove(0)?;
+                here.copy_from_slice(&bytes[..here.len()]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The pieces that a gang's header names, judged as any pointer from disk.
+    pub(crate) fn read_header(
+        &self,
+        tree: &Tree,
+        bp: &BlkPtr,
+        class: IoClass,
+        depth: u32,
+    ) -> Result<Vec<BlkPtr>, ReadError> {
+        if depth > MAX_DEPTH {
+            return Err(ReadError::Corrupt);
+        }
+        let places: Vec<Dva> = bp.dvas().into_iter().filter(|dva| dva.is_valid() && dva.gang).collect();
+        let verify = |bytes: &[u8]| {
+            let header = &bytes[..HEADER_SIZE];
+            let stored = Eck::decode_tail(header).ok();
+            stored.is_some_and(|eck| header_sum(header, bp) == Some(eck.checksum))
+        };
+        let header = self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &|_, b| verify(b)).remove(0)?;
+        let pieces = decode(&header[..HEADER_SIZE]).map_err(|_| ReadError::Corrupt)?;
+        let fine = |piece: &BlkPtr| piece.validate().is_ok() && !piece.is_embedded();
+        if pieces.is_empty() || !pieces.iter().all(fine) {
+            return Err(ReadError::Corrupt);
+        }
+        Ok(pieces)
+    }
+
+    /// Finds room in pieces for what has no room as a whole.
+    pub(crate) fn place_gang(
+        &self,
+        tree: &Tree,
+        stored: &Stored,
+        mut bp: BlkPtr,
+        policy: &WritePolicy,
+        txg: u64,
+        depth: u32,
+    ) -> Result<Placed, WriteError> {
+        let sector = 1u64 << tree.min_ashift();
+        if depth >= MAX_DEPTH || stored.psize <= sector {
+            return Err(WriteError::NoSpace);
+        }
+        let header_copies = (usize::from(policy.copies) + 1).min(ondisk::blkptr::DVAS);
+        let headers = allocate(self, HEADER_SIZE as u64, header_copies)?;
+        for (index, dva) in headers.iter().enumerate() {
+            let mut dva = *dva;
+            dva.gang = true;
+            bp.set_dva(index, dva);
+        }
+        let mut placed = Placed::new(bp, headers.clone());
+        let mut pieces: Vec<BlkPtr> = Vec::new();
+        let mut at = 0;
+        while at < stored.psize {
+            let left = stored.psize - at;
+            let share = left / (HEADER_POINTERS - pieces.len()) as u64;
+            let len = share.max(1).next_multiple_of(sector).min(left);
+            let part = Payload::padded(&stored.payload.bytes()[at as usize..][..len as usize], 1 << tree.max_ashift());
+            match self.place_piece(tree, part, len, stored.checksum_kind, policy, txg, depth) {
+                Ok(piece) => {
+                    pieces.push(piece.bp);
+                    placed.absorb(piece);
+                }
+                Err(error) => {
+                    placed.give_back(self);
+                    return Err(error);
+                }
+            }
+            at += len;
+        }
+        for piece in &pieces {
+            for (index, child) in piece.dvas().into_iter().enumerate().filter(|(_, dva)| dva.is_valid()) {
+                let mut dva = placed.bp.dva(index);
+                // A piece that is a gang has one copy more; the parent's DVAs beyond its own copies stay as they are.
+                if index < usize::from(policy.copies) {
+                    dva.asize += child.asize;
+                    placed.bp.set_dva(index, dva);
+                }
+            }
+        }
+        let header = self.header_payload(tree, &placed.bp, &pieces);
+        placed.write_copies(tree, &headers, &header, HEADER_SIZE as u64);
+        Ok(placed)
+    }
+
+    fn header_payload(&self, tree: &Tree, bp: &BlkPtr, pieces: &[BlkPtr]) -> Payload {
+        let mut header = encode(pieces, HEADER_SIZE, gang_verifier(bp));
+        let sum = header_sum(&header, bp).expect("a header that was just encoded");
+        Eck::put_tail(&mut header, ondisk::Endian::Little, sum);
+        Payload::padded(&header, 1 << tree.max_ashift())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call, split off to keep functions short")]
+    fn place_piece(
+        &self,
+        tree: &Tree,
+        payload: Payload,
+        psize: u64,
+        kind: ChecksumKind,
+        policy: &WritePolicy,
+        txg: u64,
+        depth: u32,
+    ) -> Result<Placed, WriteError> {
+        let (stored, bp, policy) = self.piece(payload, psize, kind, policy, txg);
+        match allocate(self, psize, usize::from(policy.copies)) {
+            Ok(dvas) => Ok(Placed::plain(tree, bp, dvas, &stored)),
+            Err(WriteError::NoSpace) => self.place_gang(tree, &stored, bp, &policy, txg, depth + 1),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A piece is stored as it is, with object type 0, under the checksum of the whole.
+    fn piece(
+        &self,
+        payload: Payload,
+        psize: u64,
+        kind: ChecksumKind,
+        policy: &WritePolicy,
+        txg: u64,
+    ) -> (Stored, BlkPtr, WritePolicy) {
+        let policy = WritePolicy {
+            object_type: ObjectType(0).0,
+            level: 0,
+            compression: ondisk::CompressKind::Off,
+            embed: false,
+            fill: 0,
+            ..*policy
+        };
+        let salt = self.salt();
+        let checksum = codec::checksum(kind as u8, &payload.bytes()[..psize as usize], salt.as_ref(), false)
+            .expect("the whole block's checksum was computed with the same kind");
+        let compression = ondisk::CompressKind::Off;
+        let stored = Stored { payload, psize, compression, checksum_kind: kind, checksum };
+        let bp = stored.pointer(psize, &policy, txg);
+        (stored, bp, policy)
+    }
+
+    /// Overwrites a gang born in this txg with other bytes of the same size, piece by piece where they lie.
+    pub(crate) fn rewrite_gang(
+        &self,
+        tree: &Tree,
+        stored: &Stored,
+        old: &BlkPtr,
+        bp: BlkPtr,
+        policy: &WritePolicy,
+        depth: u32,
+    ) -> Result<Placed, ReadError> {
+        let headers: Vec<Dva> = old.dvas().into_iter().filter(Dva::is_valid).collect();
+        let mut placed = Placed::new(bp, Vec::new());
+        let mut pieces = self.read_header(tree, old, IoClass::SyncRead, depth)?;
+        let mut at = 0usize;
+        for piece in &mut pieces {
+            let len = piece.psize() as usize;
+            let bytes = stored.payload.bytes().get(at..at + len).ok_or(ReadError::Corrupt)?;
+            let part = Payload::padded(bytes, 1 << tree.max_ashift());
+            let txg = bp.logical_birth();
+            let (below, mut new, _) = self.piece(part, piece.psize(), stored.checksum_kind, policy, txg);
+            for (index, dva) in piece.dvas().into_iter().enumerate() {
+                new.set_dva(index, dva);
+            }
+            let rewritten = if piece.is_gang() {
+                self.rewrite_gang(tree, &below, piece, new, policy, depth + 1)?
+            } else {
+                let dvas: Vec<Dva> = piece.dvas().into_iter().filter(Dva::is_valid).collect();
+                let mut rewritten = Placed::new(new, Vec::new());
+                rewritten.write_copies(tree, &dvas, &below.payload, below.psize);
+                rewritten
+            };
+            *piece = rewritten.bp;
+            placed.absorb(rewritten);
+            at += len;
+        }
+        let header = self.header_payload(tree, &placed.bp, &pieces);
+        placed.write_copies(tree, &headers, &header, HEADER_SIZE as u64);
+        Ok(placed)
+    }
+
+    /// Whether a test asked for pieces where a whole would do.
+    pub(crate) fn wants_gang(&self, tree: &Tree, transformed: &Transformed) -> bool {
+        self.env().quirk(env::Quirk::ForceGang)
+            && matches!(transformed, Transformed::Stored(stored) if stored.psize > 1 << tree.min_ashift())
+    }
+}
+
+/// Header bytes a gang DVA itself occupies on this vdev.
+pub(crate) fn header_asize(tree: &Arc<Tree>, vdev: u32) -> u64 {
+    tree.top(vdev).map_or(0, |top| (HEADER_SIZE as u64).next_multiple_of(1 << top.ashift))
+}

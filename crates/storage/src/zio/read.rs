@@ -1,0 +1,250 @@
+//! Reading: the cache, then each copy until one is whole; bad copies are rewritten from the good one.
+
+use std::sync::{Arc, Mutex};
+
+use codec::Salt;
+use env::{AlignedBuf, IoClass, lock};
+use ondisk::object_type::ObjectType;
+use ondisk::{BlkPtr, CompressKind, Dva, Endian};
+
+use super::{Flight, VerifyEach, check, write_io};
+use crate::arc::Key;
+use crate::vdev::open::Tree;
+use crate::vdev::{Io, Op};
+use crate::{Block, Payload, ReadError, Storage};
+
+type Fetched = Result<AlignedBuf, ReadError>;
+
+impl Storage {
+    /// The block, verified and decompressed. A hole is as many zeros as its pointer says.
+    ///
+    /// Whoever follows a clean pointer outside syncing context holds an [`Storage::epoch`] from before it read the
+    /// pointer until this returns.
+    pub fn read(&self, bp: &BlkPtr, class: IoClass) -> Result<Arc<Block>, ReadError> {
+        self.read_many(std::slice::from_ref(bp), class).remove(0)
+    }
+
+    /// As [`Storage::read`], all issued together and decoded on all processors; answers in the order asked.
+    pub fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
+        let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> = bps.iter().map(|bp| self.at_hand(bp)).collect();
+        let missing: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
+        if !missing.is_empty() {
+            let _epoch = self.epoch();
+            let tree = self.tree();
+            let wanted: Vec<&BlkPtr> = missing.iter().map(|&n| &bps[n]).collect();
+            let cells: Vec<_> = self.fetch(&tree, &wanted, class).into_iter().map(|f| Mutex::new((Some(f), None))).collect();
+            self.env().driver.par_map(cells.len(), &|n| {
+                let cell = &mut *lock(&cells[n]);
+                let fetched = cell.0.take().expect("each is decoded once");
+                cell.1 = Some(fetched.and_then(|bytes| decode(wanted[n], bytes)));
+            });
+            for (n, cell) in missing.into_iter().zip(cells) {
+                let block = cell.into_inner().expect("a panic has been passed on").1.expect("all were decoded");
+                answers[n] = Some(block.map(|block| self.remember(&bps[n], Arc::new(block))));
+            }
+        }
+        answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
+    }
+
+    /// The block, if no disk is needed for it.
+    pub fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {
+        self.at_hand(bp)?.ok()
+    }
+
+    /// What can be said without a disk: holes, embedded data, nonsense, and what is cached.
+    fn at_hand(&self, bp: &BlkPtr) -> Option<Result<Arc<Block>, ReadError>> {
+        if bp.validate().is_err() || bp.is_redacted() {
+            return Some(Err(ReadError::Corrupt));
+        }
+        if bp.is_embedded() {
+            return Some(embedded(bp).map(Arc::new));
+        }
+        if bp.is_hole() {
+            return Some(Ok(Arc::new(Block::zeroed(bp.lsize() as usize))));
+        }
+        if bp.is_encrypted() {
+            return Some(Err(ReadError::Unsupported));
+        }
+        let key = Key::of(self.pool_guid(), bp)?;
+        self.cache().get(&key).map(Ok)
+    }
+
+    pub(crate) fn remember(&self, bp: &BlkPtr, block: Arc<Block>) -> Arc<Block> {
+        if let Some(key) = Key::of(self.pool_guid(), bp) {
+            let is_metadata = bp.level() > 0 || bp.object_type().is_metadata();
+            self.cache().insert(key, block.clone(), is_metadata);
+        }
+        block
+    }
+
+    /// The bytes of each block as stored, verified; at least `psize` of them.
+    pub(crate) fn fetch(&self, tree: &Tree, bps: &[&BlkPtr], class: IoClass) -> Vec<Fetched> {
+        let salt = self.salt();
+        let mut answers: Vec<Option<Fetched>> = bps.iter().map(|bp| refuse(bp, salt.as_ref()).map(Err)).collect();
+        for (n, bp) in bps.iter().enumerate() {
+            if answers[n].is_none() && bp.is_gang() {
+                answers[n] = Some(self.read_gang(tree, bp, class));
+            }
+        }
+        let plain: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
+        let copies: Vec<(Vec<Dva>, u64)> = plain
+            .iter()
+            .map(|&n| (bps[n].dvas().into_iter().filter(Dva::is_valid).collect(), bps[n].psize()))
+            .collect();
+        let verify = |n: usize, bytes: &[u8]| is_good(bps[plain[n]], bytes, salt.as_ref());
+        for (&n, fetched) in plain.iter().zip(self.fetch_copies(tree, &copies, class, &verify)) {
+            answers[n] = Some(fetched);
+        }
+        answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
+    }
+
+    /// For each entry the first copy that `verify` likes, `len` bytes and padding. Bad copies before it are repaired.
+    pub(crate) fn fetch_copies(
+        &self,
+        tree: &Tree,
+        wanted: &[(Vec<Dva>, u64)],
+        class: IoClass,
+        verify: VerifyEach<'_>,
+    ) -> Vec<Fetched> {
+        let mut jobs: Vec<Job> = wanted.iter().map(|(dvas, len)| Job::new(tree, dvas, *len)).collect();
+        loop {
+            let turn: Vec<usize> = (0..jobs.len()).filter(|&n| jobs[n].is_open()).collect();
+            if turn.is_empty() {
+                break;
+            }
+            let ios = turn.iter().map(|&n| jobs[n].next_io(class, self.is_writable())).collect();
+            let flight = Flight::take_off(self.env(), tree, class, ios);
+            let done = flight.land(&|n, bytes| verify(turn[n], bytes));
+            for (&n, done) in turn.iter().zip(done) {
+                jobs[n].take(done.map_err(ReadError::from));
+            }
+        }
+        self.repair(tree, &jobs);
+        jobs.into_iter().map(|job| job.good.ok_or(job.error)).collect()
+    }
+
+    fn repair(&self, tree: &Tree, jobs: &[Job]) {
+        let mut ios = Vec::new();
+        for job in jobs {
+            let Some(good) = job.good.as_ref().filter(|_| !job.bad.is_empty() && self.is_writable()) else {
+                continue;
+            };
+            let payload = Payload::padded(&good[..job.len as usize], 1 << tree.max_ashift());
+            for (dva, ashift) in &job.bad {
+                tracing::warn!(vdev = dva.vdev, offset = dva.offset, "repairing a bad copy");
+                ios.push((dva.vdev, write_io(*ashift, dva.offset, &payload, job.len, IoClass::AsyncWrite)));
+            }
+        }
+        if !ios.is_empty() {
+            // Whether it worked shows in the disks' counters; the reader has its bytes.
+            Flight::take_off(self.env(), tree, IoClass::AsyncWrite, ios).land(&|_, _| true);
+        }
+    }
+}
+
+/// One block on its way through its copies.
+struct Job {
+    /// Copies not tried yet, with their vdev's ashift; the next one last.
+    untried: Vec<(Dva, u32)>,
+    bad: Vec<(Dva, u32)>,
+    len: u64,
+    good: Option<AlignedBuf>,
+    error: ReadError,
+}
+
+impl Job {
+    fn new(tree: &Tree, dvas: &[Dva], len: u64) -> Job {
+        let inside = |dva: &Dva| check(tree, dva.vdev, dva.offset, len).map(|ashift| (*dva, ashift));
+        let mut untried: Vec<(Dva, u32)> = dvas.iter().rev().filter_map(inside).collect();
+        // A copy on a vdev that cannot be read comes last, which is first here. The sort is stable.
+        let readable = |dva: &Dva| tree.top(dva.vdev).is_some_and(|top| top.vdev.is_readable(&tree.leaves, None));
+        untried.sort_by_key(|(dva, _)| readable(dva));
+        Job { untried, bad: Vec::new(), len, good: None, error: ReadError::Corrupt }
+    }
+
+    fn is_open(&self) -> bool {
+        self.good.is_none() && !self.untried.is_empty()
+    }
+
+    fn next_io(&self, class: IoClass, repair: bool) -> (u32, Io) {
+        let (dva, ashift) = self.untried.last().expect("an open job has a copy to try");
+        let len = self.len.next_multiple_of(1 << ashift) as usize;
+        (dva.vdev, Io { op: Op::Read(len), offset: dva.offset, class, repair })
+    }
+
+    fn take(&mut self, done: Result<Option<AlignedBuf>, ReadError>) {
+        let tried = self.untried.pop().expect("it was just tried");
+        match done {
+            Ok(bytes) => self.good = bytes,
+            Err(error) => {
+                // "Wrong bytes" says more than "no bytes".
+                if self.error != ReadError::Checksum {
+                    self.error = error;
+                }
+                self.bad.push(tried);
+            }
+        }
+    }
+}
+
+/// Why these bytes could not even be judged.
+fn refuse(bp: &BlkPtr, salt: Option<&Salt>) -> Option<ReadError> {
+    match bp.checksum_kind() {
+        Err(_) => Some(ReadError::Corrupt),
+        Ok(kind) if kind.is_salted() && salt.is_none() => Some(ReadError::Unsupported),
+        // The intent log reads its own blocks; nothing else checks itself.
+        Ok(kind) if kind.is_embedded() => Some(ReadError::Unsupported),
+        Ok(ondisk::ChecksumKind::Inherit | ondisk::ChecksumKind::On) => Some(ReadError::Corrupt),
+        Ok(_) => None,
+    }
+}
+
+/// Whether stored bytes match their pointer's checksum. Of blocks with a MAC only half of the sum is there; a weak one is
+/// folded (`zio_checksum_error_impl`).
+fn is_good(bp: &BlkPtr, bytes: &[u8], salt: Option<&Salt>) -> bool {
+    let kind = bp.checksum_kind_raw();
+    let strong = bp.checksum_kind().is_ok_and(|kind| kind.is_dedup_strength());
+    if kind == ondisk::ChecksumKind::Off as u8 || kind == ondisk::ChecksumKind::NoParity as u8 {
+        return true;
+    }
+    let swap = bp.byteorder() == Endian::Big;
+    let Ok(mut sum) = codec::checksum(kind, &bytes[..bp.psize() as usize], salt, swap) else { return false };
+    let expected = bp.checksum();
+    if bp.uses_crypt() && bp.object_type() != ObjectType::OBJSET {
+        if !strong {
+            sum[0] ^= sum[2];
+            sum[1] ^= sum[3];
+        }
+        return sum[..2] == expected[..2];
+    }
+    sum == expected
+}
+
+/// Stored bytes to logical ones.
+fn decode(bp: &BlkPtr, bytes: AlignedBuf) -> Result<Block, ReadError> {
+    let lsize = bp.lsize() as usize;
+    let endian = bp.byteorder();
+    match bp.compression().map_err(|_| ReadError::Corrupt)? {
+        CompressKind::Off if bytes.len() == lsize => Ok(Block::from_buf(bytes, endian)),
+        CompressKind::Off => {
+            let logical = bytes.get(..lsize).ok_or(ReadError::Corrupt)?;
+            Ok(Block::from_slice(logical).with_endian(endian))
+        }
+        kind => {
+            let mut block = Block::zeroed(lsize).with_endian(endian);
+            codec::decompress(kind as u8, &bytes[..bp.psize() as usize], &mut block)
+                .map_err(|_| ReadError::Corrupt)?;
+            Ok(block)
+        }
+    }
+}
+
+fn embedded(bp: &BlkPtr) -> Result<Block, ReadError> {
+    let embedded = bp.embedded().ok().flatten().ok_or(ReadError::Corrupt)?;
+    let mut block = Block::zeroed(embedded.lsize as usize).with_endian(bp.byteorder());
+    codec::decompress(embedded.compression as u8, embedded.payload(), &mut block).map_err(|_| ReadError::Corrupt)?;
+    Ok(block)
+}
+
+#[cfg(test)]
+mod tests;
