@@ -13,7 +13,7 @@ fn what_is_written_is_read() {
     let root = nfs.root.clone();
     let (file, attr) = nfs.create(&root, b"data").expect("created");
     assert_eq!((attr.kind, attr.mode, attr.size), (1, 0o644, 0));
-    let data: Vec<u8> = (0..1_048_576_u32).map(|i| (i * 7 >> 3) as u8).collect();
+    let data: Vec<u8> = (0..1_048_576_u32).map(|i| ((i * 7) >> 3) as u8).collect();
     let written = nfs.write(&file, 3, &data, 0);
     assert_eq!(written.map(|(count, _, verifier)| (count, verifier)), Ok((1 << 20, 0x7e57)));
     assert_eq!(nfs.write(&file, 0, b"abc", 2).map(|(count, stable, _)| (count, stable)), Ok((3, 2)));

@@ -57,7 +57,7 @@ fn many_calls_in_flight_all_get_their_answers() {
     });
     assert_eq!(fails, 0);
     let stats = &setup.server.stats()[0];
-    assert_eq!(stats.bytes_written, 4 * 20 * 16 << 16);
+    assert_eq!(stats.bytes_written, (4 * 20 * 16) << 16);
     assert_eq!(stats.calls[p::GETATTR as usize], 4 * 20 * 16);
 }
 

@@ -1,7 +1,7 @@
 //! Clients that others wrote: libnfs' tools and qemu-img and showmount, installed by `make test`.
 
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -94,29 +94,46 @@ fn with_portmapper(host: &str) -> Option<(Setup, String)> {
     let addr = format!("{host}:0").parse().expect("an address");
     setup.server = Server::start(ServerConfig::new(addr), setup.engine.clone()).expect("a free port");
     let port = u32::from(setup.server.addr().port());
-    // Ends with the process: accepting has no end of its own.
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| portmapper(stream, port)));
+    let datagrams = UdpSocket::bind((host, 111)).expect("where TCP may listen, so may UDP");
+    // Both end with the process: accepting has no end of its own.
+    std::thread::spawn(move || portmap_datagrams(datagrams, port));
+    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| portmap_stream(stream, port)));
     Some((setup, format!("nfs://{host}{PATH}")))
 }
 
-/// Answers GETPORT of version 2 with one port for every program, until the caller has enough.
-fn portmapper(stream: TcpStream, port: u32) {
+/// Answers GETPORT of version 2 with one port for every program.
+fn port_answer(record: &[u8], port: u32) -> Option<Encoder> {
+    let call = parse_call(record).ok()?;
+    let mut out = Encoder::new();
+    if call.version == 2 {
+        put_accepted(&mut out, call.xid, Accepted::Success);
+        if call.procedure != 0 {
+            out.u32(port);
+        }
+    } else {
+        put_accepted(&mut out, call.xid, Accepted::ProgMismatch(2, 2));
+    }
+    Some(out)
+}
+
+/// Over TCP, until the caller has enough.
+fn portmap_stream(stream: TcpStream, port: u32) {
     let mut reader = Reader::new(Pool::new(4096, 1, 1));
     while let Ok(Some(record)) = reader.next(&mut &stream) {
-        let Ok(call) = parse_call(&record) else { return };
-        let mut out = Encoder::new();
-        out.u32(0);
-        if call.version == 2 {
-            put_accepted(&mut out, call.xid, Accepted::Success);
-            if call.procedure != 0 {
-                out.u32(port);
-            }
-        } else {
-            put_accepted(&mut out, call.xid, Accepted::ProgMismatch(2, 2));
-        }
-        out.patch(0, u32::from_be_bytes(mark(out.len() - 4)));
-        if (&stream).write_all(out.bytes()).is_err() {
+        let Some(answer) = port_answer(&record, port) else { return };
+        let bytes = [&mark(answer.len())[..], answer.bytes()].concat();
+        if (&stream).write_all(&bytes).is_err() {
             return;
+        }
+    }
+}
+
+/// Over UDP, for as long as the process lives.
+fn portmap_datagrams(socket: UdpSocket, port: u32) {
+    let mut bytes = [0; 1024];
+    while let Ok((len, from)) = socket.recv_from(&mut bytes) {
+        if let Some(answer) = port_answer(&bytes[..len], port) {
+            drop(socket.send_to(answer.bytes(), from));
         }
     }
 }
