@@ -1,16 +1,27 @@
 //! One object in memory.
+//!
+//! A [`Dnode`] is unique for its object while anybody holds it (the cache of its object set sees to that), and all of
+//! its state is behind one lock, held only for memory work: never across a read from disk. Whoever needs old content
+//! looks, reads without the lock, and looks again; `State::generation` tells whether what was read is still clean.
+
+mod read;
+mod write;
 
 use std::ops::Range;
-use std::sync::{Arc, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use ondisk::Endian;
 use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
 
-use crate::objset::Core;
-use crate::store::Block;
-use crate::tx::Tx;
 use crate::DmuError;
+use crate::objset::Core;
+use crate::overlay::{Attrs, Clean, State};
+use crate::prefetch::Streams;
+use crate::store::{Block, Txg};
+
+pub use write::{MAX_BLOCK_SIZE, MAX_SPILL_SIZE};
 
 /// A part of what was read.
 #[derive(Debug, Clone)]
@@ -54,53 +65,73 @@ pub struct Bonus {
 pub struct Dnode {
     object: u64,
     core: Arc<Core>,
+    me: Weak<Dnode>,
+    state: RwLock<State>,
     /// For whoever interprets the content (ZAP, SA, …) and must see or change several blocks as one.
     content: RwLock<()>,
+    streams: Mutex<Streams>,
+    /// Looked up since the cache last went round.
+    touched: AtomicBool,
 }
 
 impl Dnode {
+    /// As it is on disk, or (with `exists` unset) as it will be.
+    pub(crate) fn new(object: u64, core: &Arc<Core>, phys: DnodePhys, endian: Endian, exists: bool) -> Arc<Dnode> {
+        let attrs = Attrs { exists, ..Attrs::of(&phys, endian) };
+        Arc::new_cyclic(|me| Dnode {
+            object,
+            core: core.clone(),
+            me: me.clone(),
+            state: RwLock::new(State::new(Clean { phys, attrs })),
+            content: RwLock::new(()),
+            streams: Mutex::default(),
+            touched: AtomicBool::new(true),
+        })
+    }
+
     pub fn object(&self) -> u64 {
         self.object
     }
 
     pub fn object_type(&self) -> ObjectType {
-        unimplemented!()
+        self.state().attrs().object_type
     }
 
     /// In bytes.
     pub fn block_size(&self) -> u32 {
-        unimplemented!()
+        self.state().attrs().block_size
     }
 
+    /// Number of the last block that may have data, 0 in an empty object too.
     pub fn max_blkid(&self) -> u64 {
-        unimplemented!()
+        self.state().attrs().max_blkid
     }
 
     pub fn slots(&self) -> u8 {
-        unimplemented!()
+        self.state().attrs().slots
     }
 
     pub fn bonus_type(&self) -> ObjectType {
-        unimplemented!()
+        self.state().attrs().bonus_type
     }
 
-    /// Bytes a bonus of this dnode can have at most (a spill pointer counted where there is one).
+    /// Bytes its bonus can have, given its slots, block pointers and spill.
     pub fn bonus_capacity(&self) -> usize {
-        unimplemented!()
+        self.state().attrs().bonus_capacity()
     }
 
     /// Allocated bytes as of the last sync.
     pub fn used_bytes(&self) -> u64 {
-        unimplemented!()
+        self.state().clean.phys.used_bytes()
     }
 
     pub fn nlevels(&self) -> u8 {
-        unimplemented!()
+        self.state().clean.phys.nlevels
     }
 
     /// As of the last sync.
     pub fn phys(&self) -> DnodePhys {
-        unimplemented!()
+        self.state().clean.phys.clone()
     }
 
     /// The lock of whoever interprets the content (a ZAP, say); this crate's block calls do not take it.
@@ -108,102 +139,55 @@ impl Dnode {
         &self.content
     }
 
-    /// The newest bytes, this open txg's included; `len` bytes whatever the object's size, in order.
-    pub fn read(&self, offset: u64, len: usize) -> Result<Vec<Chunk>, DmuError> {
-        unimplemented!("{offset}{len}")
-    }
-
-    /// As [`Dnode::read`], copied into one buffer; for small things.
-    pub fn read_bytes(&self, offset: u64, len: usize) -> Result<Vec<u8>, DmuError> {
-        unimplemented!("{offset}{len}")
-    }
-
-    /// A whole block, `block_size` bytes; `None` is a hole.
-    pub fn block(&self, blkid: u64) -> Result<Option<Arc<Block>>, DmuError> {
-        unimplemented!("{blkid}")
-    }
-
-    /// Asks for these bytes to be in the cache soon.
-    pub fn prefetch(&self, offset: u64, len: u64) {
-        unimplemented!("{offset}{len}")
-    }
-
-    /// Blocks that `data` covers wholly are not read.
-    pub fn write(&self, offset: u64, data: &[u8], tx: &Tx) -> Result<(), DmuError> {
-        unimplemented!("{offset}{}{}", data.len(), tx.is_syncing())
-    }
-
-    /// Replaces a whole block without copying; `block` has `block_size` bytes, little endian.
-    pub fn put_block(&self, blkid: u64, block: Arc<Block>, tx: &Tx) -> Result<(), DmuError> {
-        unimplemented!("{blkid}{}{}", block.len(), tx.is_syncing())
-    }
-
-    /// Changes a block in place (a hole is zeros first). `f` runs under the object's lock: short, no I/O, no calls
-    /// on this dnode.
-    pub fn update_block<R>(
-        &self,
-        blkid: u64,
-        tx: &Tx,
-        f: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, DmuError> {
-        let _ = f;
-        unimplemented!("{blkid}{}", tx.is_syncing())
-    }
-
-    /// Makes the bytes zero; whole blocks become holes. `len` of `u64::MAX` means to the end.
-    pub fn free_range(&self, offset: u64, len: u64, tx: &Tx) -> Result<(), DmuError> {
-        unimplemented!("{offset}{len}{}", tx.is_syncing())
-    }
-
-    /// `Busy` unless the object has at most one block. `size` in bytes, a multiple of 512.
-    pub fn set_block_size(&self, size: u32, tx: &Tx) -> Result<(), DmuError> {
-        unimplemented!("{size}{}", tx.is_syncing())
-    }
-
     /// The newest bonus.
     pub fn bonus(&self) -> Bonus {
-        unimplemented!()
-    }
-
-    /// Replaces bytes and type; little endian. `TooBig` when it does not fit.
-    pub fn set_bonus(&self, bonus_type: ObjectType, bytes: &[u8], tx: &Tx) -> Result<(), DmuError> {
-        unimplemented!("{bonus_type:?}{}{}", bytes.len(), tx.is_syncing())
-    }
-
-    /// Changes bonus bytes in place; the length stays. Fails with `Unsupported` on a bonus in the other byte order.
-    pub fn update_bonus<R>(&self, tx: &Tx, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError> {
-        let _ = f;
-        unimplemented!("{}", tx.is_syncing())
+        let state = self.state();
+        let attrs = state.attrs();
+        Bonus { bonus_type: attrs.bonus_type, bytes: attrs.bonus.clone(), endian: attrs.bonus_endian }
     }
 
     pub fn has_spill(&self) -> bool {
-        unimplemented!()
+        self.state().attrs().has_spill
     }
 
-    /// The newest spill block.
-    pub fn spill(&self) -> Result<Option<Arc<Block>>, DmuError> {
-        unimplemented!()
-    }
-
-    /// Replaces (512 bytes to 128 KiB, whole sectors) or removes the spill block. `TooBig` where the bonus leaves no
-    /// room for its pointer: shrink that first.
-    pub fn set_spill(&self, bytes: Option<&[u8]>, tx: &Tx) -> Result<(), DmuError> {
-        unimplemented!("{:?}{}", bytes.map(<[u8]>::len), tx.is_syncing())
-    }
-
-    /// The first byte at or after `offset` that lies in a block of data (or in a hole), dirty state included; exact
-    /// to whole blocks. `None`: no more of them before the end of the last block.
-    pub fn next_offset(&self, offset: u64, seek: Seek) -> Result<Option<u64>, DmuError> {
-        unimplemented!("{offset}{seek:?}")
+    /// False once the object was freed; every other call then answers for a dead object.
+    pub fn exists(&self) -> bool {
+        self.state().attrs().exists
     }
 
     /// Changed, and not yet durable.
     pub fn is_dirty(&self) -> bool {
-        unimplemented!()
+        self.state().is_dirty()
     }
 
-    /// Tells the core, for tests of the skeleton.
-    pub(crate) fn core(&self) -> &Arc<Core> {
-        &self.core
+    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().expect("another thread panicked while changing this object")
+    }
+
+    pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().expect("another thread panicked while changing this object")
+    }
+
+    pub(crate) fn streams(&self) -> &Mutex<Streams> {
+        &self.streams
+    }
+
+    pub(crate) fn touch(&self) {
+        self.touched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was looked up since the last call.
+    pub(crate) fn take_touched(&self) -> bool {
+        self.touched.swap(false, Ordering::Relaxed)
+    }
+
+    /// Puts the object on the list of what `txg` must write; called under the state lock, on the first change.
+    fn enlist(&self, txg: Txg) {
+        let me = self.me.upgrade().expect("called on a reference");
+        env::lock(self.core.dirty_list(txg)).insert(self.object, me);
+    }
+
+    fn corrupt(&self, block: u64) -> DmuError {
+        DmuError::Corrupt { object: self.object, block }
     }
 }

@@ -1,18 +1,47 @@
 //! An object set: all the objects of a file system, a volume, or the pool itself.
+//!
+//! Its dnodes are the data of one more object, the *meta dnode*, which has no special place here beyond that: its
+//! blocks are written like any other's, after all dnodes in them have been. Only its root, and those of the
+//! accounting objects, lie in the object set's own block.
+//!
+//! Locks, in this order: search, then cache or taken, then a dnode's state, then a dirty list.
 
-use std::sync::Arc;
+mod alloc;
+mod cache;
+mod syncing;
 
-use ondisk::BlkPtr;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, RwLock};
+
+use env::IoClass;
+use ondisk::dnode::{
+    self, BLOCK_SIZE, DnodePhys, MAX_BLKPTRS, MAX_INDBLKSHIFT, MAX_OBJECT, MIN_INDBLKSHIFT, SLOT_SIZE,
+    SLOTS_PER_BLOCK,
+};
 use ondisk::object_type::ObjectType;
-use ondisk::objset::{ObjsetPhys, ObjsetType};
+use ondisk::objset::{
+    GROUPUSED_OBJECT, ObjsetPhys, ObjsetType, PROJECTUSED_OBJECT, USERUSED_OBJECT,
+};
 use ondisk::zil::ZilHeader;
+use ondisk::{BlkPtr, Endian};
 
+use crate::DmuError;
 use crate::dnode::Dnode;
-use crate::owner::{Admission, BlockOwner, Holds, SyncTx};
+use crate::error::read_failed;
+use crate::owner::{Admission, BlockOwner, Holds};
 use crate::policy::ObjsetPolicy;
-use crate::store::{BlockStore, Txg};
+use crate::store::{BlockStore, TXG_SIZE, Txg};
+use crate::tree::{Step, check_pointer};
 use crate::tx::Tx;
-use crate::{DmuError, SyncError};
+use cache::Cache;
+
+/// The meta dnode goes by this number.
+pub const META_OBJECT: u64 = 0;
+/// Block size of an object whose spec names none.
+const DEFAULT_BLOCK: u32 = 512;
+/// Blocks that one step of [`Objset::free_in_steps`] frees at most.
+const FREE_STEP: u64 = 1 << 18;
+const SLOTS: u64 = SLOTS_PER_BLOCK as u64;
 
 /// A new object's shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +82,75 @@ impl ObjectSpec {
     pub const fn with_slots(self, slots: u8) -> ObjectSpec {
         ObjectSpec { slots, ..self }
     }
+
+    /// The dnode of such an object. Sources: `dnode_allocate` in module/zfs/dnode.c.
+    fn phys(&self, slots: u8) -> Result<DnodePhys, DmuError> {
+        let slots = if self.slots == 0 { slots } else { self.slots };
+        if slots == 0 || usize::from(slots) > SLOTS_PER_BLOCK {
+            return Err(DmuError::Invalid("dnode slots"));
+        }
+        let capacity = dnode::bonus_for_slots(usize::from(slots));
+        if usize::from(self.bonus_len) > capacity {
+            return Err(DmuError::TooBig);
+        }
+        let size = if self.block_size == 0 { DEFAULT_BLOCK } else { self.block_size.next_multiple_of(512) };
+        if size > crate::dnode::MAX_BLOCK_SIZE {
+            return Err(DmuError::TooBig);
+        }
+        let shift = if self.indirect_shift == 0 { MAX_INDBLKSHIFT } else { self.indirect_shift };
+        let mut phys =
+            DnodePhys::new(self.object_type, size, shift.clamp(MIN_INDBLKSHIFT, MAX_INDBLKSHIFT), slots);
+        // System attributes want all the bonus they can get.
+        let pointers = match self.bonus_type {
+            ObjectType::SA => 1,
+            _ => (1 + (capacity - usize::from(self.bonus_len)) / BlkPtr::SIZE).min(MAX_BLKPTRS),
+        };
+        phys.blkptrs = vec![BlkPtr::HOLE; pointers];
+        phys.bonus_type = self.bonus_type;
+        phys.bonus = vec![0; usize::from(self.bonus_len)];
+        Ok(phys)
+    }
 }
 
 /// What all dnodes of an object set share.
 pub struct Core {
     pub(crate) store: Arc<dyn BlockStore>,
+    pub(crate) owner: Arc<dyn BlockOwner>,
+    pub(crate) admission: Arc<dyn Admission>,
+    policy: RwLock<Arc<ObjsetPolicy>>,
+    /// By group: the objects it has changed, the meta dnode excepted.
+    dirty: [Mutex<BTreeMap<u64, Arc<Dnode>>>; TXG_SIZE],
+}
+
+impl Core {
+    pub(crate) fn dirty_list(&self, txg: Txg) -> &Mutex<BTreeMap<u64, Arc<Dnode>>> {
+        &self.dirty[txg as usize % TXG_SIZE]
+    }
+
+    pub(crate) fn policy(&self) -> Arc<ObjsetPolicy> {
+        self.policy.read().expect("another thread panicked while setting a policy").clone()
+    }
+}
+
+/// The object set's own block.
+struct Root {
+    /// Its dnodes are as of the last sync; the rest is the newest.
+    phys: ObjsetPhys,
+    bp: BlkPtr,
+    dirty: [bool; TXG_SIZE],
 }
 
 /// See the module.
 pub struct Objset {
     core: Arc<Core>,
+    meta: Arc<Dnode>,
+    /// User-, group- and project-used; `exists` is unset until something was counted.
+    accounting: [Arc<Dnode>; 3],
+    root: Mutex<Root>,
+    cache: Cache,
+    search: Mutex<alloc::Search>,
+    taken: Mutex<alloc::Taken>,
+    pub(crate) owner_of: RwLock<Option<Arc<dyn crate::accounting::OwnerOf>>>,
 }
 
 impl Objset {
@@ -74,8 +162,20 @@ impl Objset {
         admission: Arc<dyn Admission>,
         policy: ObjsetPolicy,
     ) -> Result<Arc<Objset>, DmuError> {
-        let _ = (store, root, owner, admission, policy);
-        unimplemented!()
+        if root.is_hole() {
+            return Err(DmuError::NotFound);
+        }
+        check_pointer(&root, META_OBJECT, 0)?;
+        let block = store.read(&root, IoClass::SyncRead).map_err(|e| read_failed(e, META_OBJECT, 0))?;
+        let corrupt = DmuError::Corrupt { object: META_OBJECT, block: 0 };
+        let endian = block.endian();
+        let phys = ObjsetPhys::decode(&block, endian).map_err(|_| corrupt)?;
+        if phys.meta_dnode.object_type != ObjectType::DNODE
+            || phys.meta_dnode.data_block_size() != BLOCK_SIZE as u64
+        {
+            return Err(corrupt);
+        }
+        Ok(Objset::build(store, owner, admission, policy, Root { phys, bp: root, dirty: [false; TXG_SIZE] }))
     }
 
     /// A new one, dirty in `txg`: the root comes out of the first sync.
@@ -87,116 +187,332 @@ impl Objset {
         policy: ObjsetPolicy,
         txg: Txg,
     ) -> Arc<Objset> {
-        let _ = (store, kind, owner, admission, policy, txg);
-        unimplemented!()
+        let mut meta_dnode = DnodePhys::new(ObjectType::DNODE, BLOCK_SIZE as u32, MAX_INDBLKSHIFT, 1);
+        meta_dnode.blkptrs = vec![BlkPtr::HOLE; MAX_BLKPTRS];
+        if kind != ObjsetType::Meta {
+            // OpenZFS never lets the meta dnode of a dataset grow: it has all its levels from the first day
+            // (`dmu_objset_create_impl_dnstats` in module/zfs/dmu_objset.c).
+            while meta_dnode.capacity_blocks().saturating_mul(SLOTS) < MAX_OBJECT {
+                meta_dnode.nlevels += 1;
+            }
+        }
+        let phys = ObjsetPhys {
+            size: policy.objset_size,
+            meta_dnode,
+            zil_header: ZilHeader::default(),
+            objset_type: kind,
+            flags: 0,
+            portable_mac: [0; ondisk::objset::MAC_LEN],
+            local_mac: [0; ondisk::objset::MAC_LEN],
+            userused_dnode: None,
+            groupused_dnode: None,
+            projectused_dnode: None,
+        };
+        let root = Root { phys, bp: BlkPtr::HOLE, dirty: [false; TXG_SIZE] };
+        let objset = Objset::build(store, owner, admission, policy, root);
+        env::lock(&objset.root).dirty[txg as usize % TXG_SIZE] = true;
+        objset
+    }
+
+    fn build(
+        store: Arc<dyn BlockStore>,
+        owner: Arc<dyn BlockOwner>,
+        admission: Arc<dyn Admission>,
+        policy: ObjsetPolicy,
+        root: Root,
+    ) -> Arc<Objset> {
+        let core = Arc::new(Core {
+            store,
+            owner,
+            admission,
+            policy: RwLock::new(Arc::new(policy)),
+            dirty: Default::default(),
+        });
+        let phys = &root.phys;
+        let meta = Dnode::new(META_OBJECT, &core, phys.meta_dnode.clone(), Endian::Little, true);
+        let used = |object, phys: &Option<DnodePhys>| {
+            let none = || {
+                let mut none = DnodePhys::new(ObjectType::USERGROUP_USED, DEFAULT_BLOCK, MAX_INDBLKSHIFT, 1);
+                none.blkptrs = vec![BlkPtr::HOLE; MAX_BLKPTRS];
+                none
+            };
+            let exists = phys.is_some();
+            Dnode::new(object, &core, phys.clone().unwrap_or_else(none), Endian::Little, exists)
+        };
+        let accounting = [
+            used(USERUSED_OBJECT, &phys.userused_dnode),
+            used(GROUPUSED_OBJECT, &phys.groupused_dnode),
+            used(PROJECTUSED_OBJECT, &phys.projectused_dnode),
+        ];
+        Arc::new(Objset {
+            meta,
+            accounting,
+            root: Mutex::new(root),
+            cache: Cache::default(),
+            search: Mutex::default(),
+            taken: Mutex::default(),
+            owner_of: RwLock::new(None),
+            core,
+        })
     }
 
     pub fn set_policy(&self, policy: ObjsetPolicy) {
-        let _ = policy;
-        unimplemented!()
+        *self.core.policy.write().expect("another thread panicked while setting a policy") = Arc::new(policy);
     }
 
     pub fn policy(&self) -> Arc<ObjsetPolicy> {
-        unimplemented!()
+        self.core.policy()
     }
 
     pub fn kind(&self) -> ObjsetType {
-        unimplemented!()
+        env::lock(&self.root).phys.objset_type
+    }
+
+    pub fn store(&self) -> &Arc<dyn BlockStore> {
+        &self.core.store
     }
 
     /// Enters the open transaction group; waits where admission says so.
     pub fn begin(&self, holds: Holds) -> Result<Tx, DmuError> {
-        let _ = holds;
-        unimplemented!()
+        self.core.admission.assign(&holds, true).map(Tx::open)
     }
 
     /// As [`Objset::begin`], but `Busy` instead of waiting.
     pub fn try_begin(&self, holds: Holds) -> Result<Tx, DmuError> {
-        let _ = holds;
-        unimplemented!()
+        self.core.admission.assign(&holds, false).map(Tx::open)
     }
 
     /// `NotFound`: a free slot, or the inside of a larger dnode.
     pub fn hold(&self, object: u64) -> Result<Arc<Dnode>, DmuError> {
-        unimplemented!("{object}")
+        if let Some(special) = self.special(object) {
+            return if special.exists() { Ok(special.clone()) } else { Err(DmuError::NotFound) };
+        }
+        loop {
+            if let Some(dnode) = self.cache.get(object) {
+                return if dnode.exists() { Ok(dnode) } else { Err(DmuError::NotFound) };
+            }
+            let generation = self.meta.state().generation;
+            let (phys, endian) = self.load_phys(object)?.ok_or(DmuError::NotFound)?;
+            let dnode = Dnode::new(object, &self.core, phys, endian, true);
+            // What was read is stale if a group that had changed the object was done since.
+            let still = || self.meta.state().generation == generation;
+            match self.cache.insert(dnode, still) {
+                Some(dnode) if dnode.exists() => return Ok(dnode),
+                Some(_) => return Err(DmuError::NotFound),
+                None => continue,
+            }
+        }
+    }
+
+    fn special(&self, object: u64) -> Option<&Arc<Dnode>> {
+        match object {
+            META_OBJECT => Some(&self.meta),
+            _ => self.accounting.iter().find(|dnode| dnode.object() == object),
+        }
+    }
+
+    pub(crate) fn accounting_dnodes(&self) -> &[Arc<Dnode>; 3] {
+        &self.accounting
+    }
+
+    /// The dnode as the newest block of dnodes has it.
+    fn load_phys(&self, object: u64) -> Result<Option<(DnodePhys, Endian)>, DmuError> {
+        let Some(block) = (object < MAX_OBJECT).then(|| self.meta.block(object / SLOTS)).transpose()?.flatten()
+        else {
+            return Ok(None);
+        };
+        let corrupt = DmuError::Corrupt { object: META_OBJECT, block: object / SLOTS };
+        let slot = (object % SLOTS) as usize;
+        // A slot inside a larger dnode holds that one's bonus: find out by walking from the first.
+        let mut at = 0;
+        while at < slot {
+            let slots = block.get(at * SLOT_SIZE + 12).copied().unwrap_or(0);
+            let free = block.get(at * SLOT_SIZE).is_none_or(|&t| t == 0);
+            at += if free { 1 } else { usize::from(slots) + 1 };
+        }
+        let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|_| at == slot) else { return Ok(None) };
+        let phys = DnodePhys::decode(bytes, block.endian()).map_err(|_| corrupt)?;
+        Ok(phys.map(|phys| (phys, block.endian())))
     }
 
     /// A new object at a free number.
     pub fn alloc(&self, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
-        unimplemented!("{spec:?}{}", tx.is_syncing())
+        let phys = spec.phys(self.policy().dnode_slots)?;
+        let object = self.reserve(phys.slots() as u8, tx.txg())?;
+        Ok(self.install(object, phys, tx))
     }
 
-    /// A new object at this number; `Exists` when a slot of it is taken.
+    /// A new object at this number; `Exists` when a slot of it is taken. The accounting objects are claimed by their
+    /// own numbers.
     pub fn claim(&self, object: u64, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
-        unimplemented!("{object}{spec:?}{}", tx.is_syncing())
+        if let Some(special) = self.special(object) {
+            return self.claim_special(special, spec, tx);
+        }
+        let phys = spec.phys(self.policy().dnode_slots)?;
+        if object >= MAX_OBJECT || object % SLOTS + phys.slots() as u64 > SLOTS {
+            return Err(DmuError::Invalid("object number"));
+        }
+        let reserved = self.reserve_in(object / SLOTS, Some(object), phys.slots() as u8, tx.txg())?;
+        reserved.map(|object| self.install(object, phys, tx)).ok_or(DmuError::Exists)
+    }
+
+    fn claim_special(&self, special: &Arc<Dnode>, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
+        let phys = ObjectSpec { slots: 1, ..spec }.phys(1)?;
+        let mut state = special.state_mut();
+        if state.attrs().exists {
+            return Err(DmuError::Exists);
+        }
+        let changes = special.change(&mut state, tx.txg());
+        changes.attrs = crate::overlay::Attrs::of(&phys, Endian::Little);
+        drop(state);
+        Ok(special.clone())
+    }
+
+    fn install(&self, object: u64, phys: DnodePhys, tx: &Tx) -> Arc<Dnode> {
+        let dnode = Dnode::new(object, &self.core, phys, Endian::Little, false);
+        let mut state = dnode.state_mut();
+        let changes = dnode.change(&mut state, tx.txg());
+        changes.attrs.exists = true;
+        changes.allocated = true;
+        drop(state);
+        let there = self.cache.insert(dnode.clone(), || true).expect("no condition");
+        assert!(Arc::ptr_eq(&there, &dnode), "object {object} was free and is in memory");
+        dnode
     }
 
     /// Frees the object with all its blocks, at sync. A large one is better emptied in several transactions first:
     /// see [`Objset::free_in_steps`].
     pub fn free(&self, object: u64, tx: &Tx) -> Result<(), DmuError> {
-        unimplemented!("{object}{}", tx.is_syncing())
+        if self.special(object).is_some() {
+            return Err(DmuError::Invalid("this object cannot be freed"));
+        }
+        let dnode = self.hold(object)?;
+        dnode.free(tx)?;
+        env::lock(&self.taken).note(object, dnode.slots(), tx.txg());
+        Ok(())
     }
 
-    /// Empties a large object from its end, a bounded part a transaction, then frees it. Open context, no [`Tx`] held.
+    /// Empties a large object from its end, a bounded part a transaction, then frees it. Open context, no [`Tx`]
+    /// held.
     pub fn free_in_steps(&self, object: u64) -> Result<(), DmuError> {
-        unimplemented!("{object}")
+        let dnode = self.hold(object)?;
+        while dnode.max_blkid() > FREE_STEP {
+            let tx = self.begin(Holds::freeing(1))?;
+            let from = (dnode.max_blkid() - FREE_STEP) * u64::from(dnode.block_size());
+            dnode.free_range(from, u64::MAX, &tx)?;
+        }
+        let tx = self.begin(Holds::freeing(1))?;
+        self.free(object, &tx)
     }
 
     /// The first object after `after` in use (dirty state included) whose dnode's block was born after `txg_min`.
     pub fn next_object(&self, after: u64, txg_min: u64) -> Result<Option<u64>, DmuError> {
-        unimplemented!("{after}{txg_min}")
+        let mut after = after;
+        while after < MAX_OBJECT {
+            let on_disk = self.next_on_disk(after, txg_min)?;
+            let in_memory = self.next_in_memory(after);
+            let Some(next) = [on_disk, in_memory].into_iter().flatten().min() else { break };
+            match self.hold(next) {
+                Ok(_) => return Ok(Some(next)),
+                // Freed, and still on disk; or freed since we looked.
+                Err(DmuError::NotFound) => after = next,
+                // It is there, though unreadable: whoever holds it will be told.
+                Err(DmuError::Corrupt { .. }) => return Ok(Some(next)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
-    /// Something waits to be written in this txg.
-    pub fn is_dirty(&self, txg: Txg) -> bool {
-        unimplemented!("{txg:?}")
+    /// The first object after this one that was made in memory and still exists there.
+    fn next_in_memory(&self, after: u64) -> Option<u64> {
+        let candidates: Vec<u64> = env::lock(&self.taken).after(after).take(64).collect();
+        let alive = |&object: &u64| self.cache.get(object).is_some_and(|dnode| dnode.exists());
+        // If all that were looked at are dead, the caller comes back from the last of them.
+        candidates.iter().copied().find(alive).or(candidates.last().copied())
     }
 
-    /// Writes all that is dirty in this txg and answers with the new root. May be called again in later passes.
-    pub fn sync(&self, tx: &SyncTx) -> Result<BlkPtr, SyncError> {
-        unimplemented!("{tx:?}")
-    }
-
-    /// The uberblock that leads to this txg is written: its overlay is dropped, its roots are the clean ones.
-    pub fn sync_done(&self, txg: Txg) {
-        unimplemented!("{txg:?}")
+    fn next_on_disk(&self, after: u64, txg_min: u64) -> Result<Option<u64>, DmuError> {
+        let mut block = (after + 1) / SLOTS;
+        let mut slot = (after + 1) % SLOTS;
+        loop {
+            let mut walker = self.meta.walker(&self.meta.state());
+            let mut newer = |bp: &BlkPtr, _| {
+                if bp.is_hole() || bp.birth() <= txg_min { Step::Skip } else { Step::Enter }
+            };
+            let Some(found) = walker.find(block, &mut newer)? else { return Ok(None) };
+            if found != block {
+                (block, slot) = (found, 0);
+            }
+            let bytes = walker.block(block)?;
+            let first = bytes.and_then(|bytes| first_dnode(&bytes, slot));
+            if let Some(first) = first {
+                return Ok(Some(block * SLOTS + first));
+            }
+            (block, slot) = (block + 1, 0);
+        }
     }
 
     /// The last root that was synced; a hole in an object set that never was.
     pub fn root(&self) -> BlkPtr {
-        unimplemented!()
+        env::lock(&self.root).bp
     }
 
     /// The root's content as of the last sync.
     pub fn phys(&self) -> ObjsetPhys {
-        unimplemented!()
+        env::lock(&self.root).phys.clone()
     }
 
     pub fn zil_header(&self) -> ZilHeader {
-        unimplemented!()
+        env::lock(&self.root).phys.zil_header.clone()
     }
 
+    /// Syncing context, or before the first open transaction: the header goes out with the next sync.
     pub fn set_zil_header(&self, header: ZilHeader, tx: &Tx) {
-        let _ = header;
-        unimplemented!("{}", tx.is_syncing())
+        let mut root = env::lock(&self.root);
+        root.phys.zil_header = header;
+        root.dirty[tx.txg() as usize % TXG_SIZE] = true;
     }
 
     /// `ondisk::objset::FLAG_*`.
     pub fn flags(&self) -> u64 {
-        unimplemented!()
+        env::lock(&self.root).phys.flags
     }
 
+    /// They go out with the next sync.
     pub fn set_flags(&self, flags: u64, tx: &Tx) {
-        unimplemented!("{flags}{}", tx.is_syncing())
+        let mut root = env::lock(&self.root);
+        root.phys.flags = flags;
+        root.dirty[tx.txg() as usize % TXG_SIZE] = true;
     }
 
     /// Objects in use as of the last sync.
     pub fn object_count(&self) -> u64 {
-        unimplemented!()
-    }
-
-    /// For tests of the skeleton.
-    pub fn store(&self) -> &Arc<dyn BlockStore> {
-        &self.core.store
+        env::lock(&self.root).phys.meta_dnode.blkptrs.iter().filter(|bp| !bp.is_hole()).map(BlkPtr::fill).sum()
     }
 }
+
+impl Drop for Objset {
+    fn drop(&mut self) {
+        // Dirty lists refer to dnodes, and those to the lists.
+        for list in &self.core.dirty {
+            env::lock(list).clear();
+        }
+    }
+}
+
+/// The first slot at or after `slot` at which a dnode starts.
+fn first_dnode(block: &[u8], slot: u64) -> Option<u64> {
+    let mut at = 0;
+    while let Some(&object_type) = block.get(at as usize * SLOT_SIZE) {
+        if object_type != 0 && at >= slot {
+            return Some(at);
+        }
+        let extra = if object_type == 0 { 0 } else { block.get(at as usize * SLOT_SIZE + 12).copied()? };
+        at += 1 + u64::from(extra);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

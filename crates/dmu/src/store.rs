@@ -1,75 +1,16 @@
 //! The seam below: what this crate asks of storage, so that objects can be tested without disks.
 
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use env::{AlignedBuf, IoClass};
-use ondisk::{BlkPtr, ChecksumKind, CompressKind, Endian};
+use env::IoClass;
+use ondisk::BlkPtr;
 
-// Stand-ins until crate storage publishes them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Txg(pub u64);
+pub use storage::{Block, ReadError, WriteError, WriteItem, WritePolicy};
+
+/// A transaction group's number.
+pub type Txg = u64;
+/// Groups that can be under way at once (open, quiescing, syncing), rounded up.
 pub const TXG_SIZE: usize = 4;
-#[derive(Debug, Clone)]
-pub struct Block {
-    data: AlignedBuf,
-    endian: Endian,
-}
-impl Block {
-    pub fn new(data: AlignedBuf, endian: Endian) -> Block {
-        Block { data, endian }
-    }
-    pub fn zeroed(len: usize) -> Block {
-        Block { data: AlignedBuf::zeroed(len), endian: Endian::Little }
-    }
-    pub fn from_slice(data: &[u8]) -> Block {
-        Block { data: AlignedBuf::from_slice(data), endian: Endian::Little }
-    }
-    pub fn endian(&self) -> Endian {
-        self.endian
-    }
-}
-impl Deref for Block {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        &self.data
-    }
-}
-impl DerefMut for Block {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.data
-    }
-}
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadError {
-    Checksum,
-    Io,
-    Corrupt,
-    Unsupported,
-}
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteError {
-    NoSpace,
-    Io,
-    Suspended,
-}
-pub struct WriteItem {
-    pub data: Arc<Block>,
-    pub policy: WritePolicy,
-    pub rewrite: Option<BlkPtr>,
-}
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WritePolicy {
-    pub object_type: u8,
-    pub level: u8,
-    pub checksum: ChecksumKind,
-    pub compression: CompressKind,
-    pub complevel: i32,
-    pub copies: u8,
-    pub embed: bool,
-    pub is_metadata: bool,
-    pub fill: u64,
-}
 
 /// Blocks by pointer. `storage::Storage` is the real one.
 pub trait BlockStore: Send + Sync {

@@ -121,6 +121,7 @@ impl Blocks for Io<'_> {
 }
 
 /// Blocks in memory: where a micro ZAP turns fat before anything of it is changed.
+#[derive(Clone)]
 pub(super) struct Draft {
     object: u64,
     block_size: Cell<usize>,

@@ -248,8 +248,26 @@ impl<'a, B: Blocks> Fat<'a, B> {
                 drop(block);
                 return self.put_in(blkid, found, wanted, value, how);
             }
+            let stuck = self.inseparable(&leaf, wanted.hash).map_err(self.corrupt_at(blkid))?;
+            if stuck - room + need > capacity(self.block_size()) {
+                return Err(DmuError::NoSpace);
+            }
             self.expand(wanted.hash, blkid, &block)?;
         }
+    }
+
+    /// Chunks of the entries no split can part from this hash. Splitting regardless would double the table until it
+    /// has a pointer for every hash, to no avail.
+    fn inseparable(&self, leaf: &Leaf<'_>, hash: u64) -> Result<usize, Malformed> {
+        let bits = self.max_shift();
+        let words = self.has_words();
+        let near = |entry: &LeafEntry| slot(entry.hash, bits) == slot(hash, bits);
+        Ok(leaf.entries()?.iter().filter(|entry| near(entry)).map(|entry| entry.chunks(words)).sum())
+    }
+
+    /// The table is never indexed by the last two bits of a hash.
+    fn max_shift(&self) -> u64 {
+        u64::from(hash_bits(self.head.flags)) - 2
     }
 
     /// Into a leaf that has room.
@@ -362,7 +380,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
     /// Doubles the table, or does a step towards that. `NoSpace` when there are hardly more bits in a hash.
     fn grow_table(&mut self) -> Result<(), DmuError> {
         let mut table = self.head.ptrtbl;
-        if table.shift + 2 >= u64::from(hash_bits(self.head.flags)) {
+        if table.shift >= self.max_shift() {
             return Err(DmuError::NoSpace);
         }
         self.blocks.touch(0)?;

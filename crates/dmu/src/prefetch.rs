@@ -1,0 +1,111 @@
+//! Read-ahead: a reader that walks through an object finds its next blocks already in the cache.
+//!
+//! Each object remembers a few *streams*: where a sequential reader will be next, and how far blocks have been asked
+//! for. A read that continues a stream doubles its distance, up to [`MAX_AHEAD`] bytes. Asking ahead never reads from
+//! disk itself: it goes as far as the indirect blocks are in the cache, and asks for the next indirect block when it
+//! gets there. The idea, not the code, of module/zfs/dmu_zfetch.c.
+
+use crate::dnode::Dnode;
+use crate::store::BlockStore;
+use crate::tree::Walker;
+
+/// Streams an object has at most.
+const MAX_STREAMS: usize = 8;
+/// Bytes a new stream asks for.
+const MIN_AHEAD: u64 = 1 << 20;
+/// Bytes ahead of the reader at most.
+const MAX_AHEAD: u64 = 64 << 20;
+/// Blocks asked for in one call at most.
+const MAX_BATCH: u64 = 512;
+
+/// A sequential reader, all in block numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stream {
+    /// Where it will read next.
+    next: u64,
+    /// Blocks below this one have been asked for.
+    asked: u64,
+    /// How many blocks ahead it asks.
+    ahead: u64,
+    /// When it last moved, in reads of this object.
+    used: u64,
+}
+
+/// The sequential readers of one object.
+#[derive(Debug, Default)]
+pub struct Streams {
+    streams: Vec<Stream>,
+    reads: u64,
+}
+
+impl Streams {
+    /// Notes a read of blocks `first..=last`; the blocks to ask for, if it continues a stream.
+    fn note(&mut self, first: u64, last: u64, block_size: u64) -> Option<(u64, u64)> {
+        self.reads += 1;
+        let reads = self.reads;
+        // A reader that takes less than a block at a time reads the same block several times.
+        let known = self.streams.iter_mut().find(|s| s.next == first || s.next == first + 1);
+        let Some(stream) = known else {
+            self.start(Stream { next: last + 1, asked: last + 1, ahead: 0, used: reads });
+            return None;
+        };
+        stream.used = reads;
+        if stream.next > last {
+            return None;
+        }
+        let most = (MAX_AHEAD / block_size).max(1);
+        stream.ahead = (stream.ahead * 2).clamp((MIN_AHEAD / block_size).max(1), most);
+        stream.next = last + 1;
+        let from = stream.asked.max(stream.next);
+        let to = (stream.next + stream.ahead).min(from + MAX_BATCH);
+        // Many small requests cost more than few large ones: wait until a quarter of the distance is used up.
+        if from >= to || (from > stream.next && to - from < stream.ahead / 4) {
+            return None;
+        }
+        stream.asked = to;
+        Some((from, to - 1))
+    }
+
+    fn start(&mut self, stream: Stream) {
+        if self.streams.len() < MAX_STREAMS {
+            return self.streams.push(stream);
+        }
+        if let Some(oldest) = self.streams.iter_mut().min_by_key(|s| s.used) {
+            *oldest = stream;
+        }
+    }
+}
+
+/// Called with the blocks a reader is about to read.
+pub fn before_read(dnode: &Dnode, walker: &mut Walker<'_>, first: u64, last: u64) {
+    let phys = walker.phys();
+    let (end, size) = (phys.maxblkid, phys.data_block_size());
+    if end == 0 {
+        return;
+    }
+    let ask = env::lock(dnode.streams()).note(first, last, size);
+    if let Some((from, to)) = ask.filter(|&(from, _)| from <= end) {
+        range(walker.store(), walker, from, to.min(end));
+    }
+}
+
+/// Asks for data blocks `first..=last`, as far as their pointers are in the cache.
+pub fn range(store: &dyn BlockStore, walker: &mut Walker<'_>, first: u64, last: u64) {
+    let last = last.min(first.saturating_add(MAX_BATCH));
+    let mut wanted = Vec::new();
+    for blkid in first..=last {
+        let Some(bp) = walker.cached_pointer(0, blkid) else {
+            wanted.extend(walker.missing_indirect(blkid));
+            break;
+        };
+        if !bp.is_hole() && !bp.is_embedded() && !bp.is_encrypted() && bp.validate().is_ok() {
+            wanted.push(bp);
+        }
+    }
+    if !wanted.is_empty() {
+        store.prefetch(wanted);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! An object set's registry of attributes and its layouts: read whole at open (there are some tens of them), kept in
+//! core, and written when one is used for the first time.
+//!
+//! Attribute and layout numbers, once given, never change, so readers may keep what they have seen.
+//! Source: `sa_setup`, `sa_attr_table_setup`, `sa_find_layout`, `sa_attr_register_sync` in module/zfs/sa.c.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use ondisk::object_type::ObjectType;
+use ondisk::sa::{self, AttrInfo, FIRST_LAYOUT};
+use ondisk::znode::attr::{self, ZplAttr};
+use ondisk::znode::phys;
+
+use super::view::Places;
+use crate::DmuError;
+use crate::objset::{ObjectSpec, Objset};
+use crate::tx::Tx;
+use crate::zap::{Value, Zap, ZapParams};
+
+/// Layout of an object without attributes; never written down.
+const EMPTY_LAYOUT: u16 = 1;
+
+pub struct Tables {
+    /// The object that names the two ZAPs; 0 in file systems before version 5.
+    master: u64,
+    known: RwLock<Known>,
+    /// Held while one of the ZAPs is changed.
+    writing: Mutex<Objects>,
+}
+
+#[derive(Default)]
+struct Known {
+    by_number: BTreeMap<u16, AttrInfo>,
+    /// Numbers of `attr::ALL`, in that order.
+    numbers: Vec<u16>,
+    layouts: BTreeMap<u16, Arc<[u16]>>,
+}
+
+/// The ZAPs' objects, 0 until they are made, and whether every attribute is in the registry.
+struct Objects {
+    registry: u64,
+    layouts: u64,
+    registered: bool,
+}
+
+/// Makes the object that `SA_ATTRS` of the master node names.
+pub fn create_master(objset: &Arc<Objset>, tx: &Tx) -> Result<u64, DmuError> {
+    let spec = ObjectSpec::new(ObjectType::SA_MASTER_NODE);
+    Ok(Zap::create(objset, spec, ZapParams::salted(1), tx)?.object())
+}
+
+impl Tables {
+    pub fn load(objset: &Arc<Objset>, master: u64) -> Result<Tables, DmuError> {
+        let mut objects = Objects { registry: 0, layouts: 0, registered: false };
+        let mut known = Known::default();
+        if master != 0 {
+            let zap = Zap::open(objset, master)?;
+            objects.registry = zap.find_u64(sa::REGISTRY)?.unwrap_or(0);
+            objects.layouts = zap.find_u64(sa::LAYOUTS)?.unwrap_or(0);
+        }
+        let named = load_registry(objset, objects.registry, &mut known)?;
+        objects.registered = known.number_the_attributes(&named);
+        if objects.layouts != 0 {
+            load_layouts(objset, objects.layouts, &mut known)?;
+        }
+        known.layouts.insert(EMPTY_LAYOUT, Arc::new([]));
+        Ok(Tables { master, known: RwLock::new(known), writing: Mutex::new(objects) })
+    }
+
+    fn known(&self) -> std::sync::RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Objects> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn info(&self, number: u16) -> Option<AttrInfo> {
+        self.known().by_number.get(&number).copied()
+    }
+
+    pub fn number(&self, attr: &ZplAttr) -> u16 {
+        self.known().numbers[usize::from(attr.info.number)]
+    }
+
+    pub fn layout(&self, number: u16) -> Option<Arc<[u16]>> {
+        self.known().layouts.get(&number).cloned()
+    }
+
+    /// Writes the registry, once per object set.
+    pub fn register(&self, objset: &Arc<Objset>, tx: &Tx) -> Result<(), DmuError> {
+        let mut objects = self.writing();
+        if objects.registered {
+            return Ok(());
+        }
+        if objects.registry == 0 {
+            objects.registry = self.create(objset, ObjectType::SA_ATTR_REGISTRATION, sa::REGISTRY, tx)?;
+        }
+        let registry = Zap::open(objset, objects.registry)?;
+        for attr in &attr::ALL {
+            let info = AttrInfo { number: self.number(attr), ..attr.info };
+            registry.update(attr.name, info.encode(), tx)?;
+        }
+        objects.registered = true;
+        Ok(())
+    }
+
+    /// The layout with exactly these attributes in this order; a new one gets the next number.
+    pub fn find_or_add(&self, objset: &Arc<Objset>, attrs: &[u16], tx: &Tx) -> Result<u16, DmuError> {
+        if let Some(number) = self.known().find(attrs) {
+            return Ok(number);
+        }
+        let mut objects = self.writing();
+        // Somebody else may have made it just now.
+        if let Some(number) = self.known().find(attrs) {
+            return Ok(number);
+        }
+        let number = self.known().layouts.last_key_value().map_or(0, |(last, _)| last + 1).max(FIRST_LAYOUT);
+        if number > sa::MAX_LAYOUT {
+            return Err(DmuError::TooBig);
+        }
+        if objects.layouts == 0 {
+            objects.layouts = self.create(objset, ObjectType::SA_ATTR_LAYOUTS, sa::LAYOUTS, tx)?;
+        }
+        Zap::open(objset, objects.layouts)?.update(number.to_string(), Value::U16(attrs.to_vec()), tx)?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.layouts.insert(number, attrs.into());
+        Ok(number)
+    }
+
+    fn create(&self, objset: &Arc<Objset>, kind: ObjectType, name: &str, tx: &Tx) -> Result<u64, DmuError> {
+        if self.master == 0 {
+            return Err(DmuError::Unsupported("system attributes in an old file system"));
+        }
+        let zap = Zap::create(objset, ObjectSpec::new(kind), ZapParams::salted(1), tx)?;
+        Zap::open(objset, self.master)?.add(name, zap.object(), tx)?;
+        Ok(zap.object())
+    }
+}
+
+impl Known {
+    fn find(&self, attrs: &[u16]) -> Option<u16> {
+        self.layouts.iter().find(|(_, layout)| layout[..] == *attrs).map(|(number, _)| *number)
+    }
+
+    /// Gives every attribute of `attr::ALL` its number: the registered one, a fixed one, or the next that is free.
+    /// Whether all were registered.
+    fn number_the_attributes(&mut self, named: &BTreeMap<Vec<u8>, u16>) -> bool {
+        let mut next = match named.is_empty() {
+            true => attr::LEGACY_COUNT as u16,
+            false => self.by_number.last_key_value().map_or(0, |(last, _)| last.saturating_add(1)),
+        };
+        let mut complete = true;
+        for (i, attr) in attr::ALL.iter().enumerate() {
+            let registered = named.get(attr.name.as_bytes()).copied();
+            let number = if i < attr::LEGACY_COUNT {
+                attr.info.number
+            } else if let Some(number) = registered {
+                number
+            } else {
+                next = next.saturating_add(1);
+                next - 1
+            };
+            complete &= registered.is_some();
+            self.by_number.entry(number).or_insert(AttrInfo { number, ..attr.info });
+            self.numbers.push(number);
+        }
+        complete
+    }
+}
+
+/// Fills `by_number`; gives numbers by name.
+fn load_registry(
+    objset: &Arc<Objset>,
+    object: u64,
+    known: &mut Known,
+) -> Result<BTreeMap<Vec<u8>, u16>, DmuError> {
+    let mut named = BTreeMap::new();
+    if object == 0 {
+        return Ok(named);
+    }
+    let corrupt = DmuError::Corrupt { object, block: 0 };
+    for entry in Zap::open(objset, object)?.iter() {
+        let entry = entry?;
+        let info = AttrInfo::decode(entry.value.first()).map_err(|_| corrupt)?;
+        known.by_number.insert(info.number, info);
+        named.insert(entry.name, info.number);
+    }
+    Ok(named)
+}
+
+fn load_layouts(objset: &Arc<Objset>, object: u64, known: &mut Known) -> Result<(), DmuError> {
+    let corrupt = DmuError::Corrupt { object, block: 0 };
+    for entry in Zap::open(objset, object)?.iter() {
+        let entry = entry?;
+        let number = std::str::from_utf8(&entry.name).ok().and_then(|name| name.parse::<u16>().ok());
+        let number = number.filter(|number| *number <= sa::MAX_LAYOUT).ok_or(corrupt)?;
+        let layout: Arc<[u16]> = match entry.value {
+            Value::U16(attrs) => attrs.into(),
+            _ => return Err(corrupt),
+        };
+        known.layouts.insert(number, layout);
+    }
+    Ok(())
+}
+
+/// Where each attribute of an old znode lies: layout 0, one after another from the start.
+pub fn locate_znode(bonus: &[u8]) -> Option<Places> {
+    if bonus.len() < phys::SIZE {
+        return None;
+    }
+    let mut at = 0;
+    let places = attr::ALL[..attr::LEGACY_COUNT].iter().map(|attr| {
+        let start = at;
+        at += usize::from(attr.info.length);
+        (attr.info, start..at)
+    });
+    Some(places.collect())
+}

@@ -1,0 +1,128 @@
+//! One object's share of a sync pass.
+
+use std::sync::Arc;
+
+use ondisk::dnode::{DnodePhys, FLAG_USED_BYTES, MAX_LEVELS};
+
+use super::tree::SyncTree;
+use super::{Cx, free};
+use crate::DmuError;
+use crate::dnode::Dnode;
+use crate::overlay::{Attrs, Clean, Ranges, SpillChange};
+use crate::store::{Block, Txg};
+
+/// See the module.
+pub struct Job {
+    pub dnode: Arc<Dnode>,
+    pub tree: SyncTree,
+    pub attrs: Attrs,
+    /// Dirty data blocks no pass has written, ascending.
+    pub data: Vec<(u64, Arc<Block>)>,
+    pub spill: Option<Arc<Block>>,
+    /// The dnode as it was before this group, if it was on disk at all.
+    pub before: Option<DnodePhys>,
+    to_free: Ranges,
+    txg: Txg,
+}
+
+impl Job {
+    /// Takes over what is pending in this group; `None` if nothing is.
+    pub fn begin(dnode: &Arc<Dnode>, txg: Txg) -> Option<Job> {
+        let mut state = dnode.state_mut();
+        let clean = state.clean.clone();
+        let synced = state.synced.as_ref().filter(|(at, _)| *at == txg).map(|(_, s)| s.phys.clone());
+        let allocated = clean.attrs.exists;
+        let changes = state.changes_mut(txg).filter(|c| c.pending)?;
+        changes.pending = false;
+        let unwritten = changes.blocks.iter().filter(|(_, dirty)| !dirty.written);
+        let data = unwritten.map(|(&blkid, dirty)| (blkid, dirty.block.clone())).collect();
+        let spill = match &changes.spill {
+            SpillChange::Set(dirty) if !dirty.written => Some(dirty.block.clone()),
+            _ => None,
+        };
+        let to_free = std::mem::take(&mut changes.to_free);
+        let attrs = changes.attrs.clone();
+        drop(state);
+        let before = allocated.then(|| clean.phys.clone());
+        let tree = SyncTree::new(dnode.object(), synced.unwrap_or_else(|| clean.phys.clone()));
+        Some(Job { dnode: dnode.clone(), tree, attrs, data, spill, before, to_free, txg })
+    }
+
+    /// Nothing of the object remains.
+    pub fn is_freed(&self) -> bool {
+        !self.attrs.exists
+    }
+
+    /// Whether the object ever had a place among the dnodes: one that was made and freed in one group had not.
+    pub fn was_stored(&self) -> bool {
+        self.before.is_some() || self.dnode.state().synced.is_some()
+    }
+
+    /// Everything but blocks: geometry, frees, growth.
+    pub fn apply_changes(&mut self, cx: &Cx<'_>) -> Result<(), DmuError> {
+        for (start, end) in std::mem::take(&mut self.to_free).iter() {
+            free::free_range(cx, &mut self.tree, start..end)?;
+        }
+        if let Some(spill) = self.tree.phys.spill.filter(|_| !self.attrs.has_spill) {
+            self.tree.phys.spill = None;
+            if !spill.is_hole() {
+                cx.kill(&mut self.tree, &spill);
+            }
+        }
+        let phys = &mut self.tree.phys;
+        phys.object_type = self.attrs.object_type;
+        phys.datablkszsec = (self.attrs.block_size >> 9) as u16;
+        phys.maxblkid = self.attrs.max_blkid;
+        phys.bonus_type = self.attrs.bonus_type;
+        phys.bonus = self.attrs.bonus.clone();
+        phys.checksum = self.attrs.checksum;
+        phys.compress = self.attrs.compress;
+        let nlevels = levels_for(phys);
+        if nlevels > MAX_LEVELS {
+            return Err(DmuError::TooBig);
+        }
+        if nlevels > phys.nlevels {
+            self.tree.grow(nlevels);
+        }
+        Ok(())
+    }
+
+    /// All blocks are written.
+    pub fn complete(&mut self) {
+        assert!(!self.tree.nodes.values().any(|node| node.dirty), "an indirect block was not written");
+        self.tree.nodes.clear();
+        let freed = self.is_freed();
+        let phys = &mut self.tree.phys;
+        assert!(!freed || phys.blkptrs.iter().all(|bp| bp.is_hole()), "a freed object still has blocks");
+        if phys.used == 0 {
+            phys.flags |= FLAG_USED_BYTES;
+        }
+    }
+
+    /// Hands the result to the dnode: it becomes the clean one when the group is done.
+    pub fn finish(self) {
+        let mut state = self.dnode.state_mut();
+        let changes = state.changes_mut(self.txg).expect("the group is not done");
+        for (blkid, block) in &self.data {
+            if let Some(dirty) = changes.blocks.get_mut(blkid).filter(|d| Arc::ptr_eq(&d.block, block)) {
+                dirty.written = true;
+            }
+        }
+        if let SpillChange::Set(dirty) = &mut changes.spill {
+            dirty.written = true;
+        }
+        let attrs = self.attrs;
+        state.synced = Some((self.txg, Clean { phys: self.tree.phys, attrs }));
+    }
+}
+
+/// Levels that the last block needs; never fewer than there are.
+fn levels_for(phys: &DnodePhys) -> u8 {
+    let mut levels = phys.nlevels;
+    let mut capacity = phys.capacity_blocks();
+    while capacity <= phys.maxblkid && levels <= MAX_LEVELS {
+        levels += 1;
+        capacity = capacity.saturating_mul(1 << phys.epbs());
+    }
+    levels
+}
