@@ -1,0 +1,89 @@
+//! Making a transaction group durable: the order of writes and flushes that lets a crash see all of it or nothing.
+//!
+//! ```text
+//!   flush ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
+//! ```
+//! The labels are written only when the configuration changed. Whenever power goes, two whole labels of every device
+//! say the same, and an uberblock never leads to blocks that are not there. A device that refuses is left out and
+//! reported; the group is durable as long as every top-level vdev has one device that took everything.
+//! Source: module/zfs/vdev_label.c (`vdev_config_sync`).
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use env::{DiskError, Env, lock};
+use ondisk::nvlist::NvList;
+use ondisk::uberblock::Uberblock;
+
+use super::Device;
+use crate::WriteError;
+
+/// A device that takes part.
+#[derive(Clone)]
+pub struct Target {
+    pub guid: u64,
+    /// Its top-level vdev.
+    pub top: u32,
+    /// Of that vdev.
+    pub ashift: u32,
+    pub device: Device,
+}
+
+/// Gives the label of a leaf: (top-level vdev, leaf guid).
+pub type LabelOf<'a> = &'a (dyn Fn(u32, u64) -> NvList + Sync);
+
+/// See the module. Answers with the guids of devices that failed on the way.
+pub fn commit(
+    env: &Env,
+    targets: &[Target],
+    uberblock: &Uberblock,
+    label: Option<LabelOf<'_>>,
+) -> Result<BTreeSet<u64>, WriteError> {
+    let run = Run { env, targets, failed: Mutex::default() };
+    run.step(&|target| target.device.disk.flush())?;
+    if let Some(label) = label {
+        run.labels(label, true)?;
+    }
+    run.step(&|target| target.device.write_uberblock(uberblock, target.ashift))?;
+    run.step(&|target| target.device.disk.flush())?;
+    if let Some(label) = label {
+        run.labels(label, false)?;
+    }
+    Ok(run.failed.into_inner().expect("a panic has been passed on"))
+}
+
+struct Run<'a> {
+    env: &'a Env,
+    targets: &'a [Target],
+    failed: Mutex<BTreeSet<u64>>,
+}
+
+impl Run<'_> {
+    fn labels(&self, label: LabelOf<'_>, even: bool) -> Result<(), WriteError> {
+        self.step(&|target| {
+            target.device.write_config(&label(target.top, target.guid), even)?;
+            target.device.disk.flush()
+        })
+    }
+
+    /// Does one thing on all devices that are still good, at once.
+    fn step(&self, act: &(dyn Fn(&Target) -> Result<(), DiskError> + Sync)) -> Result<(), WriteError> {
+        self.env.driver.par_map(self.targets.len(), &|n| {
+            let target = &self.targets[n];
+            if lock(&self.failed).contains(&target.guid) {
+                return;
+            }
+            if let Err(error) = act(target) {
+                tracing::warn!(guid = target.guid, %error, "device left out of a commit");
+                lock(&self.failed).insert(target.guid);
+            }
+        });
+        let failed = lock(&self.failed);
+        let tops: BTreeSet<u32> = self.targets.iter().map(|target| target.top).collect();
+        let good = |top: &u32| self.targets.iter().any(|t| t.top == *top && !failed.contains(&t.guid));
+        if tops.iter().all(good) && !tops.is_empty() { Ok(()) } else { Err(WriteError::Io) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+use env::{Disks, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, OpenMode};
+
+use super::*;
+
+const SIZE: u64 = 64 << 20;
+
+fn uberblock(txg: u64) -> Uberblock {
+    Uberblock { txg, guid_sum: 7, timestamp: 1_000, ..Uberblock::new(5000) }
+}
+
+fn target(disks: &dyn Disks, name: &str, guid: u64, top: u32) -> Target {
+    let device = Device::locate(disks.open(name, OpenMode::ReadWrite).unwrap()).unwrap();
+    Target { guid, top, ashift: 12, device }
+}
+
+fn newest(target: &Target) -> Option<u64> {
+    target.device.read_labels().uberblocks.first().map(|uberblock| uberblock.txg)
+}
+
+#[test]
+fn every_device_gets_labels_and_uberblock() {
+    let disks = Arc::new(MemDisks::new());
+    ["a", "b"].iter().for_each(|name| disks.add(name, SIZE));
+    let env = Env::with_disks(disks.clone());
+    let targets = [target(&*disks, "a", 1, 0), target(&*disks, "b", 2, 1)];
+    let label = |top: u32, guid: u64| {
+        let mut list = NvList::new();
+        list.set("txg", u64::from(top) * 100 + guid);
+        list
+    };
+    assert_eq!(commit(&env, &targets, &uberblock(9), Some(&label)), Ok(BTreeSet::new()));
+    for target in &targets {
+        assert_eq!(newest(target), Some(9));
+        let configs = target.device.read_labels().configs;
+        assert!(configs.iter().all(|config| *config == Some(label(target.top, target.guid))));
+    }
+}
+
+#[test]
+fn a_mirror_loses_a_device_whose_flush_fails_and_the_group_is_durable() {
+    let memory = Arc::new(MemDisks::new());
+    ["a", "b"].iter().for_each(|name| memory.add(name, SIZE));
+    let faults = FaultDisks::new(memory.clone());
+    let refuse = FaultRule::new(FaultOp::Flush, FaultKind::Fail(DiskError::Io(5)));
+    faults.inject(FaultRule { path: Some("a".into()), ..refuse });
+    let env = Env::with_disks(memory.clone());
+    let (a, b) = (target(&faults, "a", 1, 0), target(&faults, "b", 2, 0));
+    let failed = commit(&env, &[a.clone(), b.clone()], &uberblock(3), None).unwrap();
+    assert_eq!(failed, BTreeSet::from([1]));
+    assert_eq!((newest(&a), newest(&b)), (None, Some(3)));
+    // The same device alone in its top-level vdev: nothing is durable.
+    let alone = Target { top: 1, ..a };
+    assert_eq!(commit(&env, &[alone, b], &uberblock(4), None), Err(WriteError::Io));
+}
