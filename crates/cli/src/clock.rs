@@ -1,0 +1,27 @@
+//! Times of day in the local time zone.
+
+use jiff::{Timestamp, tz::TimeZone};
+
+fn format(seconds: u64, pattern: &str) -> Option<String> {
+    let stamp = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
+    jiff::fmt::strtime::format(pattern, &stamp.to_zoned(TimeZone::system())).ok()
+}
+
+/// `Sat Nov 21  5:24 2026`, as `zfs get creation` has it.
+pub fn date(seconds: u64) -> String {
+    format(seconds, "%a %b %e %k:%M %Y").unwrap_or_else(|| seconds.to_string())
+}
+
+/// `2026-11-21.05:24:22`, as `zpool history` has it.
+pub fn stamp(seconds: u64) -> String {
+    format(seconds, "%F.%T").unwrap_or_else(|| seconds.to_string())
+}
+
+/// The time now for `-T d`: `Sat Nov 21 05:24:22 2026`, or for `-T u` in seconds.
+pub fn now(unix: bool) -> String {
+    let now = Timestamp::now();
+    if unix {
+        return now.as_second().to_string();
+    }
+    jiff::fmt::strtime::format("%a %b %e %T %Y", &now.to_zoned(TimeZone::system())).unwrap_or_default()
+}

@@ -1,0 +1,85 @@
+//! Options as getopt_long(3) takes them: single letters that may be joined, arguments joined or apart, options after
+//! operands, `--` to end them.
+
+use crate::fail::{Stop, usage};
+
+/// One option found: its letter, or its long name, and its argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub name: String,
+    pub value: String,
+}
+
+/// What a command line says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parsed {
+    pub options: Vec<Found>,
+    pub operands: Vec<String>,
+}
+
+impl Parsed {
+    pub fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|option| option.name == name)
+    }
+    /// The last one counts.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.options.iter().rev().find(|option| option.name == name).map(|option| option.value.as_str())
+    }
+    pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.options.iter().filter(move |option| option.name == name).map(|option| option.value.as_str())
+    }
+}
+
+/// `letters` as getopt has it: a colon after a letter that takes an argument. `long` names take none; `json` is `-j`.
+pub fn parse(args: &[String], letters: &str, long: &[&str]) -> Result<Parsed, Stop> {
+    let mut parsed = Parsed::default();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        if arg == "--" {
+            parsed.operands.extend(rest.cloned());
+            break;
+        }
+        if let Some(name) = arg.strip_prefix("--") {
+            if !long.contains(&name) {
+                return usage(format!("invalid option '--{name}'"));
+            }
+            let name = if name == "json" { "j" } else { name };
+            parsed.options.push(Found { name: name.to_owned(), value: String::new() });
+            continue;
+        }
+        let Some(cluster) = arg.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
+            parsed.operands.push(arg.clone());
+            continue;
+        };
+        let mut chars = cluster.chars();
+        while let Some(letter) = chars.next() {
+            let Some(takes_value) = lookup(letters, letter) else {
+                return usage(format!("invalid option '{letter}'"));
+            };
+            let mut value = String::new();
+            if takes_value {
+                value = chars.by_ref().collect();
+                if value.is_empty() {
+                    let Some(next) = rest.next() else {
+                        return usage(format!("missing argument for '{letter}' option"));
+                    };
+                    value.clone_from(next);
+                }
+            }
+            parsed.options.push(Found { name: letter.to_string(), value });
+        }
+    }
+    Ok(parsed)
+}
+
+/// Whether the letter is known, and takes an argument.
+fn lookup(letters: &str, letter: char) -> Option<bool> {
+    if letter == ':' {
+        return None;
+    }
+    let at = letters.find(letter)?;
+    Some(letters[at + letter.len_utf8()..].starts_with(':'))
+}
+
+#[cfg(test)]
+mod tests;

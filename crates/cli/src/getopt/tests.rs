@@ -1,0 +1,27 @@
+use super::*;
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn joined_apart_and_after_operands() {
+    let parsed = parse(&words("tank -fo a=b -Rroot x -- -n"), "fno:R:", &[]).expect("valid");
+    assert!(parsed.has("f") && !parsed.has("n"));
+    assert_eq!(parsed.value("o"), Some("a=b"));
+    assert_eq!(parsed.value("R"), Some("root"));
+    assert_eq!(parsed.operands, words("tank x -n"));
+}
+
+#[test]
+fn long_names_and_mistakes() {
+    assert!(parse(&words("--json"), "j", &["json"]).expect("valid").has("j"));
+    let text = |line: &str| match parse(&words(line), "fo:", &["json"]) {
+        Err(Stop::Usage(text)) => text,
+        other => panic!("{line}: {other:?}"),
+    };
+    assert_eq!(text("-fx"), "invalid option 'x'");
+    assert_eq!(text("-o"), "missing argument for 'o' option");
+    assert_eq!(text("--jason"), "invalid option '--jason'");
+    assert_eq!(text("-:"), "invalid option ':'");
+}

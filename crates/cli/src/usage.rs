@@ -1,0 +1,78 @@
+//! Usage texts: OpenZFS's synopses, with examples.
+
+use crate::program::{Command, Program};
+use api_types::{DATASET_PROPERTIES, Edit, POOL_PROPERTIES, PropertyDef};
+use std::fmt::Write;
+
+/// Everything that a program can do.
+pub fn program(program: Program) -> String {
+    let name = program.name();
+    let mut text = format!("usage: {name} command args ...\nwhere 'command' is one of the following:\n\n");
+    for command in program.commands() {
+        text.push_str(command.usage);
+        text.push('\n');
+    }
+    match program {
+        Program::Zpool => {
+            text.push_str("\nFor further help on a command or topic, run: zpool help [<topic>]\n");
+        }
+        Program::Zfs => {
+            text.push_str("\nEach dataset is of the form: pool/[dataset/]*dataset[@name]\n");
+            text.push_str("\nFor the property list, run: zfs set|get\n");
+        }
+    }
+    text
+}
+
+/// One command.
+pub fn command(program: Program, command: &Command) -> String {
+    let mut text = format!("usage:\n{}\n", command.usage);
+    if !command.examples.is_empty() {
+        text.push_str("\nexamples:\n");
+        for example in command.examples {
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "\t{example}");
+        }
+    }
+    match (program, command.name) {
+        (Program::Zfs, "set" | "get" | "inherit" | "list") => text.push_str(&dataset_table()),
+        (Program::Zpool, "set" | "get" | "list") => text.push_str(&pool_table()),
+        (Program::Zfs, _) => text.push_str("\nFor the property list, run: zfs set|get\n"),
+        (Program::Zpool, _) => {}
+    }
+    text
+}
+
+fn visible(table: &'static [PropertyDef]) -> impl Iterator<Item = &'static PropertyDef> {
+    table.iter().filter(|row| !row.hidden)
+}
+
+fn values(row: &PropertyDef) -> &str {
+    if row.values.is_empty() { "-" } else { row.values }
+}
+
+fn dataset_table() -> String {
+    let mut text = String::from("\nThe following properties are supported:\n");
+    let _ = writeln!(text, "\n\t{:<21} {}  {}   {}\n", "PROPERTY", "EDIT", "INHERIT", "VALUES");
+    for row in visible(DATASET_PROPERTIES) {
+        let edit = if row.edit == Edit::Always { "YES" } else { " NO" };
+        let inherit = if row.inherit { "YES" } else { " NO" };
+        let _ = writeln!(text, "\t{:<22} {edit}      {inherit}   {}", row.name, values(row));
+    }
+    text.push_str("\nSizes are specified in bytes with standard units such as K, M, G, etc.\n");
+    text.push_str("\nUser-defined properties can be specified by using a name containing a colon (:).\n");
+    text
+}
+
+fn pool_table() -> String {
+    let mut text = String::from("\nthe following properties are supported:\n");
+    let _ = writeln!(text, "\n\t{:<19}  {}   {}\n", "PROPERTY", "EDIT", "VALUES");
+    for row in visible(POOL_PROPERTIES) {
+        let edit = if row.edit == Edit::Always { " YES   " } else { "  NO   " };
+        let _ = writeln!(text, "\t{:<19}  {edit}{}", row.name, values(row));
+    }
+    let _ = writeln!(text, "\t{:<19}   YES   disabled | enabled | active", "feature@...");
+    text.push_str("\nThe feature@ properties must be appended with a feature name.\n");
+    text.push_str("See zpool-features(7).\n");
+    text
+}

@@ -1,0 +1,56 @@
+use super::*;
+
+fn parse_line(line: &str) -> Result<Vec<VdevSpec>, String> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    parse(&words).map_err(|stop| match stop {
+        Stop::Fail(text) => text,
+        other => panic!("{other:?}"),
+    })
+}
+
+/// Files of these sizes in MiB, in a folder of their own.
+fn files(name: &str, sizes: &[u64]) -> Vec<String> {
+    let folder = std::env::temp_dir().join(format!("cistern-cli-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let make = |(count, size): (usize, &u64)| {
+        let path = folder.join(format!("{count}.img"));
+        std::fs::File::create(&path).and_then(|file| file.set_len(size << 20)).expect("a sparse file");
+        path.display().to_string()
+    };
+    sizes.iter().enumerate().map(make).collect()
+}
+
+#[test]
+fn grammar() {
+    let f = files("grammar", &[64, 64, 64, 64]);
+    let two = parse_line(&format!("mirror {} {} mirror {} {}", f[0], f[1], f[2], f[3])).expect("valid");
+    assert_eq!(two.len(), 2);
+    assert_eq!(two[1], VdevSpec::Mirror(vec![VdevSpec::Leaf(f[2].clone()), VdevSpec::Leaf(f[3].clone())]));
+    let refused = |line: &str| parse_line(line).expect_err(line);
+    assert_eq!(
+        refused(&format!("mirror {}", f[0])),
+        "invalid vdev specification: mirror requires at least 2 devices"
+    );
+    assert!(refused(&format!("raidz2 {}", f[0])).contains("'raidz2' vdevs are not supported"));
+    assert!(refused(&format!("{} log {}", f[0], f[1])).contains("'log' vdevs"));
+    assert_eq!(refused("/no/such/file"), "cannot resolve path '/no/such/file'");
+    assert_eq!(refused("/tmp"), "cannot use '/tmp': must be a block device or regular file");
+    assert!(refused("nonsense").starts_with("cannot open 'nonsense': no such device in /dev\n"));
+    assert!(refused("").contains("at least one toplevel vdev"));
+}
+
+#[test]
+fn redundancy_that_does_not_match() {
+    let f = files("redundancy", &[64, 64, 64, 64, 64, 256]);
+    let told = |line: &str| mismatches(&parse_line(line).expect(line));
+    assert_eq!(told(&format!("{} {}", f[0], f[5])), [""; 0]);
+    assert_eq!(
+        told(&format!("{} mirror {} {}", f[0], f[1], f[2])),
+        ["mismatched replication level: both file and mirror vdevs are present"]
+    );
+    assert_eq!(
+        told(&format!("mirror {} {} mirror {} {} {}", f[0], f[1], f[2], f[3], f[4])),
+        ["mismatched replication level: both 2-way and 3-way mirror vdevs are present"]
+    );
+    assert_eq!(told(&format!("mirror {} {}", f[0], f[5])), ["mirror contains devices of different sizes"]);
+}

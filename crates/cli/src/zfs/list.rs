@@ -1,0 +1,152 @@
+//! `zfs list`
+
+use super::select::{self, Selection};
+use crate::fail::{Outcome, Stop, usage};
+use crate::getopt::{self, Parsed};
+use crate::json::Json;
+use crate::program::Cx;
+use crate::propget;
+use crate::props::{self, Column, Domain};
+use crate::term::{Tone, paint};
+use api_types::{Dataset, DatasetKind, Source};
+
+const DEFAULT: &str = "name,used,available,referenced,mountpoint";
+
+/// How to print.
+struct Format {
+    columns: Vec<Column>,
+    scripted: bool,
+    literal: bool,
+    json: bool,
+    as_int: bool,
+}
+
+pub fn list(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "jHS:d:o:prs:t:", &["json", "json-int"])?;
+    let format = Format {
+        columns: props::columns(Domain::Dataset, options.value("o").unwrap_or(DEFAULT))?,
+        scripted: options.has("H"),
+        literal: options.has("p") || options.has("json-int"),
+        json: options.has("j"),
+        as_int: options.has("json-int"),
+    };
+    if format.as_int && !format.json {
+        return usage("'--json-int' only works with '-j' option");
+    }
+    let keys = sort_keys(&options)?;
+    let mut asked: Vec<&str> = format.columns.iter().map(|column| column.name.as_str()).collect();
+    asked.extend(keys.iter().map(|(name, _)| name.as_str()));
+    asked.retain(|name| *name != "name");
+    asked.sort_unstable();
+    asked.dedup();
+    let props = if asked.is_empty() { "type".to_owned() } else { asked.join(",") };
+    let selection = Selection {
+        operands: options.operands.clone(),
+        depth: select::depth(&options)?,
+        kinds: select::kinds(options.value("t"))?,
+        props,
+    };
+    let (mut found, status) = select::select(cx, &selection)?;
+    if !keys.is_empty() {
+        select::sort(&mut found, &keys);
+    }
+    match (format.json, found.is_empty()) {
+        (true, _) => print_json(cx, &format, &found)?,
+        (false, false) => print(cx, &format, &found)?,
+        (false, true) if status == 0 => cx.complain("no datasets available")?,
+        (false, true) => {}
+    }
+    Ok(status)
+}
+
+/// `-s` and `-S`, in the order given.
+fn sort_keys(options: &Parsed) -> Result<Vec<(String, bool)>, Stop> {
+    let keys = options.options.iter().filter(|option| matches!(option.name.as_str(), "s" | "S"));
+    keys.map(|option| match props::column(Domain::Dataset, &option.value) {
+        Some(column) => Ok((column.name, option.name == "S")),
+        None => usage(format!("invalid property '{}'", option.value)),
+    })
+    .collect()
+}
+
+fn value(format: &Format, dataset: &Dataset, column: &Column) -> (String, Source) {
+    if column.name == "name" {
+        return (dataset.name.clone(), Source::None);
+    }
+    match dataset.props.iter().find(|prop| prop.name == column.name) {
+        Some(prop) => (props::show(Domain::Dataset, prop, format.literal), prop.source.clone()),
+        None => ("-".into(), Source::None),
+    }
+}
+
+fn print(cx: &mut Cx<'_>, format: &Format, datasets: &[Dataset]) -> Result<(), Stop> {
+    let row = |dataset: &Dataset| {
+        format.columns.iter().map(|column| value(format, dataset, column).0).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = datasets.iter().map(row).collect();
+    if format.scripted {
+        for row in rows {
+            writeln!(cx.io.out, "{}", row.join("\t"))?;
+        }
+        return Ok(());
+    }
+    let width = |(at, column): (usize, &Column)| {
+        let widest = rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+        widest.max(column.min_width(Domain::Dataset))
+    };
+    let widths: Vec<usize> = format.columns.iter().enumerate().map(width).collect();
+    let titles: Vec<String> = format.columns.iter().map(Column::heading).collect();
+    let heading = line(format, &titles, &widths);
+    writeln!(cx.io.out, "{}", paint(cx.io.colour, Tone::Bold, &heading))?;
+    for row in &rows {
+        writeln!(cx.io.out, "{}", line(format, row, &widths))?;
+    }
+    Ok(())
+}
+
+fn line(format: &Format, cells: &[String], widths: &[usize]) -> String {
+    let mut line = String::new();
+    for (at, (cell, column)) in cells.iter().zip(&format.columns).enumerate() {
+        if at > 0 {
+            line.push_str("  ");
+        }
+        let width = widths[at];
+        match column.right_aligned() {
+            true => line.push_str(&format!("{cell:>width$}")),
+            false if at + 1 == cells.len() => line.push_str(cell),
+            false => line.push_str(&format!("{cell:<width$}")),
+        }
+    }
+    line
+}
+
+fn print_json(cx: &mut Cx<'_>, format: &Format, datasets: &[Dataset]) -> Result<(), Stop> {
+    let mut all = Json::object();
+    for dataset in datasets {
+        let mut values = Json::object();
+        for column in format.columns.iter().filter(|column| column.name != "name") {
+            let (shown, source) = value(format, dataset, column);
+            values.put(&column.name, propget::json_prop(&shown, &source, format.as_int));
+        }
+        all.put(&dataset.name, info(dataset, format.as_int).with("properties", values));
+    }
+    let document = Json::document(&cx.command).with("datasets", all);
+    Ok(writeln!(cx.io.out, "{document}")?)
+}
+
+/// What every JSON output says of a dataset (cmd/zfs/zfs_main.c, `fill_dataset_info`).
+pub fn info(dataset: &Dataset, as_int: bool) -> Json {
+    let pool = dataset.name.split(['/', '@', '#']).next().unwrap_or_default();
+    let mut info = Json::object()
+        .with("name", dataset.name.as_str())
+        .with("type", dataset.kind.name().to_uppercase())
+        .with("pool", pool)
+        .with("createtxg", Json::number(dataset.createtxg, as_int));
+    if dataset.kind == DatasetKind::Snapshot
+        && let Some((filesystem, snapshot)) = dataset.name.split_once('@')
+    {
+        info.put("dataset", filesystem);
+        info.put("snapshot_name", snapshot);
+    }
+    info
+}

@@ -1,0 +1,67 @@
+//! `zfs rename`
+
+use super::name_fault;
+use crate::fail::{Noun, Outcome, fail, sentence, usage};
+use crate::getopt;
+use crate::program::Cx;
+use api_types::{Changed, Rename, kind, routes};
+
+pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "pruf", &[])?;
+    let (from, to) = match options.operands.as_slice() {
+        [] => return usage("missing source dataset argument"),
+        [_] => return usage("missing target dataset argument"),
+        [from, to] => (from, to),
+        _ => return usage("too many arguments"),
+    };
+    if options.has("p") && options.has("r") {
+        return usage("-p and -r options are mutually exclusive");
+    }
+    if options.has("u") && options.has("p") {
+        return usage("-u and -p options are mutually exclusive");
+    }
+    if options.has("r") && !from.contains('@') {
+        return usage("source dataset for recursive rename must be a snapshot");
+    }
+    if from.contains('@') || to.contains('@') {
+        return fail(format!(
+            "cannot rename '{from}': snapshots are not supported by this version of Cistern yet"
+        ));
+    }
+    if let Some(why) = name_fault(from) {
+        return fail(format!("cannot open '{from}': {why}"));
+    }
+    if let Some(why) = name_fault(to) {
+        return fail(format!("cannot rename to '{to}': {why}"));
+    }
+    let pool = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+    if pool(from) != pool(to) {
+        return fail(format!("cannot rename to '{to}': datasets must be within same pool"));
+    }
+    if to.strip_prefix(from.as_str()).is_some_and(|rest| rest.starts_with('/')) {
+        return fail(format!(
+            "cannot rename to '{to}': New dataset name cannot be a descendant of current dataset name"
+        ));
+    }
+    let request = Rename {
+        to: to.clone(),
+        parents: options.has("p"),
+        force: options.has("f"),
+        no_mount: options.has("u"),
+        history: cx.history.clone(),
+    };
+    match cx.client.post::<Changed>(&routes::at(routes::DATASET_RENAME, from), &request) {
+        Ok(changed) => cx.warn(&changed.warnings),
+        Err(error) => {
+            let problem = error.problem()?;
+            match problem.kind.as_str() {
+                kind::NOT_FOUND if super::select::exists(cx, from) => {
+                    fail(format!("cannot create '{to}': parent does not exist"))
+                }
+                kind::NOT_FOUND => fail(format!("cannot open '{from}': dataset does not exist")),
+                kind::EXISTS => fail(format!("cannot rename '{from}': dataset already exists")),
+                _ => fail(sentence(&format!("cannot rename '{from}'"), &problem, Noun::Dataset)),
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Which datasets a command line means, and in which order they come.
+
+use crate::client::CallError;
+use crate::fail::{Noun, Stop, sentence, usage};
+use crate::program::Cx;
+use api_types::{Dataset, Mount, PropKind, PropValue, routes};
+use std::cmp::Ordering;
+
+/// Which datasets to ask for.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Names, or absolute paths inside a mounted file system; empty: every pool.
+    pub operands: Vec<String>,
+    /// `None`: all the way down.
+    pub depth: Option<u32>,
+    /// Names of kinds; empty: whatever is named, and file systems and volumes below.
+    pub kinds: Vec<&'static str>,
+    /// Comma-separated; empty: all.
+    pub props: String,
+}
+
+/// `-t`
+pub fn kinds(list: Option<&str>) -> Result<Vec<&'static str>, Stop> {
+    let mut kinds = Vec::new();
+    for name in list.into_iter().flat_map(|list| list.split(',')) {
+        match name {
+            "filesystem" | "fs" => kinds.push("filesystem"),
+            "volume" | "vol" => kinds.push("volume"),
+            "snapshot" | "snap" => kinds.push("snapshot"),
+            "bookmark" => kinds.push("bookmark"),
+            "all" => kinds.extend(["filesystem", "volume", "snapshot", "bookmark"]),
+            other => return usage(format!("invalid type '{other}'")),
+        }
+    }
+    Ok(kinds)
+}
+
+/// How deep to go: `-d`, `-r`, or not below what is named.
+pub fn depth(options: &crate::getopt::Parsed) -> Result<Option<u32>, Stop> {
+    if let Some(text) = options.value("d") {
+        return match text.parse() {
+            Ok(depth) => Ok(Some(depth)),
+            Err(_) => usage(format!("{text} is not a number")),
+        };
+    }
+    let everything = options.has("r") || options.operands.is_empty();
+    Ok(if everything { None } else { Some(0) })
+}
+
+/// The datasets meant, in name order, none twice; what isn't there is said, and is status 1.
+pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<Dataset>, i32), Stop> {
+    let (mut found, mut status) = (Vec::new(), 0);
+    if selection.operands.is_empty() {
+        found = ask(cx, selection, "").map_err(Stop::from)?;
+    }
+    for operand in &selection.operands {
+        let name = match at_path(cx, operand)? {
+            Some(name) => name,
+            None => {
+                status = 1;
+                continue;
+            }
+        };
+        if let Some(why) = super::name_fault(&name) {
+            cx.complain(&format!("cannot open '{name}': {why}"))?;
+            status = 1;
+            continue;
+        }
+        match ask(cx, selection, &name) {
+            Ok(datasets) if !datasets.is_empty() => found.extend(datasets),
+            Ok(_) if selection.depth != Some(0) || !exists(cx, &name) => {
+                if !exists(cx, &name) {
+                    cx.complain(&format!("cannot open '{name}': dataset does not exist"))?;
+                    status = 1;
+                }
+            }
+            Ok(_) => {
+                cx.complain(&format!(
+                    "cannot open '{name}': operation not applicable to datasets of this type"
+                ))?;
+                status = 1;
+            }
+            Err(error) => {
+                let problem = error.problem()?;
+                cx.complain(&sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset))?;
+                status = 1;
+            }
+        }
+    }
+    found.sort_by(in_name_order);
+    found.dedup_by(|a, b| a.name == b.name);
+    Ok((found, status))
+}
+
+/// Whether a dataset of any kind is there.
+pub fn exists(cx: &mut Cx<'_>, name: &str) -> bool {
+    let any = "filesystem,volume,snapshot,bookmark".split(',').collect();
+    let selection = Selection { depth: Some(0), kinds: any, props: "type".into(), ..Selection::default() };
+    ask(cx, &selection, name).is_ok_and(|found| !found.is_empty())
+}
+
+fn ask(cx: &mut Cx<'_>, selection: &Selection, root: &str) -> Result<Vec<Dataset>, CallError> {
+    let named = match root {
+        root if root.contains('@') => Some("snapshot"),
+        root if root.contains('#') => Some("bookmark"),
+        _ => None,
+    };
+    let kinds = match named {
+        Some(kind) if selection.kinds.is_empty() => kind.to_owned(),
+        _ => selection.kinds.join(","),
+    };
+    let depth = selection.depth.map(|depth| format!("&depth={depth}")).unwrap_or_default();
+    let (root, props) = (routes::segment(root), routes::segment(&selection.props));
+    cx.client.get(&format!("{}?roots={root}&kinds={kinds}&props={props}{depth}", routes::DATASETS))
+}
+
+/// A path names the file system that it lies in.
+fn at_path(cx: &mut Cx<'_>, operand: &str) -> Result<Option<String>, Stop> {
+    if !operand.starts_with('/') && !operand.starts_with("./") {
+        return Ok(Some(operand.to_owned()));
+    }
+    let Ok(path) = std::fs::canonicalize(operand) else {
+        cx.complain(&format!("cannot open '{operand}': No such file or directory"))?;
+        return Ok(None);
+    };
+    let mounts: Vec<Mount> = cx.client.get(routes::MOUNTS)?;
+    let inside = |mount: &&Mount| path.starts_with(&mount.mountpoint);
+    let found = mounts.iter().filter(inside).max_by_key(|mount| mount.mountpoint.len());
+    match found {
+        Some(mount) => Ok(Some(mount.dataset.clone())),
+        None => {
+            cx.complain(&format!("cannot open '{operand}': not a ZFS filesystem"))?;
+            Ok(None)
+        }
+    }
+}
+
+/// By name; the snapshots of one dataset in the order of their making (cmd/zfs/zfs_iter.c, `zfs_compare`).
+pub fn in_name_order(a: &Dataset, b: &Dataset) -> Ordering {
+    fn split(name: &str) -> (&str, bool) {
+        name.split_once('@').map_or((name, false), |(dataset, _)| (dataset, true))
+    }
+    let (a_name, a_snapshot) = split(&a.name);
+    let (b_name, b_snapshot) = split(&b.name);
+    a_name.cmp(b_name).then(a_snapshot.cmp(&b_snapshot)).then_with(|| match a_snapshot && b_snapshot {
+        true => a.createtxg.cmp(&b.createtxg).then(a.name.cmp(&b.name)),
+        false => a.name.cmp(&b.name),
+    })
+}
+
+/// By the values of properties, then by name; a dataset without the property comes last.
+pub fn sort(datasets: &mut [Dataset], keys: &[(String, bool)]) {
+    datasets.sort_by(|a, b| {
+        let by_key = |(name, reverse): &(String, bool)| {
+            let ordering = match (name == "name", find(a, name), find(b, name)) {
+                (true, _, _) => a.name.cmp(&b.name),
+                (false, Some(a), Some(b)) => compare(a, b),
+                (false, a, b) => return b.is_some().cmp(&a.is_some()),
+            };
+            if *reverse { ordering.reverse() } else { ordering }
+        };
+        keys.iter()
+            .map(by_key)
+            .find(|ordering| ordering.is_ne())
+            .unwrap_or(Ordering::Equal)
+            .then(in_name_order(a, b))
+    });
+}
+
+fn find<'a>(dataset: &'a Dataset, name: &str) -> Option<&'a PropValue> {
+    dataset.props.iter().find(|prop| prop.name == name && !prop.value.is_empty())
+}
+
+fn compare(a: &PropValue, b: &PropValue) -> Ordering {
+    let number = |prop: &PropValue| match prop.value.as_str() {
+        "none" => Some(0.0),
+        value => value.parse::<f64>().ok(),
+    };
+    match (a.kind, number(a), number(b)) {
+        (PropKind::Text, _, _) | (_, None, _) | (_, _, None) => a.value.cmp(&b.value),
+        (_, Some(a), Some(b)) => a.total_cmp(&b),
+    }
+}
+
+#[cfg(test)]
+mod tests;

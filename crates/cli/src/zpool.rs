@@ -1,0 +1,295 @@
+//! `zpool`: its table of commands, and what they share.
+
+mod admin;
+mod create;
+mod history;
+mod import;
+mod iostat;
+mod list;
+mod props;
+mod status;
+pub use admin::version;
+
+use crate::client::CallError;
+use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::json::Json;
+use crate::program::{Command, Cx};
+use crate::vdevs::Naming;
+use api_types::{Pool, Vdev, kind, routes};
+
+/// A row that works.
+const fn built(
+    name: &'static str,
+    usage: &'static str,
+    examples: &'static [&'static str],
+    run: fn(&mut Cx<'_>, &[String]) -> Outcome,
+) -> Command {
+    Command { name, usage, examples, run: Some(run) }
+}
+
+/// A row of OpenZFS's table whose command isn't built yet.
+const fn planned(name: &'static str, usage: &'static str) -> Command {
+    Command { name, usage, examples: &[], run: None }
+}
+
+/// An empty line of the usage text.
+const GAP: Command = planned("", "");
+
+pub const COMMANDS: &[Command] = &[
+    built("version", "\tversion [-j]", &["zpool version"], admin::version),
+    GAP,
+    built(
+        "create",
+        "\tcreate [-fnd] [-o property=value] ... \n\t    [-O file-system-property=value] ... \n\
+         \t    [-m mountpoint] [-R root] <pool> <vdev> ...",
+        &[
+            "zpool create tank mirror /dev/sda /dev/sdb mirror /dev/sdc /dev/sdd",
+            "zpool create -o ashift=12 -O compression=lz4 tank /var/images/a.img",
+            "zpool create -n tank mirror sda sdb        (show the layout, change nothing)",
+        ],
+        create::create,
+    ),
+    built("destroy", "\tdestroy [-f] <pool>", &["zpool destroy tank"], admin::destroy),
+    GAP,
+    planned("add", "\tadd [-afgLnP] [-o property=value] <pool> <vdev> ..."),
+    planned("remove", "\tremove [-npsw] <pool> <device> ..."),
+    GAP,
+    built("labelclear", "\tlabelclear [-f] <vdev>", &["zpool labelclear /dev/sdb1"], admin::label_clear),
+    GAP,
+    planned("checkpoint", "\tcheckpoint [-d [-w]] <pool> ..."),
+    planned("prefetch", "\tprefetch [-t <type>] <pool>"),
+    GAP,
+    built(
+        "list",
+        "\tlist [-gHLpPv] [-o property[,...]] [-j [--json-int, --json-pool-key-guid]] ...\n\
+         \t    [-T d|u] [pool] [interval [count]]",
+        &["zpool list", "zpool list -v tank", "zpool list -Hp -o name,size,free"],
+        list::list,
+    ),
+    built(
+        "iostat",
+        "\tiostat [-T d | u] [-gHLpPvy]\n\t    [pool ...] [[-n] interval [count]]",
+        &["zpool iostat tank 5", "zpool iostat -v"],
+        iostat::iostat,
+    ),
+    built(
+        "status",
+        "\tstatus [-egLPpsvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
+         \t    [-T d|u] [pool] [interval [count]]",
+        &["zpool status", "zpool status -x", "zpool status -j tank"],
+        status::status,
+    ),
+    GAP,
+    planned("online", "\tonline [--power][-e] <pool> <device> ..."),
+    planned("offline", "\toffline [--power]|[[-f][-t]] <pool> <device> ..."),
+    planned("clear", "\tclear [--power] <pool> [device]"),
+    planned("reopen", "\treopen [-n] <pool>"),
+    GAP,
+    planned("attach", "\tattach [-fsw] [-o property=value] <pool> <vdev> <new-device>"),
+    planned("detach", "\tdetach <pool> <device>"),
+    planned("replace", "\treplace [-fsw] [-o property=value] <pool> <device> [new-device]"),
+    planned(
+        "split",
+        "\tsplit [-gLnPl] [-R altroot] [-o mntopts]\n\
+         \t    [-o property=value] <pool> <newpool> [<device> ...]",
+    ),
+    GAP,
+    planned("initialize", "\tinitialize [-c | -s | -u] [-w] [-z] <-a | <pool> [<device> ...]>"),
+    planned("resilver", "\tresilver <pool> ..."),
+    planned(
+        "scrub",
+        "\tscrub [-e | -s | -p | -t | -C [-t] | [-S date] [-E date] [-t]] [-w]\n\
+         \t    <-a | <pool> [<pool> ...]>",
+    ),
+    planned("trim", "\ttrim [-dw] [-r <rate>] [-c | -s] <-a | <pool> [<device> ...]>"),
+    planned("condense", "\tcondense [-t <type>] [-c | -w] [-a | <pool> ...]"),
+    GAP,
+    built(
+        "import",
+        "\timport [-d dir] [-D]\n\
+         \timport [-o mntopts] [-o property=value] ... \n\
+         \t    [-d dir] [-D] [-f] [-N] [-R root] [-F [-n]] -a\n\
+         \timport [-o mntopts] [-o property=value] ... \n\
+         \t    [-d dir] [-D] [-f] [-N] [-R root] [-F [-n]]\n\
+         \t    <pool | id> [newpool]",
+        &[
+            "zpool import",
+            "zpool import -d /var/images tank",
+            "zpool import -o readonly=on -R /mnt 8688522676606861654",
+        ],
+        import::import,
+    ),
+    built("export", "\texport [-af] <pool> ...", &["zpool export tank", "zpool export -a"], admin::export),
+    planned("upgrade", "\tupgrade\n\tupgrade -v\n\tupgrade [-V version] <-a | pool ...>"),
+    planned("reguid", "\treguid [-g guid] <pool>"),
+    GAP,
+    built(
+        "history",
+        "\thistory [-il] [<pool>] ...",
+        &["zpool history tank", "zpool history -il"],
+        history::history,
+    ),
+    planned("events", "\tevents [-vHf [pool] | -c]"),
+    GAP,
+    built(
+        "get",
+        "\tget [-Hp] [-j [--json-int, --json-pool-key-guid]] ...\n\
+         \t    [-o \"all\" | field[,...]] <\"all\" | property[,...]> <pool> ...",
+        &["zpool get all tank", "zpool get -Hp -o value free tank"],
+        props::get,
+    ),
+    built("set", "\tset <property=value> <pool>", &["zpool set comment='first shelf' tank"], props::set),
+    GAP,
+    built("sync", "\tsync [pool] ...", &["zpool sync", "zpool sync tank"], admin::sync),
+    GAP,
+    planned("wait", "\twait [-Hp] [-T d|u] [-t <activity>[,...]] <pool> [interval]"),
+    GAP,
+    planned("ddtprune", "\tddtprune -d|-p <amount> <pool>"),
+];
+
+/// The pools named, or all; a name that isn't there is said, and is status 1.
+fn pools(cx: &mut Cx<'_>, names: &[String]) -> Result<(Vec<Pool>, i32), Stop> {
+    if names.is_empty() {
+        return Ok((cx.client.get(routes::POOLS)?, 0));
+    }
+    let (mut found, mut status) = (Vec::new(), 0);
+    for name in names {
+        match cx.client.get::<Pool>(&routes::at(routes::POOL, name)) {
+            Ok(pool) => found.push(pool),
+            Err(error) => {
+                let text = open_failure(name, error)?;
+                cx.complain(&text)?;
+                status = 1;
+            }
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.dedup_by(|a, b| a.name == b.name);
+    Ok((found, status))
+}
+
+fn open_failure(name: &str, error: CallError) -> Result<String, Stop> {
+    let problem = error.problem()?;
+    if problem.kind == kind::NOT_FOUND && !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return Ok(format!("cannot open '{name}': name must begin with a letter"));
+    }
+    Ok(sentence(&format!("cannot open '{name}'"), &problem, Noun::Pool))
+}
+
+/// How often to print: the numbers at the end of a command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Repeat {
+    /// Seconds; 0: once.
+    interval: f32,
+    /// 0: for ever.
+    count: u64,
+}
+
+impl Repeat {
+    /// Takes `[interval [count]]` off the operands.
+    fn take(operands: &mut Vec<String>) -> Result<Repeat, Stop> {
+        let numeric = |text: &String| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            digits.then(|| text.parse::<f32>().ok()).flatten()
+        };
+        let Some(last) = operands.last().and_then(numeric) else { return Ok(Repeat::default()) };
+        operands.pop();
+        if last == 0.0 {
+            return usage("interval cannot be zero");
+        }
+        let Some(first) = operands.last().and_then(numeric) else {
+            return Ok(Repeat { interval: last, count: 0 });
+        };
+        operands.pop();
+        if first == 0.0 {
+            return usage("interval cannot be zero");
+        }
+        Ok(Repeat { interval: first, count: last as u64 })
+    }
+
+    /// Whether there is another round, after waiting for it.
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool, Stop> {
+        if self.interval == 0.0 || self.count == 1 {
+            return Ok(false);
+        }
+        self.count = self.count.saturating_sub(1);
+        cx.io.out.flush()?;
+        std::thread::sleep(std::time::Duration::from_secs_f32(self.interval.min(1e6)));
+        Ok(true)
+    }
+}
+
+/// `-T d|u`: a time before each round.
+fn timestamp(option: Option<&str>) -> Result<Option<String>, Stop> {
+    match option {
+        None => Ok(None),
+        Some("d") => Ok(Some(crate::clock::now(false))),
+        Some("u") => Ok(Some(crate::clock::now(true))),
+        Some(_) => usage(""),
+    }
+}
+
+/// What every JSON output says of a pool (cmd/zpool/zpool_main.c, `fill_pool_info`).
+fn pool_info(pool: &Pool, with_type: bool, as_int: bool) -> Json {
+    let mut info = Json::object().with("name", pool.name.as_str());
+    if with_type {
+        info.put("type", "POOL");
+    }
+    info.put("state", pool.health.name());
+    info.put("pool_guid", Json::number(pool.guid, as_int));
+    info.put("txg", Json::number(pool.txg, as_int));
+    info.put("spa_version", Json::number(5000, as_int));
+    info.put("zpl_version", Json::number(5, as_int));
+    info
+}
+
+/// And of a vdev (`fill_vdev_info`).
+fn vdev_info(vdev: &Vdev, name: &str, as_int: bool) -> Json {
+    let mut info = Json::object().with("name", name).with("vdev_type", vdev.kind.as_str());
+    info.put("guid", Json::number(vdev.guid, as_int));
+    if let Some(path) = &vdev.path {
+        info.put("path", path.as_str());
+    }
+    info.with("class", "normal").with("state", vdev.health.name())
+}
+
+/// The key of a pool in a JSON output.
+fn pool_key(pool: &Pool, by_guid: bool) -> String {
+    if by_guid { pool.guid.to_string() } else { pool.name.clone() }
+}
+
+/// `-j` and what goes with it.
+#[derive(Clone, Copy, Debug, Default)]
+struct JsonOptions {
+    json: bool,
+    as_int: bool,
+    by_guid: bool,
+    flat: bool,
+}
+
+impl JsonOptions {
+    const LONG: [&'static str; 4] = ["json", "json-int", "json-pool-key-guid", "json-flat-vdevs"];
+
+    fn of(options: &crate::getopt::Parsed) -> Result<JsonOptions, Stop> {
+        let json = options.has("j");
+        for (name, shown) in [
+            ("json-int", "--json-int"),
+            ("json-pool-key-guid", "json-pool-key-guid"),
+            ("json-flat-vdevs", "--json-flat-vdevs"),
+        ] {
+            if options.has(name) && !json {
+                return usage(format!("'{shown}' only works with '-j' option"));
+            }
+        }
+        Ok(JsonOptions {
+            json,
+            as_int: options.has("json-int"),
+            by_guid: options.has("json-pool-key-guid"),
+            flat: options.has("json-flat-vdevs"),
+        })
+    }
+}
+
+fn naming(options: &crate::getopt::Parsed) -> Naming {
+    Naming { guid: options.has("g"), path: options.has("P"), follow: options.has("L") }
+}

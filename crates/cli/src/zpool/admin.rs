@@ -1,0 +1,134 @@
+//! destroy, export, labelclear, sync, version.
+
+use super::pools;
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
+use crate::json::Json;
+use crate::program::Cx;
+use crate::{getopt, jobs};
+use api_types::{LabelClear, PoolRelease, Version, kind, routes};
+
+pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "f", &[])?;
+    let [name] = options.operands.as_slice() else {
+        return usage(if options.operands.is_empty() {
+            "missing pool argument"
+        } else {
+            "too many arguments"
+        });
+    };
+    let release = PoolRelease { force: options.has("f") };
+    match jobs::run(cx, &routes::at(routes::POOL_DESTROY, name), &release) {
+        Ok(_) => Ok(0),
+        Err(error) => {
+            let problem = error.problem()?;
+            if problem.kind == kind::NOT_FOUND {
+                let hint = if name.contains('/') { "\nuse 'zfs destroy' to destroy a dataset" } else { "" };
+                return fail(format!("cannot open '{name}': no such pool{hint}"));
+            }
+            fail(sentence(&format!("cannot destroy '{name}'"), &problem, Noun::Pool))
+        }
+    }
+}
+
+pub fn export(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "afF", &[])?;
+    let mut names = options.operands.clone();
+    if options.has("a") {
+        if !names.is_empty() {
+            return usage("too many arguments");
+        }
+        names = pools(cx, &[])?.0.into_iter().map(|pool| pool.name).collect();
+    } else if names.is_empty() {
+        return usage("missing pool argument");
+    }
+    let release = PoolRelease { force: options.has("f") || options.has("F") };
+    let mut status = 0;
+    for name in names {
+        if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_EXPORT, &name), &release) {
+            let problem = error.problem()?;
+            let what = if problem.kind == kind::NOT_FOUND { "open" } else { "export" };
+            cx.complain(&sentence(&format!("cannot {what} '{name}'"), &problem, Noun::Pool))?;
+            status = 1;
+        }
+    }
+    Ok(status)
+}
+
+pub fn label_clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "f", &[])?;
+    let [name] = options.operands.as_slice() else {
+        return usage(if options.operands.is_empty() { "missing vdev name" } else { "too many arguments" });
+    };
+    let mut path = name.clone();
+    if !path.starts_with('/') {
+        let shorthand = format!("/dev/{name}");
+        let known = std::path::Path::new(&shorthand).exists();
+        if !known {
+            return fail(format!("failed to find device {name}, try specifying absolute path instead"));
+        }
+        path = shorthand;
+    }
+    if let Err(error) = std::fs::metadata(&path) {
+        return fail(format!("failed to open {path}: {}", plain(&error)));
+    }
+    let request = LabelClear { path: path.clone(), force: options.has("f") };
+    match jobs::run(cx, routes::LABELCLEAR, &request) {
+        Ok(_) => Ok(0),
+        Err(error) => {
+            let problem = error.problem()?;
+            match problem.kind.as_str() {
+                kind::REFUSED => fail(problem.detail),
+                kind::NOT_FOUND | kind::INVALID => fail(format!("failed to read label from {path}")),
+                _ => fail(format!("failed to clear label for {path}: {problem}")),
+            }
+        }
+    }
+}
+
+/// An OS error as strerror(3) has it.
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+pub fn sync(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "f", &[])?;
+    let (found, mut status) = pools(cx, &options.operands)?;
+    for pool in found {
+        if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_SYNC, &pool.name), &PoolRelease::default())
+        {
+            let problem = error.problem()?;
+            cx.complain(&sentence(&format!("sync '{}' failed", pool.name), &problem, Noun::Pool))?;
+            status = 1;
+        }
+    }
+    Ok(status)
+}
+
+/// Ours, and the daemon's where it runs.
+pub fn version(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "j", &["json"])?;
+    if !options.operands.is_empty() {
+        return usage("too many arguments");
+    }
+    let own = concat!("cistern-", env!("CARGO_PKG_VERSION"));
+    let daemon = cx.client.get::<Version>(routes::VERSION);
+    let daemon = daemon.map(|version| format!("cistern-daemon-{}", version.version));
+    if options.has("j") {
+        let mut versions = Json::object().with("userland", own);
+        if let Ok(daemon) = &daemon {
+            versions.put("daemon", daemon.as_str());
+        }
+        let document = Json::document(&cx.command).with("zfs_version", versions);
+        writeln!(cx.io.out, "{document}")?;
+        return Ok(0);
+    }
+    writeln!(cx.io.out, "{own}")?;
+    match daemon {
+        Ok(daemon) => {
+            writeln!(cx.io.out, "{daemon}")?;
+            Ok(0)
+        }
+        Err(error) => Err(Stop::from(error)),
+    }
+}

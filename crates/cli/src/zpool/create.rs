@@ -1,0 +1,130 @@
+//! `zpool create`
+
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
+use crate::program::Cx;
+use crate::{getopt, jobs, props, vdevs};
+use api_types::{PoolCreate, PropSet, VdevSpec, routes};
+
+pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "fndR:m:o:O:t:", &[])?;
+    if options.has("t") {
+        return fail("temporary names (-t) are not supported by this version of Cistern yet");
+    }
+    let mut request = PoolCreate {
+        no_features: options.has("d"),
+        force: options.has("f"),
+        mountpoint: options.value("m").map(str::to_owned),
+        altroot: options.value("R").map(str::to_owned),
+        history: cx.history.clone(),
+        ..PoolCreate::default()
+    };
+    for text in options.values("o") {
+        props::add(&mut request.props, props::assignment(text, "missing '=' for -o option")?)?;
+    }
+    for text in options.values("O") {
+        props::add(&mut request.fs_props, props::assignment(text, "missing '=' for -O option")?)?;
+    }
+    take_mountpoint(&mut request);
+    let Some((name, devices)) = options.operands.split_first() else {
+        return usage("missing pool name argument");
+    };
+    if devices.is_empty() {
+        return usage("missing vdev specification");
+    }
+    check_name(name)?;
+    check_roots(&request)?;
+    request.name.clone_from(name);
+    request.vdevs = vdevs::parse(devices)?;
+    if !request.force {
+        let found = vdevs::mismatches(&request.vdevs);
+        if !found.is_empty() {
+            let override_hint = "use '-f' to override the following errors:";
+            return fail(format!("invalid vdev specification\n{override_hint}\n{}", found.join("\n")));
+        }
+    }
+    if options.has("n") {
+        return show_layout(cx, &request);
+    }
+    match jobs::run(cx, routes::POOLS, &request) {
+        Ok(result) => cx.warn(&result.warnings),
+        Err(error) => {
+            let problem = error.problem()?;
+            fail(sentence(&format!("cannot create '{name}'"), &problem, Noun::Pool))
+        }
+    }
+}
+
+/// `-O mountpoint=` and `-m` say the same.
+fn take_mountpoint(request: &mut PoolCreate) {
+    let is_mountpoint = |prop: &PropSet| prop.name == "mountpoint";
+    if let Some(at) = request.fs_props.iter().position(is_mountpoint)
+        && request.mountpoint.is_none()
+    {
+        request.mountpoint = Some(request.fs_props.remove(at).value);
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Stop> {
+    if name.contains('/') {
+        let hint = "use 'zfs create' to create a dataset";
+        return fail(format!("cannot create '{name}': invalid character '/' in pool name\n{hint}"));
+    }
+    if let Some(why) = name_fault(name) {
+        return fail(format!("cannot create '{name}': {why}"));
+    }
+    Ok(())
+}
+
+/// What is wrong with a new pool's name (module/zcommon/zfs_namecheck.c, `pool_namecheck`; lib/libzfs/libzfs_pool.c).
+pub fn name_fault(name: &str) -> Option<String> {
+    const RESERVED: [&str; 4] = ["mirror", "raidz", "draid", "spare"];
+    if name == "log" || RESERVED.iter().any(|word| name.starts_with(word)) {
+        return Some("name is reserved".into());
+    }
+    if name.len() >= 240 {
+        return Some("name is too long".into());
+    }
+    let valid = |char: char| char.is_ascii_alphanumeric() || "-_.: ".contains(char);
+    if let Some(char) = name.chars().find(|char| !valid(*char)) {
+        return Some(format!("invalid character '{char}' in pool name"));
+    }
+    (!name.starts_with(|first: char| first.is_ascii_alphabetic()))
+        .then(|| "name must begin with a letter".into())
+}
+
+fn check_roots(request: &PoolCreate) -> Result<(), Stop> {
+    if let Some(root) = request.altroot.as_deref().filter(|root| !root.starts_with('/')) {
+        return fail(format!("invalid alternate root '{root}': must be an absolute path"));
+    }
+    let Some(mountpoint) = request.mountpoint.as_deref() else { return Ok(()) };
+    if mountpoint.starts_with('/') || matches!(mountpoint, "legacy" | "none") {
+        return Ok(());
+    }
+    fail(format!("invalid mountpoint '{mountpoint}': must be an absolute path, 'legacy', or 'none'"))
+}
+
+/// `-n`
+fn show_layout(cx: &mut Cx<'_>, request: &PoolCreate) -> Outcome {
+    writeln!(cx.io.out, "would create '{}' with the following layout:\n", request.name)?;
+    writeln!(cx.io.out, "\t{}", request.name)?;
+    for top in &request.vdevs {
+        show_vdev(cx, top, 2)?;
+    }
+    Ok(0)
+}
+
+fn show_vdev(cx: &mut Cx<'_>, spec: &VdevSpec, indent: usize) -> Result<(), Stop> {
+    match spec {
+        VdevSpec::Leaf(path) => {
+            let shown = path.strip_prefix("/dev/").unwrap_or(path);
+            writeln!(cx.io.out, "\t{:indent$}{shown}", "")?;
+        }
+        VdevSpec::Mirror(sides) => {
+            writeln!(cx.io.out, "\t{:indent$}mirror", "")?;
+            for side in sides {
+                show_vdev(cx, side, indent + 2)?;
+            }
+        }
+    }
+    Ok(())
+}

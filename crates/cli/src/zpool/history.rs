@@ -1,0 +1,70 @@
+//! `zpool history`
+
+use super::pools;
+use crate::fail::{Noun, Outcome, Stop, sentence};
+use crate::program::Cx;
+use crate::{clock, getopt};
+use api_types::{HistoryRecord, routes};
+
+pub fn history(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "il", &[])?;
+    let internal = options.has("i");
+    let (found, mut status) = pools(cx, &options.operands)?;
+    if found.is_empty() && options.operands.is_empty() {
+        cx.complain("no pools available")?;
+        return Ok(0);
+    }
+    for pool in found {
+        let path = format!("{}?internal={internal}", routes::at(routes::POOL_HISTORY, &pool.name));
+        match cx.client.get::<Vec<HistoryRecord>>(&path) {
+            Ok(records) => {
+                writeln!(cx.io.out, "History for '{}':", pool.name)?;
+                for record in records.iter().filter(|record| internal || !record.internal) {
+                    print(cx, record, options.has("l"))?;
+                }
+                writeln!(cx.io.out)?;
+            }
+            Err(error) => {
+                let problem = error.problem()?;
+                cx.complain(&sentence(
+                    &format!("cannot get history for '{}'", pool.name),
+                    &problem,
+                    Noun::Pool,
+                ))?;
+                status = 1;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn print(cx: &mut Cx<'_>, record: &HistoryRecord, long: bool) -> Result<(), Stop> {
+    write!(cx.io.out, "{} ", clock::stamp(record.time))?;
+    match record.txg {
+        Some(txg) if record.internal => write!(cx.io.out, "[txg:{txg}] {}", record.text)?,
+        _ => write!(cx.io.out, "{}", record.text)?,
+    }
+    if long {
+        write!(cx.io.out, " [")?;
+        if let Some(user) = &record.user {
+            write!(cx.io.out, "user {} ", with_name(user))?;
+        }
+        if let Some(host) = &record.host {
+            write!(cx.io.out, "on {host}")?;
+        }
+        write!(cx.io.out, "]")?;
+    }
+    Ok(writeln!(cx.io.out)?)
+}
+
+/// `0 (root)` for `0`; what already is a name stays.
+fn with_name(user: &str) -> String {
+    let is_uid = user.bytes().all(|byte| byte.is_ascii_digit());
+    let known = is_uid.then(|| std::fs::read_to_string("/etc/passwd").ok()).flatten();
+    let name = known.as_deref().unwrap_or_default().lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == user).then(|| name.to_owned())
+    });
+    name.map_or_else(|| user.to_owned(), |name| format!("{user} ({name})"))
+}

@@ -1,0 +1,210 @@
+//! `zpool import`: what could be imported, and importing it.
+
+use super::status::folded;
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
+use crate::getopt::{self, Parsed};
+use crate::program::Cx;
+use crate::vdevs::{self, Naming};
+use crate::{jobs, props};
+use api_types::{ImportSearch, Importable, PoolImport, Vdev, kind, routes};
+
+pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
+    for later in ["c", "C", "E", "l", "m", "s", "t", "T", "V", "X", "rewind-to-checkpoint"] {
+        if options.has(later) {
+            let dashes = if later.len() > 1 { "--" } else { "-" };
+            return fail(format!(
+                "zpool import {dashes}{later}: not supported by this version of Cistern yet"
+            ));
+        }
+    }
+    if options.has("n") && !options.has("F") {
+        return usage("-n or -X only meaningful with -F");
+    }
+    if options.operands.len() > if options.has("a") { 0 } else { 2 } {
+        return usage("too many arguments");
+    }
+    let request = request(cx, &options)?;
+    match (options.operands.as_slice(), options.has("a")) {
+        ([], false) => list(cx, &request.search, options.has("D")),
+        ([], true) => import_all(cx, &request, options.has("D")),
+        ([which, rest @ ..], _) => {
+            let new_name = rest.first().cloned();
+            let request = PoolImport { which: which.clone(), new_name, ..request };
+            if options.has("D") { import_destroyed(cx, request) } else { import_one(cx, &request) }
+        }
+    }
+}
+
+fn request(cx: &Cx<'_>, options: &Parsed) -> Result<PoolImport, Stop> {
+    let mut request = PoolImport {
+        search: search(options),
+        force: options.has("f"),
+        rewind: options.has("F"),
+        dry_run: options.has("n"),
+        no_mount: options.has("N"),
+        altroot: options.value("R").map(str::to_owned),
+        history: cx.history.clone(),
+        ..PoolImport::default()
+    };
+    if let Some(root) = request.altroot.as_deref().filter(|root| !root.starts_with('/')) {
+        return fail(format!("invalid alternate root '{root}': must be an absolute path"));
+    }
+    for text in options.values("o") {
+        match text.split_once('=') {
+            Some(("readonly", value)) => request.readonly = readonly(value)?,
+            Some(("altroot", value)) => request.altroot = Some(value.to_owned()),
+            Some(_) => props::add(&mut request.props, props::assignment(text, "")?)?,
+            None => request.mount_options.extend(text.split(',').map(str::to_owned)),
+        }
+    }
+    Ok(request)
+}
+
+fn readonly(value: &str) -> Result<bool, Stop> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => fail("property 'readonly' must be 'on' or 'off'"),
+    }
+}
+
+/// `-d`, or `$ZPOOL_IMPORT_PATH`. The daemon has its own working folder, so paths are made absolute here.
+fn search(options: &Parsed) -> Vec<String> {
+    let absolute = |path: &str| match std::path::absolute(path) {
+        Ok(path) => path.display().to_string(),
+        Err(_) => path.to_owned(),
+    };
+    let mut given: Vec<String> = options.values("d").map(absolute).collect();
+    if given.is_empty()
+        && let Ok(path) = std::env::var("ZPOOL_IMPORT_PATH")
+    {
+        given = path.split(':').filter(|part| !part.is_empty()).map(absolute).collect();
+    }
+    given
+}
+
+fn find(cx: &mut Cx<'_>, search: &[String], destroyed: bool) -> Result<Vec<Importable>, Stop> {
+    let search = ImportSearch { search: search.to_vec() };
+    let found = cx.client.post::<Vec<Importable>>(routes::IMPORTABLE, &search);
+    let mut found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            let problem = error.problem()?;
+            return fail(sentence("cannot discover pools", &problem, Noun::Pool));
+        }
+    };
+    found.retain(|pool| pool.destroyed == destroyed);
+    Ok(found)
+}
+
+fn list(cx: &mut Cx<'_>, search: &[String], destroyed: bool) -> Outcome {
+    let found = find(cx, search, destroyed)?;
+    if found.is_empty() {
+        cx.complain("no pools available to import")?;
+        return Ok(0);
+    }
+    for (count, pool) in found.iter().enumerate() {
+        if count > 0 {
+            writeln!(cx.io.out)?;
+        }
+        show(cx, pool)?;
+    }
+    Ok(0)
+}
+
+fn show(cx: &mut Cx<'_>, pool: &Importable) -> Result<(), Stop> {
+    let destroyed = if pool.destroyed { " (DESTROYED)" } else { "" };
+    writeln!(cx.io.out, "  pool: {}\n    id: {}", pool.name, pool.guid)?;
+    writeln!(cx.io.out, " state: {}{destroyed}", pool.health.name())?;
+    if let Some(status) = &pool.status {
+        writeln!(cx.io.out, "status: {}", folded(status))?;
+    }
+    writeln!(cx.io.out, "action: {}", folded_action(&pool.action))?;
+    writeln!(cx.io.out, "config:\n")?;
+    let width = vdevs::name_width(&pool.vdevs, &pool.name, Naming::default()).max(10);
+    show_vdev(cx, &pool.vdevs, &pool.name, 0, width)
+}
+
+/// The commonest action is the one long line that OpenZFS does not break.
+fn folded_action(action: &str) -> String {
+    const UNBROKEN: &str = "The pool can be imported using its name or numeric identifier.";
+    if action == UNBROKEN { action.to_owned() } else { folded(action) }
+}
+
+fn show_vdev(cx: &mut Cx<'_>, vdev: &Vdev, name: &str, depth: usize, width: usize) -> Result<(), Stop> {
+    let pad = width.saturating_sub(depth);
+    write!(cx.io.out, "\t{:depth$}{name:<pad$}  {}", "", vdev.health.name())?;
+    if let Some(note) = &vdev.note {
+        write!(cx.io.out, "  {note}")?;
+    }
+    writeln!(cx.io.out)?;
+    for child in &vdev.children {
+        show_vdev(cx, child, &vdevs::name(child, Naming::default()), depth + 2, width)?;
+    }
+    Ok(())
+}
+
+fn import_all(cx: &mut Cx<'_>, request: &PoolImport, destroyed: bool) -> Outcome {
+    let found = find(cx, &request.search, destroyed)?;
+    if found.is_empty() {
+        cx.complain("no pools available to import")?;
+        return Ok(0);
+    }
+    let mut status = 0;
+    for pool in found {
+        let one = PoolImport { which: pool.guid.to_string(), ..request.clone() };
+        match run(cx, &one, &pool.name) {
+            Ok(code) => status |= code,
+            Err(Stop::Fail(text)) => {
+                cx.complain(&text)?;
+                status = 1;
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(status)
+}
+
+/// A destroyed pool is only found when asked for, and then by its guid: the name may be in use again.
+fn import_destroyed(cx: &mut Cx<'_>, request: PoolImport) -> Outcome {
+    let found = find(cx, &request.search, true)?;
+    let which = request.which.clone();
+    let mut matching = found.iter().filter(|pool| pool.name == which || pool.guid.to_string() == which);
+    let Some(pool) = matching.next() else {
+        return fail(format!("cannot import '{which}': no such pool available"));
+    };
+    if matching.next().is_some() {
+        return fail(format!(
+            "cannot import '{which}': more than one matching pool\nimport by numeric ID instead"
+        ));
+    }
+    import_one(cx, &PoolImport { which: pool.guid.to_string(), ..request })
+}
+
+fn import_one(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
+    run(cx, request, &request.which)
+}
+
+fn run(cx: &mut Cx<'_>, request: &PoolImport, name: &str) -> Outcome {
+    match jobs::run(cx, routes::IMPORTS, request) {
+        Ok(result) if result.warnings.is_empty() => Ok(0),
+        Ok(result) => {
+            // The pool is there: as OpenZFS has it, mounts that fail don't make the import fail.
+            cx.warn(&result.warnings)?;
+            cx.complain("Import was successful, but unable to mount some datasets")?;
+            Ok(0)
+        }
+        Err(error) => {
+            let problem = error.problem()?;
+            match problem.kind.as_str() {
+                kind::NOT_FOUND => fail(format!("cannot import '{name}': no such pool available")),
+                kind::EXISTS => fail(format!(
+                    "cannot import '{name}': a pool with that name already exists\n\
+                     use the form 'zpool import <pool | id> <newpool>' to give it a new name"
+                )),
+                _ => fail(sentence(&format!("cannot import '{name}'"), &problem, Noun::Pool)),
+            }
+        }
+    }
+}

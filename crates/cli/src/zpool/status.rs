@@ -1,0 +1,261 @@
+//! `zpool status`
+
+use super::{JsonOptions, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
+use crate::fail::{Outcome, Stop};
+use crate::getopt;
+use crate::human::nicenum;
+use crate::json::Json;
+use crate::program::Cx;
+use crate::term::{Tone, of_health, paint};
+use crate::vdevs::{self, Naming};
+use api_types::{Health, Pool, Vdev};
+
+/// How to print.
+struct Format {
+    naming: Naming,
+    literal: bool,
+    verbose: bool,
+    /// `-x`: only pools with problems.
+    explain: bool,
+    /// `-e`: only vdevs with problems.
+    unhealthy: bool,
+    /// `-s`: a column for slow I/Os.
+    slow: bool,
+    json: JsonOptions,
+}
+
+pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "jegLpPsT:vx", &JsonOptions::LONG)?;
+    let json = JsonOptions::of(&options)?;
+    let format = Format {
+        naming: naming(&options),
+        literal: options.has("p") || json.as_int,
+        verbose: options.has("v"),
+        explain: options.has("x"),
+        unhealthy: options.has("e"),
+        slow: options.has("s"),
+        json,
+    };
+    let mut names = options.operands.clone();
+    let mut repeat = Repeat::take(&mut names)?;
+    loop {
+        let time = timestamp(options.value("T"))?;
+        let (found, status) = pools(cx, &names)?;
+        match format.json.json {
+            true => print_json(cx, &format, &found, time)?,
+            false => {
+                if let Some(time) = time {
+                    writeln!(cx.io.out, "{time}")?;
+                }
+                print_all(cx, &format, &found, &names)?;
+            }
+        }
+        if !repeat.next(cx)? {
+            return Ok(status);
+        }
+    }
+}
+
+/// Whether `-x` passes over it: what the software could do better is no problem of the pool's.
+fn is_healthy(pool: &Pool) -> bool {
+    const HARMLESS: [&str; 3] = [
+        "The pool is formatted using a legacy",
+        "Some supported",
+        "One or more features are enabled on the pool",
+    ];
+    let advice = |text: &String| HARMLESS.iter().any(|start| text.starts_with(start));
+    pool.health == Health::Online && pool.data_errors == 0 && pool.status.as_ref().is_none_or(advice)
+}
+
+fn print_all(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], names: &[String]) -> Result<(), Stop> {
+    if pools.is_empty() && names.is_empty() {
+        return cx.complain("no pools available");
+    }
+    let mut first = true;
+    for pool in pools {
+        if format.explain && is_healthy(pool) {
+            if !names.is_empty() {
+                writeln!(cx.io.out, "pool '{}' is healthy", pool.name)?;
+                first = false;
+            }
+            continue;
+        }
+        if !first {
+            writeln!(cx.io.out)?;
+        }
+        first = false;
+        print(cx, format, pool)?;
+    }
+    if format.explain && first && names.is_empty() {
+        writeln!(cx.io.out, "all pools are healthy")?;
+    }
+    Ok(())
+}
+
+fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
+    let colour = cx.io.colour;
+    let bold = |text: &str| paint(colour, Tone::Bold, text);
+    writeln!(cx.io.out, "  {} {}", bold("pool:"), pool.name)?;
+    let health = paint(colour, of_health(pool.health), pool.health.name());
+    writeln!(cx.io.out, " {}{health}", bold("state: "))?;
+    if let Some(text) = &pool.status {
+        writeln!(cx.io.out, "{}{}", bold("status: "), paint(colour, Tone::Warning, &folded(text)))?;
+    }
+    if let Some(text) = &pool.action {
+        writeln!(cx.io.out, "{}{}", bold("action: "), folded(text))?;
+    }
+    if let Some(text) = &pool.scan {
+        writeln!(cx.io.out, "  {} {text}", bold("scan:"))?;
+    }
+    let width = vdevs::name_width(&pool.root, &pool.name, format.naming).max(10);
+    let mut heading = format!(
+        "config:\n\n\t{:<width$}  {:<8} {:>5} {:>5} {:>5}",
+        "NAME", "STATE", "READ", "WRITE", "CKSUM"
+    );
+    if format.slow {
+        heading.push_str(&format!(" {:>5}", "SLOW"));
+    }
+    writeln!(cx.io.out, "{}", bold(&heading))?;
+    print_vdev(cx, format, &pool.root, &pool.name, 0, width)?;
+    writeln!(cx.io.out)?;
+    match pool.data_errors {
+        0 => writeln!(cx.io.out, "errors: No known data errors")?,
+        count if format.verbose => {
+            writeln!(cx.io.out, "errors: {count} data errors; their files can't be named yet")?;
+        }
+        count => {
+            let text = format!("errors: {count} data errors, use '-v' for a list");
+            writeln!(cx.io.out, "{}", paint(colour, Tone::Bad, &text))?;
+        }
+    }
+    Ok(())
+}
+
+/// Long sentences in lines of at most 70 characters, as the originals are broken; what has line breaks keeps them.
+pub fn folded(text: &str) -> String {
+    if text.contains('\n') {
+        return text.trim_end().replace("\n\t", "\n").replace('\n', "\n\t");
+    }
+    let (mut out, mut width) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > 70 {
+            out.push_str("\n\t");
+            width = 0;
+        } else if width > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+    out
+}
+
+fn leaf_is_healthy(vdev: &Vdev) -> bool {
+    match vdev.children.as_slice() {
+        [] => {
+            vdev.health == Health::Online && vdev.read_errors + vdev.write_errors + vdev.checksum_errors == 0
+        }
+        children => children.iter().all(leaf_is_healthy),
+    }
+}
+
+fn print_vdev(
+    cx: &mut Cx<'_>,
+    format: &Format,
+    vdev: &Vdev,
+    name: &str,
+    depth: usize,
+    width: usize,
+) -> Result<(), Stop> {
+    if format.unhealthy && depth > 0 && leaf_is_healthy(vdev) {
+        return Ok(());
+    }
+    let colour = cx.io.colour;
+    let pad = width.saturating_sub(depth);
+    let line = format!("\t{:depth$}{name:<pad$}  {:<8}", "", vdev.health.name());
+    write!(cx.io.out, "{}", paint(colour, of_health(vdev.health), &line))?;
+    for count in [vdev.read_errors, vdev.write_errors, vdev.checksum_errors] {
+        let shown = if format.literal { count.to_string() } else { nicenum(count) };
+        let tone = if count > 0 { Tone::Bad } else { Tone::Plain };
+        write!(cx.io.out, " {}", paint(colour, tone, &format!("{shown:>5}")))?;
+    }
+    if format.slow {
+        let shown = if vdev.children.is_empty() { "0" } else { "-" };
+        write!(cx.io.out, " {shown:>5}")?;
+    }
+    if let Some(note) = &vdev.note {
+        write!(cx.io.out, "  {}", paint(colour, Tone::Bad, note))?;
+    }
+    writeln!(cx.io.out)?;
+    for child in &vdev.children {
+        print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, width)?;
+    }
+    Ok(())
+}
+
+fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<String>) -> Result<(), Stop> {
+    let as_int = format.json.as_int;
+    let mut all = Json::object();
+    for pool in pools.iter().filter(|pool| !format.explain || !is_healthy(pool)) {
+        let mut item = pool_info(pool, false, as_int);
+        for (name, text) in [("status", &pool.status), ("action", &pool.action), ("scan", &pool.scan)] {
+            if let Some(text) = text {
+                item.put(name, text.as_str());
+            }
+        }
+        let mut tree = Json::object();
+        json_vdev(format, &pool.root, &pool.name, None, &mut tree);
+        item.put("vdevs", tree);
+        item.put("error_count", count(format, pool.data_errors));
+        all.put(pool_key(pool, format.json.by_guid), item);
+    }
+    let mut document = Json::document(&cx.command).with("pools", all);
+    if let Some(time) = time {
+        document.put("time", time);
+    }
+    Ok(writeln!(cx.io.out, "{document}")?)
+}
+
+/// A count, shortened unless exact values are asked for.
+fn count(format: &Format, value: u64) -> Json {
+    match format.json.as_int {
+        true => Json::Number(value),
+        false if format.literal => Json::Text(value.to_string()),
+        false => Json::Text(nicenum(value)),
+    }
+}
+
+fn json_vdev(format: &Format, vdev: &Vdev, name: &str, parent: Option<&str>, into: &mut Json) {
+    let mut item = vdev_info(vdev, name, format.json.as_int);
+    if let Some(parent) = parent.filter(|_| format.json.flat) {
+        item.put("parent", parent);
+    }
+    let bytes = |value: u64| match format.literal {
+        true => count(format, value),
+        false => Json::Text(crate::human::nicebytes(value)),
+    };
+    if vdev.allocated > 0 {
+        item.put("alloc_space", bytes(vdev.allocated));
+    }
+    if vdev.size > 0 {
+        item.put("total_space", bytes(vdev.size));
+    }
+    item.put("read_errors", count(format, vdev.read_errors));
+    item.put("write_errors", count(format, vdev.write_errors));
+    item.put("checksum_errors", count(format, vdev.checksum_errors));
+    let mut children = Json::object();
+    for child in vdev.children.iter().filter(|child| !format.unhealthy || !leaf_is_healthy(child)) {
+        let child_name = vdevs::name(child, format.naming);
+        let target = if format.json.flat { &mut *into } else { &mut children };
+        json_vdev(format, child, &child_name, Some(name), target);
+    }
+    if children != Json::object() {
+        item.put("vdevs", children);
+    }
+    into.put(name, item);
+}
+
+#[cfg(test)]
+mod tests;
