@@ -154,6 +154,12 @@ impl LeafEntry {
         array_chunks(self.value_size())
     }
 
+    /// Chunks of all of it. `words`: its key is of numbers.
+    pub fn chunks(&self, words: bool) -> usize {
+        let key_size = usize::from(self.name_ints) * if words { 8 } else { 1 };
+        1 + array_chunks(key_size) + self.value_chunks()
+    }
+
     fn value_size(&self) -> usize {
         usize::from(self.value_ints) * usize::from(self.int_size)
     }
