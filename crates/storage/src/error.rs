@@ -91,7 +91,9 @@ impl fmt::Display for OpenError {
         match self {
             OpenError::Unsupported { kind } => write!(f, "vdevs of type {kind} are not supported"),
             OpenError::Malformed(what) => write!(f, "malformed vdev configuration: {what}"),
-            OpenError::MissingTop { id, guid } => write!(f, "top-level vdev {id} ({guid}) has too few devices"),
+            OpenError::MissingTop { id, guid } => {
+                write!(f, "top-level vdev {id} ({guid}) has too few devices")
+            }
             OpenError::BadDisk { path, why } => write!(f, "{path}: {why}"),
         }
     }

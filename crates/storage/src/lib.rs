@@ -35,4 +35,5 @@ pub use payload::Payload;
 pub use policy::{WriteItem, WritePolicy};
 pub use storage::{OpenIntent, Storage};
 pub use vdev::config::{VdevConfig, VdevKind};
+pub use vdev::leaf::LeafHandle;
 pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};

@@ -1,5 +1,4 @@
-//! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in [`crate::zio`] and
-//! [`crate::labels`].
+//! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in [`crate::zio`].
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
@@ -10,8 +9,11 @@ use ondisk::BlkPtr;
 use stdx::bounded::Bounded;
 
 use crate::arc::Cache;
-use crate::metaslab::{Class, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat};
+use crate::metaslab::{
+    Class, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
+};
 use crate::vdev::config::{VdevConfig, VdevKind};
+use crate::vdev::leaf::{Leaf, LeafHandle};
 use crate::vdev::open::{self, Tree};
 use crate::vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 use crate::{OpenError, WriteError};
@@ -132,8 +134,21 @@ impl Storage {
 
     // ── Vdevs ──
 
-    pub fn vdevs(&self) -> Vec<TopVdevInfo> {
+    /// The top-level vdevs, by number.
+    pub fn tops(&self) -> Vec<TopVdevInfo> {
         open::infos(&self.tree(), &self.config.read().expect(POISON))
+    }
+
+    /// All open disks.
+    pub fn leaves(&self) -> Vec<LeafHandle> {
+        let tree = self.tree();
+        let ashift = |leaf: &Leaf| tree.top(leaf.top).map_or(9, |top| top.ashift);
+        tree.leaves.iter().filter_map(|leaf| LeafHandle::new(leaf, ashift(leaf))).collect()
+    }
+
+    /// Takes a disk out of service because of errors; `false` if the pool cannot do without it.
+    pub fn fault(&self, guid: u64) -> bool {
+        self.set_leaf_state(guid, VdevState::Faulted)
     }
 
     /// The vdev tree as it should be written to the MOS; its top-level vdevs go into labels.
@@ -216,8 +231,9 @@ impl Storage {
     /// has lost is unknown.
     pub fn flush_all(&self) -> Result<(), WriteError> {
         let tree = self.tree();
-        let dirty: Vec<usize> =
-            (0..tree.leaves.len()).filter(|&n| tree.leaves[n].is_usable() && tree.leaves[n].dirty.load(Relaxed)).collect();
+        let dirty: Vec<usize> = (0..tree.leaves.len())
+            .filter(|&n| tree.leaves[n].is_usable() && tree.leaves[n].dirty.load(Relaxed))
+            .collect();
         let failed: Vec<AtomicBool> = dirty.iter().map(|_| AtomicBool::new(false)).collect();
         self.env.driver.par_map(dirty.len(), &|n| {
             failed[n].store(tree.leaves[dirty[n]].flush().is_err(), Relaxed);
@@ -246,7 +262,7 @@ impl Storage {
 
     /// What counts as used: asize less what redundancy costs, in ZFS's fixed ratio (`bp_get_dsize_sync`). For disks and
     /// mirrors that is asize; a DVA on no known vdev counts nothing.
-    pub fn dsize_sync(&self, bp: &BlkPtr) -> u64 {
+    pub fn dsize(&self, bp: &BlkPtr) -> u64 {
         let tree = self.tree();
         bp.dvas().iter().filter(|dva| tree.top(dva.vdev).is_some()).map(|dva| dva.asize).sum()
     }
@@ -281,7 +297,7 @@ impl Storage {
     }
 
     /// All that is allocated in a metaslab, for condensing; `None` when not loaded.
-    pub fn metaslab_allocated(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
+    pub fn allocated_segments(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
         self.class.allocated_segments(vdev, metaslab)
     }
 

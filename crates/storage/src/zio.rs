@@ -48,8 +48,15 @@ impl<'t> Flight<'t> {
     /// Starts all. Each vdev number must be one of the tree's, as [`check`] makes sure.
     pub fn take_off(env: &'t Env, tree: &'t Tree, class: IoClass, ios: Vec<(u32, Io)>) -> Flight<'t> {
         let completion = Completion::new(0);
-        let mut flight =
-            Flight { env, tree, frames: Vec::new(), asked: Vec::new(), completion, queues: Vec::new(), class };
+        let mut flight = Flight {
+            env,
+            tree,
+            frames: Vec::new(),
+            asked: Vec::new(),
+            completion,
+            queues: Vec::new(),
+            class,
+        };
         let mut wanted = Vec::new();
         for (vdev, io) in ios {
             let top = tree.top(vdev).expect("a checked vdev number");

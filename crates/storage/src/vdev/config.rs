@@ -127,7 +127,8 @@ impl VdevConfig {
             return Err(OpenError::Malformed("vdev without guid"));
         }
         let flag = |name| list.u64(name).is_some_and(|value| value != 0);
-        let children = list.nvlist_array(key::CHILDREN).iter().map(|child| VdevConfig::parse(child, depth + 1));
+        let children =
+            list.nvlist_array(key::CHILDREN).iter().map(|child| VdevConfig::parse(child, depth + 1));
         Ok(VdevConfig {
             kind,
             id: list.u64(key::ID).unwrap_or(0),

@@ -11,6 +11,7 @@ use env::{Disk, DiskError, Env, Nanos};
 use ondisk::label;
 
 use super::status::{LeafIo, VdevState};
+use crate::labels;
 use crate::leaf_queue::{LeafQueue, Workers};
 
 /// Failures in a row, without one success between, after which a disk is given up if the pool can do without it.
@@ -63,6 +64,27 @@ impl Counters {
     }
 }
 
+/// An open disk of the pool, for whoever writes labels.
+#[derive(Clone)]
+pub struct LeafHandle {
+    pub guid: u64,
+    /// Number of the top-level vdev it belongs to, and that one's ashift.
+    pub top: u32,
+    pub ashift: u32,
+    pub device: labels::Device,
+    /// Neither offline nor faulted.
+    pub usable: bool,
+}
+
+impl LeafHandle {
+    /// A handle, if the leaf is open.
+    pub fn new(leaf: &Leaf, ashift: u32) -> Option<LeafHandle> {
+        let device = leaf.device()?;
+        let usable = leaf.is_usable();
+        Some(LeafHandle { guid: leaf.guid, top: leaf.top, ashift, device, usable })
+    }
+}
+
 /// One disk of the pool.
 pub struct Leaf {
     pub guid: u64,
@@ -89,8 +111,9 @@ struct Device {
 }
 
 impl Leaf {
-    /// A leaf on an open device whose partition is the `size` bytes from `base`.
-    pub fn open(env: &Env, guid: u64, path: &str, top: u32, disk: Arc<dyn Disk>, base: u64, size: u64) -> Leaf {
+    /// A leaf on an open device.
+    pub fn open(env: &Env, guid: u64, path: &str, top: u32, device: labels::Device) -> Leaf {
+        let labels::Device { disk, base, size } = device;
         let mut leaf = Leaf::absent(guid, path, top, VdevState::Online);
         let queue = Arc::new(LeafQueue::new(disk.clone(), env.clock.clone(), leaf.counters.clone()));
         let workers = Workers::spawn(env, &queue);
@@ -124,9 +147,10 @@ impl Leaf {
         self.device.is_some() && matches!(self.state(), VdevState::Online | VdevState::Degraded)
     }
 
-    /// The open disk and where its partition starts.
-    pub fn disk(&self) -> Option<(&Arc<dyn Disk>, u64)> {
-        self.device.as_ref().map(|device| (&device.disk, device.base))
+    /// The partition, for its labels.
+    pub fn device(&self) -> Option<labels::Device> {
+        let device = self.device.as_ref()?;
+        Some(labels::Device { disk: device.disk.clone(), base: device.base, size: device.size })
     }
 
     /// Bytes of the partition; 0 if not open.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use env::{DiskError, Env, OpenMode};
 use ondisk::label;
+use ondisk::label::config::key;
 
 use super::config::{VdevConfig, VdevKind};
 use super::leaf::Leaf;
@@ -64,8 +65,12 @@ impl Tree {
 
     /// State and counters of `config`, which describes `vdev`.
     pub fn stat(&self, vdev: &Vdev, config: &VdevConfig) -> VdevStat {
-        let children: Vec<VdevStat> =
-            vdev.children.iter().zip(&config.children).map(|(vdev, config)| self.stat(vdev, config)).collect();
+        let children: Vec<VdevStat> = vdev
+            .children
+            .iter()
+            .zip(&config.children)
+            .map(|(vdev, config)| self.stat(vdev, config))
+            .collect();
         let mut stat = VdevStat {
             kind: config.kind.clone(),
             guid: vdev.guid,
@@ -187,7 +192,9 @@ impl Opener<'_> {
             VdevKind::Other(name) => return Err(OpenError::Unsupported { kind: name.clone() }),
         };
         let children = match kind {
-            Kind::Mirror => config.children.iter().map(|child| self.vdev(child, top)).collect::<Result<_, _>>()?,
+            Kind::Mirror => {
+                config.children.iter().map(|child| self.vdev(child, top)).collect::<Result<_, _>>()?
+            }
             _ => Vec::new(),
         };
         Ok(Vdev { guid: config.guid, kind, children })
@@ -218,18 +225,18 @@ impl Opener<'_> {
             OpenIntent::ReadOnly => OpenMode::ReadOnly,
             OpenIntent::ReadWrite | OpenIntent::Create => OpenMode::ReadWrite,
         };
-        let disk = self.env.disks.open(path, mode)?;
-        let partition = labels::find_partition(&*disk)?;
-        if partition.len < label::MIN_DEVICE {
+        let device = labels::Device::locate(self.env.disks.open(path, mode)?)?;
+        if device.size < label::MIN_DEVICE {
             return Err(DiskError::OutOfRange);
         }
         if self.intent != OpenIntent::Create {
-            let found = labels::read(&*disk, partition)?;
-            if !found.is_of(self.pool, config.guid) {
+            let found = device.read_labels();
+            let number = |name| found.config().and_then(|config| config.u64(name));
+            if number(key::POOL_GUID) != Some(self.pool) || number(key::GUID) != Some(config.guid) {
                 return Err(DiskError::NotFound);
             }
         }
-        Ok(Leaf::open(self.env, config.guid, path, top, disk, partition.start, partition.len))
+        Ok(Leaf::open(self.env, config.guid, path, top, device))
     }
 }
 

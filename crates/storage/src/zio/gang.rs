@@ -87,7 +87,8 @@ impl Storage {
             let stored = Eck::decode_tail(header).ok();
             stored.is_some_and(|eck| header_sum(header, bp) == Some(eck.checksum))
         };
-        let header = self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &|_, b| verify(b)).remove(0)?;
+        let header =
+            self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &|_, b| verify(b)).remove(0)?;
         let pieces = decode(&header[..HEADER_SIZE]).map_err(|_| ReadError::Corrupt)?;
         let fine = |piece: &BlkPtr| piece.validate().is_ok() && !piece.is_embedded();
         if pieces.is_empty() || !pieces.iter().all(fine) {
@@ -124,7 +125,10 @@ impl Storage {
             let left = stored.psize - at;
             let share = left / (HEADER_POINTERS - pieces.len()) as u64;
             let len = share.max(1).next_multiple_of(sector).min(left);
-            let part = Payload::padded(&stored.payload.bytes()[at as usize..][..len as usize], 1 << tree.max_ashift());
+            let part = Payload::padded(
+                &stored.payload.bytes()[at as usize..][..len as usize],
+                1 << tree.max_ashift(),
+            );
             match self.place_piece(tree, part, len, stored.checksum_kind, policy, txg, depth) {
                 Ok(piece) => {
                     pieces.push(piece.bp);

@@ -26,20 +26,23 @@ impl Storage {
 
     /// As [`Storage::read`], all issued together and decoded on all processors; answers in the order asked.
     pub fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
-        let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> = bps.iter().map(|bp| self.at_hand(bp)).collect();
+        let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> =
+            bps.iter().map(|bp| self.at_hand(bp)).collect();
         let missing: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
         if !missing.is_empty() {
             let _epoch = self.epoch();
             let tree = self.tree();
             let wanted: Vec<&BlkPtr> = missing.iter().map(|&n| &bps[n]).collect();
-            let cells: Vec<_> = self.fetch(&tree, &wanted, class).into_iter().map(|f| Mutex::new((Some(f), None))).collect();
+            let cells: Vec<_> =
+                self.fetch(&tree, &wanted, class).into_iter().map(|f| Mutex::new((Some(f), None))).collect();
             self.env().driver.par_map(cells.len(), &|n| {
                 let cell = &mut *lock(&cells[n]);
                 let fetched = cell.0.take().expect("each is decoded once");
                 cell.1 = Some(fetched.and_then(|bytes| decode(wanted[n], bytes)));
             });
             for (n, cell) in missing.into_iter().zip(cells) {
-                let block = cell.into_inner().expect("a panic has been passed on").1.expect("all were decoded");
+                let block =
+                    cell.into_inner().expect("a panic has been passed on").1.expect("all were decoded");
                 answers[n] = Some(block.map(|block| self.remember(&bps[n], Arc::new(block))));
             }
         }
@@ -80,7 +83,8 @@ impl Storage {
     /// The bytes of each block as stored, verified; at least `psize` of them.
     pub(crate) fn fetch(&self, tree: &Tree, bps: &[&BlkPtr], class: IoClass) -> Vec<Fetched> {
         let salt = self.salt();
-        let mut answers: Vec<Option<Fetched>> = bps.iter().map(|bp| refuse(bp, salt.as_ref()).map(Err)).collect();
+        let mut answers: Vec<Option<Fetched>> =
+            bps.iter().map(|bp| refuse(bp, salt.as_ref()).map(Err)).collect();
         for (n, bp) in bps.iter().enumerate() {
             if answers[n].is_none() && bp.is_gang() {
                 answers[n] = Some(self.read_gang(tree, bp, class));
@@ -157,7 +161,8 @@ impl Job {
         let inside = |dva: &Dva| check(tree, dva.vdev, dva.offset, len).map(|ashift| (*dva, ashift));
         let mut untried: Vec<(Dva, u32)> = dvas.iter().rev().filter_map(inside).collect();
         // A copy on a vdev that cannot be read comes last, which is first here. The sort is stable.
-        let readable = |dva: &Dva| tree.top(dva.vdev).is_some_and(|top| top.vdev.is_readable(&tree.leaves, None));
+        let readable =
+            |dva: &Dva| tree.top(dva.vdev).is_some_and(|top| top.vdev.is_readable(&tree.leaves, None));
         untried.sort_by_key(|(dva, _)| readable(dva));
         Job { untried, bad: Vec::new(), len, good: None, error: ReadError::Corrupt }
     }
@@ -242,7 +247,8 @@ fn decode(bp: &BlkPtr, bytes: AlignedBuf) -> Result<Block, ReadError> {
 fn embedded(bp: &BlkPtr) -> Result<Block, ReadError> {
     let embedded = bp.embedded().ok().flatten().ok_or(ReadError::Corrupt)?;
     let mut block = Block::zeroed(embedded.lsize as usize).with_endian(bp.byteorder());
-    codec::decompress(embedded.compression as u8, embedded.payload(), &mut block).map_err(|_| ReadError::Corrupt)?;
+    codec::decompress(embedded.compression as u8, embedded.payload(), &mut block)
+        .map_err(|_| ReadError::Corrupt)?;
     Ok(block)
 }
 

@@ -67,7 +67,8 @@ fn resolve(kind: CompressKind) -> CompressKind {
 
 fn is_zero(data: &[u8]) -> bool {
     // A first look at little: most blocks differ at once.
-    data.iter().take(64).all(|&byte| byte == 0) && data.as_chunks::<64>().0.iter().all(|chunk| *chunk == [0; 64])
+    data.iter().take(64).all(|&byte| byte == 0)
+        && data.as_chunks::<64>().0.iter().all(|chunk| *chunk == [0; 64])
 }
 
 fn compressed(

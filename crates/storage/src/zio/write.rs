@@ -54,7 +54,8 @@ impl Placed {
     /// Adds a piece: the same bytes at each of these places.
     pub fn write_copies(&mut self, tree: &Tree, dvas: &[Dva], payload: &Payload, psize: u64) {
         for dva in dvas {
-            let ashift = check(tree, dva.vdev, dva.offset, psize).expect("space was allocated inside its vdev");
+            let ashift =
+                check(tree, dva.vdev, dva.offset, psize).expect("space was allocated inside its vdev");
             let io = write_io(ashift, dva.offset, payload, psize, IoClass::AsyncWrite);
             self.writes.push((self.pieces, dva.vdev, io));
         }
@@ -160,7 +161,9 @@ impl Storage {
             Transformed::Stored(stored) => stored,
         };
         let bp = stored.pointer(item.data.len() as u64, &item.policy, txg);
-        if let Some(placed) = item.rewrite.as_ref().and_then(|old| self.in_place(tree, item, &stored, old, bp)) {
+        if let Some(placed) =
+            item.rewrite.as_ref().and_then(|old| self.in_place(tree, item, &stored, old, bp))
+        {
             return Ok((placed, Some(stored)));
         }
         let placed = if gang {
