@@ -1,6 +1,8 @@
 //! Objects as trees of blocks, and transactions over them.
 
 pub mod accounting;
+pub mod bpobj;
+pub mod bptree;
 pub mod dnode;
 mod error;
 pub mod objset;
@@ -15,6 +17,8 @@ mod tree;
 mod tx;
 pub mod zap;
 
+pub use bpobj::Bpobj;
+pub use bptree::Bptree;
 pub use dnode::{Bonus, Chunk, Dnode, Seek};
 pub use error::{DmuError, SyncError};
 pub use objset::{ObjectSpec, Objset};

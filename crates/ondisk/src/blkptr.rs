@@ -248,6 +248,11 @@ impl BlkPtr {
         if self.is_embedded() { 0 } else { (self.prop(PSIZE) + 1) << SECTOR_SHIFT }
     }
 
+    /// Bytes that count as "uncompressed": before compression for data, after it for metadata (`BP_GET_UCSIZE`).
+    pub fn ucsize(&self) -> u64 {
+        if self.level() > 0 || self.object_type().is_metadata() { self.psize() } else { self.lsize() }
+    }
+
     /// The compression's number.
     pub const fn compression_raw(&self) -> u8 {
         self.prop(COMPRESS) as u8

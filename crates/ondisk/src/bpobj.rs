@@ -6,6 +6,7 @@
 //!
 //! Source: include/sys/bpobj.h.
 
+use crate::blkptr::BlkPtr;
 use crate::malformed::{Endian, Malformed, Reader, Writer};
 
 /// Which fields a list keeps.
@@ -94,6 +95,37 @@ impl BpobjPhys {
         bytes.truncate(self.form.size());
         bytes
     }
+}
+
+/// Words of a block pointer that an entry changes.
+const PROP: usize = 6;
+const LOGICAL_BIRTH: usize = 10;
+const FILL: usize = 11;
+const CHECKSUM: usize = 12;
+
+/// A block pointer as a list keeps it: without what only a reader of the block would need (embedded data, the
+/// checksum unless it is the key to a deduplication table), so that lists compress well. `freed`: it records a free.
+pub fn entry(bp: &BlkPtr, freed: bool) -> BlkPtr {
+    let mut words = *bp.words();
+    if bp.is_embedded() {
+        words = [0; BlkPtr::SIZE / 8];
+        words[PROP] = bp.words()[PROP];
+        words[LOGICAL_BIRTH] = bp.words()[LOGICAL_BIRTH];
+    } else if !bp.is_dedup() {
+        words[CHECKSUM..].fill(0);
+    }
+    words[FILL] = u64::from(freed);
+    let mut bytes = [0; BlkPtr::SIZE];
+    let mut to = Writer::new(&mut bytes, Endian::Little);
+    for word in words {
+        to.u64(word);
+    }
+    BlkPtr::decode(&bytes, Endian::Little).expect("as many bytes as a pointer has")
+}
+
+/// Whether an entry of a list records a free.
+pub fn is_freed(entry: &BlkPtr) -> bool {
+    entry.words()[FILL] & 1 != 0
 }
 
 #[cfg(test)]

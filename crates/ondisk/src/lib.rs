@@ -12,6 +12,7 @@
 pub mod blkptr;
 pub mod bookmark;
 pub mod bpobj;
+pub mod bptree;
 pub mod ddt;
 pub mod deadlist;
 pub mod dnode;

@@ -1,0 +1,10 @@
+use super::*;
+use crate::object_type::ObjectType;
+
+#[test]
+fn round_trips() {
+    let root = BlkPtr::new(ObjectType::OBJSET, 0, 4096, 512);
+    let entry = BptreeEntry { root, birth_txg: 3, objset: 4, object: 5, level: -1, blkid: 6 };
+    assert_eq!(BptreeEntry::decode(&entry.encode(), Endian::Little), Ok(entry));
+    assert!(BptreeEntry::decode(&entry.encode()[..167], Endian::Little).is_err());
+}
