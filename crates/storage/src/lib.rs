@@ -23,6 +23,8 @@ pub mod metaslab;
 mod payload;
 mod policy;
 mod storage;
+#[cfg(test)]
+mod testing;
 pub mod vdev;
 pub mod zio;
 

@@ -1,1 +1,92 @@
+use std::sync::Arc;
 
+use env::{Disks, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, OpenMode, RealClock};
+
+use super::*;
+
+struct Rig {
+    disks: MemDisks,
+    faults: FaultDisks,
+    queue: LeafQueue,
+}
+
+fn rig() -> Rig {
+    let disks = MemDisks::new();
+    disks.add("d", 8 << 20);
+    let faults = FaultDisks::new(Arc::new(disks.clone()));
+    let disk = faults.open("d", OpenMode::ReadWrite).unwrap();
+    let queue = LeafQueue::new(disk, Arc::new(RealClock::new()), Arc::default());
+    Rig { disks, faults, queue }
+}
+
+fn ask(queue: &LeafQueue, class: IoClass, ios: Vec<(u64, Transfer)>) -> Arc<Completion> {
+    let completion = Completion::new(ios.len());
+    let request = |(slot, (offset, transfer))| Request {
+        offset,
+        transfer,
+        class,
+        completion: completion.clone(),
+        slot,
+    };
+    queue.push(ios.into_iter().enumerate().map(request).collect());
+    completion
+}
+
+fn write(byte: u8, len: usize) -> Transfer {
+    Transfer::Write(Payload::padded(&vec![byte; len], 512))
+}
+
+#[test]
+fn neighbours_are_joined_up_to_a_limit() {
+    let rig = rig();
+    let ios = (0..12).map(|n| (n * (128 << 10), write(n as u8, 128 << 10))).collect();
+    let done = ask(&rig.queue, IoClass::AsyncWrite, ios);
+    while rig.queue.carry(None) {}
+    assert!(done.is_done());
+    assert_eq!(rig.disks.counts("d").writes, 2);
+    let ios = (0..12).rev().map(|n| (n * (128 << 10), Transfer::Read(128 << 10))).collect();
+    let done = ask(&rig.queue, IoClass::AsyncRead, ios);
+    while rig.queue.carry(None) {}
+    assert_eq!(rig.disks.counts("d").reads, 2);
+    let answers = std::mem::take(&mut lock(&done.state).slots);
+    for (n, answer) in (0..12u8).rev().zip(answers) {
+        assert_eq!(answer.unwrap().unwrap().unwrap()[..], vec![n; 128 << 10]);
+    }
+}
+
+#[test]
+fn readers_pass_a_flood_of_writes() {
+    let rig = rig();
+    // Every other sector, so that nothing is joined.
+    let flood = (0..200).map(|n| (n * 1024, write(1, 512))).collect();
+    let written = ask(&rig.queue, IoClass::AsyncWrite, flood);
+    let read = ask(&rig.queue, IoClass::SyncRead, vec![(4 << 20, Transfer::Read(512))]);
+    assert!(rig.queue.carry(None));
+    assert!(read.is_done() && rig.disks.counts("d").writes == 0);
+    assert!(rig.queue.carry(None));
+    assert_eq!(rig.disks.counts("d").writes, 8, "a burst is half of the class's limit");
+    assert!(!rig.queue.carry(Some(IoClass::SyncRead)), "a caller carries only its own class");
+    while rig.queue.carry(None) {}
+    assert!(written.is_done());
+}
+
+#[test]
+fn a_bad_sector_spoils_only_its_own_io() {
+    let rig = rig();
+    rig.faults.inject(FaultRule {
+        bytes: 1024..1536,
+        ..FaultRule::new(FaultOp::Any, FaultKind::Fail(DiskError::Io(5)))
+    });
+    for (class, make) in [
+        (IoClass::AsyncWrite, (|| write(7, 512)) as fn() -> Transfer),
+        (IoClass::AsyncRead, || Transfer::Read(512)),
+    ] {
+        let done = ask(&rig.queue, class, (0..4).map(|n| (n * 512, make())).collect());
+        while rig.queue.carry(None) {}
+        let answers = std::mem::take(&mut lock(&done.state).slots);
+        let good: Vec<bool> = answers.into_iter().map(|answer| answer.unwrap().is_ok()).collect();
+        assert_eq!(good, [true, true, false, true]);
+    }
+    assert_eq!(rig.queue.counters.write_errors.load(Relaxed), 1);
+    assert_eq!(rig.queue.counters.pending.load(Relaxed), 0);
+}

@@ -1,1 +1,234 @@
+use std::sync::Arc;
 
+use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
+use ondisk::{BlkPtr, Dva};
+
+use crate::testing::{noise, plain, rig, text, with};
+use crate::*;
+
+fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
+    FaultRule { path: Some(path.to_owned()), ..FaultRule::new(op, kind) }
+}
+
+#[test]
+fn blocks_come_back_from_stripes_and_mirrors() {
+    for widths in [&[1][..], &[2], &[3, 2], &[1, 1, 1]] {
+        let rig = rig(widths);
+        let blocks: Vec<_> =
+            (0..300).map(|n| if n % 2 == 0 { noise(512 << (n % 9), n) } else { text(131_072, n) }).collect();
+        let policy = with(ondisk::ChecksumKind::Sha256, ondisk::CompressKind::Lz4);
+        let bps: Vec<BlkPtr> = rig.write(&blocks, policy, 4).into_iter().map(Result::unwrap).collect();
+        rig.storage.flush_all().unwrap();
+        let read = rig.storage.read_many(&bps, IoClass::SyncRead);
+        for ((block, read), bp) in blocks.iter().zip(read).zip(&bps) {
+            assert!(block[..] == read.unwrap()[..], "{bp:?}");
+        }
+        assert!(bps.iter().map(|bp| bp.first_dva().vdev).max() == Some(widths.len() as u32 - 1));
+    }
+}
+
+#[test]
+fn copies_lie_on_different_vdevs_and_replace_each_other() {
+    let rig = rig(&[1, 1, 1]);
+    let block = noise(16384, 1);
+    let bp = rig.write_one(&block, WritePolicy { copies: 3, ..plain() });
+    let mut vdevs = bp.dvas().map(|dva| dva.vdev);
+    vdevs.sort_unstable();
+    assert_eq!(vdevs, [0, 1, 2]);
+    rig.faults.inject(on("a", FaultOp::Read, FaultKind::Fail(DiskError::Io(5))));
+    rig.faults.inject(on("b", FaultOp::Read, FaultKind::Corrupt));
+    assert!(rig.read(&bp).unwrap()[..] == block[..]);
+    rig.faults.inject(on("c", FaultOp::Read, FaultKind::Corrupt));
+    assert_eq!(rig.read(&bp).unwrap_err(), ReadError::Checksum);
+}
+
+#[test]
+fn each_side_of_a_mirror_may_be_corrupt_and_is_repaired() {
+    for (bad, good) in [("a", "b"), ("b", "a")] {
+        let rig = rig(&[2]);
+        let blocks: Vec<_> = (0..40).map(|n| noise(131_072, n)).collect();
+        let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
+        rig.disks.edit(bad, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+        // From both ends at once: two streams, one for each disk.
+        for n in (0..20).flat_map(|n| [n, 39 - n]) {
+            assert!(rig.read(&bps[n]).unwrap()[..] == blocks[n][..]);
+        }
+        let hurt = rig.leaf(bad).checksum_errors;
+        assert!(hurt > 0 && rig.leaf(good).checksum_errors == 0, "{hurt}");
+        // What was repaired is whole even without the other side.
+        rig.disks.edit(good, |bytes| bytes[4 << 20..(60 << 20)].fill(0x11));
+        let left = bps.iter().filter(|bp| rig.read(bp).is_ok()).count() as u64;
+        assert_eq!(left, hurt);
+    }
+}
+
+#[test]
+fn each_side_of_a_mirror_may_fail_and_is_faulted() {
+    for bad in ["a", "b", "c"] {
+        let rig = rig(&[3]);
+        let blocks: Vec<_> = (0..60).map(|n| noise(65536, n)).collect();
+        rig.faults.inject(on(bad, FaultOp::Any, FaultKind::Fail(DiskError::Io(5))));
+        let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
+        rig.storage.flush_all().unwrap();
+        let stat = rig.leaf(bad);
+        assert!(stat.write_errors > 0);
+        assert_eq!(stat.state, VdevState::Faulted);
+        assert_eq!(rig.storage.status().state, VdevState::Degraded);
+        for (bp, block) in bps.iter().zip(&blocks) {
+            assert!(rig.read(bp).unwrap()[..] == block[..]);
+        }
+    }
+}
+
+#[test]
+fn a_flush_that_fails_costs_the_disk_or_the_txg() {
+    let mirror = rig(&[2]);
+    mirror.faults.inject(on("a", FaultOp::Flush, FaultKind::Fail(DiskError::Io(5))));
+    mirror.write_one(&noise(4096, 1), plain());
+    mirror.storage.flush_all().unwrap();
+    assert_eq!(mirror.leaf("a").state, VdevState::Faulted);
+    let single = rig(&[1]);
+    single.faults.inject(on("a", FaultOp::Flush, FaultKind::Fail(DiskError::Io(5))));
+    single.write_one(&noise(4096, 1), plain());
+    assert_eq!(single.storage.flush_all(), Err(WriteError::Io));
+}
+
+#[test]
+fn the_nth_operation_may_fail() {
+    let blocks: Vec<_> = (0..12).map(|n| noise(8192, n)).collect();
+    let policy = WritePolicy { copies: 2, ..plain() };
+    for n in 0.. {
+        let rig = rig(&[1, 1]);
+        rig.faults.inject(FaultRule {
+            skip: n,
+            times: 1,
+            ..FaultRule::new(FaultOp::Any, FaultKind::Fail(DiskError::Io(5)))
+        });
+        let bps = rig.write(&blocks, policy, 4);
+        for (bp, block) in bps.iter().zip(&blocks) {
+            // One failure is within what a second try elsewhere repairs.
+            assert!(rig.read(bp.as_ref().unwrap()).unwrap()[..] == block[..], "operation {n}");
+        }
+        if rig.faults.fired() == 0 {
+            assert!(n > 2);
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_write_that_no_disk_takes_is_an_error_and_returns_its_space() {
+    let rig = rig(&[1]);
+    rig.faults.inject(on("a", FaultOp::Write, FaultKind::Fail(DiskError::Io(5))));
+    let result = rig.write(&[noise(8192, 1)], plain(), 4);
+    assert_eq!(result, [Err(WriteError::Io)]);
+    assert_eq!(rig.storage.space().allocated, 0);
+}
+
+#[test]
+fn a_full_pool_says_so() {
+    let rig = rig(&[1]);
+    let blocks: Vec<_> = (0..70).map(|n| noise(1 << 20, n)).collect();
+    let results = rig.write(&blocks, plain(), 4);
+    let good = results.iter().filter(|result| result.is_ok()).count();
+    assert!((50..60).contains(&good), "{good}");
+    assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(WriteError::NoSpace))));
+}
+
+#[test]
+fn gangs_are_read_rewritten_and_freed() {
+    let rig = rig(&[2, 1]);
+    rig.storage.env().quirks.set(Quirk::ForceGang, true);
+    for copies in [1, 2, 3] {
+        let before = rig.storage.space().allocated;
+        let (old, new) = (noise(100 << 10, 1), noise(100 << 10, 2));
+        let policy = WritePolicy { copies, ..plain() };
+        let bp = rig.write_one(&old, policy);
+        assert!(bp.is_gang());
+        assert!(rig.read(&bp).unwrap()[..] == old[..]);
+        let after = rig.storage.space().allocated;
+        assert_eq!(after - before, bp.asize());
+        let item = WriteItem { data: new.clone(), policy, rewrite: Some(bp) };
+        let again = rig.storage.write_batch(vec![item], 4).remove(0).unwrap();
+        assert_eq!(again.dvas(), bp.dvas());
+        assert_eq!(rig.storage.space().allocated, after);
+        assert!(rig.read(&again).unwrap()[..] == new[..]);
+        rig.storage.free(&again, 5);
+        for txg in 5..9 {
+            rig.storage.take_changes();
+            rig.storage.sync_done(txg);
+        }
+        assert_eq!(rig.storage.space().allocated, before, "copies {copies}");
+    }
+}
+
+#[test]
+fn a_rewrite_stays_in_place_only_with_the_same_size_and_birth() {
+    let rig = rig(&[1]);
+    let policy = with(ondisk::ChecksumKind::Fletcher4, ondisk::CompressKind::Lz4);
+    let first = rig.write_one(&noise(16384, 1), policy);
+    let rewrite = |data: Arc<Block>, txg| {
+        let item = WriteItem { data, policy, rewrite: Some(first) };
+        rig.storage.write_batch(vec![item], txg).remove(0).unwrap()
+    };
+    let same = rewrite(noise(16384, 2), 4);
+    assert_eq!(same.dvas(), first.dvas());
+    assert!(rig.read(&same).unwrap()[..] == noise(16384, 2)[..]);
+    assert_ne!(rewrite(text(16384, 1), 4).dvas(), first.dvas());
+    assert_ne!(rewrite(noise(16384, 3), 5).dvas(), first.dvas());
+}
+
+#[test]
+fn forged_pointers_are_corrupt_and_free_nothing() {
+    let rig = rig(&[2]);
+    let good = rig.write_one(&noise(8192, 1), plain());
+    let forge = |dva| {
+        let mut bp = good;
+        bp.set_dva(0, dva);
+        bp
+    };
+    let gang = |offset| {
+        let mut dva = Dva::new(0, offset, 8192);
+        dva.gang = true;
+        dva
+    };
+    let mut huge = good;
+    huge.set_psize(32 << 20);
+    let wrong = [
+        forge(Dva::new(0, 1 << 40, 8192)),
+        forge(Dva::new(0, u64::MAX & !511, 8192)),
+        forge(Dva::new(77, 0, 8192)),
+        forge(Dva::new((1 << 24) - 1, 0, 8192)),
+        forge(gang(1 << 50)),
+        huge,
+    ];
+    let before = rig.storage.space();
+    for bp in wrong {
+        assert_eq!(rig.read(&bp).unwrap_err(), ReadError::Corrupt, "{bp:?}");
+        if bp != huge {
+            rig.storage.free(&bp, 5);
+        }
+    }
+    assert_eq!(rig.read(&forge(gang(0))).unwrap_err(), ReadError::Checksum);
+    assert_eq!(rig.storage.space(), before);
+    assert!(rig.read(&good).is_ok());
+}
+
+#[test]
+fn prefetched_blocks_need_no_disk() {
+    let rig = rig(&[1]);
+    let block = noise(65536, 1);
+    let bp = rig.write_one(&block, plain());
+    assert!(rig.storage.cached(&bp).is_none(), "this cache holds nothing");
+    rig.storage.prefetch(vec![bp; 5000]);
+    assert!(rig.read(&bp).unwrap()[..] == block[..]);
+}
+
+#[test]
+fn unbuilt_vdevs_are_named() {
+    let rig = rig(&[1]);
+    let mut root = rig.storage.config();
+    root.children[0].kind = VdevKind::Other("raidz".to_owned());
+    let result = rig.storage.open_tree(&root, OpenIntent::Create);
+    assert_eq!(result, Err(OpenError::Unsupported { kind: "raidz".to_owned() }));
+}

@@ -1,0 +1,121 @@
+//! Small pools in memory for the tests of this crate.
+
+use std::sync::Arc;
+
+use env::{Env, FaultDisks, MemDisks};
+use ondisk::object_type::ObjectType;
+use ondisk::{BlkPtr, ChecksumKind, CompressKind};
+
+use crate::arc::Cache;
+use crate::metaslab::{Segment, SpaceMapSource};
+use crate::*;
+
+/// Bytes of every disk.
+pub const DISK: u64 = 64 << 20;
+const MS_SHIFT: u32 = 22;
+
+/// A pool over memory disks named "a", "b", … with faults on demand.
+pub struct Rig {
+    pub disks: MemDisks,
+    pub faults: FaultDisks,
+    pub storage: Arc<Storage>,
+}
+
+struct Empty;
+
+impl SpaceMapSource for Empty {
+    fn load(&self, _: u32, _: u64, _: &mut dyn FnMut(bool, Segment)) -> Result<(), ReadError> {
+        Ok(())
+    }
+}
+
+/// Each entry is the width of a top-level vdev: 1 is a disk, more a mirror.
+pub fn rig(widths: &[usize]) -> Rig {
+    let disks = MemDisks::new();
+    let faults = FaultDisks::new(Arc::new(disks.clone()));
+    let env = Env::with_disks(Arc::new(faults.clone()));
+    let storage = Storage::new(env, Cache::new(0), 7);
+    let mut root = VdevConfig::new(VdevKind::Root, 0, 7);
+    let mut name = b'a';
+    for (id, &width) in widths.iter().enumerate() {
+        let mut leaves = Vec::new();
+        for n in 0..width {
+            let path = (name as char).to_string();
+            disks.add(&path, DISK);
+            let mut leaf = VdevConfig::new(VdevKind::File, n as u64, 100 + u64::from(name));
+            leaf.path = Some(path);
+            leaves.push(leaf);
+            name += 1;
+        }
+        let mut top = if width == 1 {
+            leaves.remove(0)
+        } else {
+            VdevConfig { children: leaves, ..VdevConfig::new(VdevKind::Mirror, 0, 50 + id as u64) }
+        };
+        top.id = id as u64;
+        root.children.push(top);
+    }
+    storage.open_tree(&root, OpenIntent::Create).unwrap();
+    storage.attach_space(Arc::new(Empty));
+    for top in storage.tops() {
+        storage.init_metaslabs(top.id, MS_SHIFT, top.asize >> MS_SHIFT, Vec::new());
+    }
+    Rig { disks, faults, storage }
+}
+
+impl Rig {
+    pub fn write(&self, blocks: &[Arc<Block>], policy: WritePolicy, txg: u64) -> Vec<Result<BlkPtr, WriteError>> {
+        let items =
+            blocks.iter().map(|data| WriteItem { data: data.clone(), policy, rewrite: None }).collect();
+        self.storage.write_batch(items, txg)
+    }
+
+    pub fn write_one(&self, block: &Arc<Block>, policy: WritePolicy) -> BlkPtr {
+        self.write(std::slice::from_ref(block), policy, 4).remove(0).unwrap()
+    }
+
+    pub fn read(&self, bp: &BlkPtr) -> Result<Arc<Block>, ReadError> {
+        self.storage.read(bp, IoClass::SyncRead)
+    }
+
+    /// The leaves' stats, by path.
+    pub fn leaf(&self, path: &str) -> VdevStat {
+        fn find<'a>(stat: &'a VdevStat, path: &str) -> Option<&'a VdevStat> {
+            let here = (stat.path.as_deref() == Some(path)).then_some(stat);
+            here.or_else(|| stat.children.iter().find_map(|child| find(child, path)))
+        }
+        find(&self.storage.status(), path).unwrap().clone()
+    }
+}
+
+/// Bytes that do not compress, different for each seed.
+pub fn noise(len: usize, seed: u64) -> Arc<Block> {
+    let mut block = Block::zeroed(len);
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    for byte in block.iter_mut() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        *byte = (state >> 24) as u8;
+    }
+    Arc::new(block)
+}
+
+/// Bytes that compress well, different for each seed.
+pub fn text(len: usize, seed: u64) -> Arc<Block> {
+    let mut block = Block::zeroed(len);
+    for (n, byte) in block.iter_mut().enumerate() {
+        // Half of it runs of zeros, which is all that zle can save.
+        *byte = if n % 32 < 16 { 0 } else { b'a' + ((n / 32) as u64 * 31 + seed) as u8 % 7 };
+    }
+    Arc::new(block)
+}
+
+/// Data as it is: no compression, fletcher4.
+pub fn plain() -> WritePolicy {
+    WritePolicy { compression: CompressKind::Off, ..with(ChecksumKind::Fletcher4, CompressKind::Off) }
+}
+
+pub fn with(checksum: ChecksumKind, compression: CompressKind) -> WritePolicy {
+    WritePolicy { checksum, compression, ..WritePolicy::data(ObjectType::PLAIN_FILE_CONTENTS) }
+}
