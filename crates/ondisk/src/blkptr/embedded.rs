@@ -1,8 +1,8 @@
 //! Data small enough to live in its own block pointer.
 //!
 //! The payload fills all words but 6 (shape) and a (logical birth), low byte first in each word. Word 6 differs from
-//! that of a real pointer: lsize has 25 bits and psize 7, both in bytes and not less one, and where the checksum's
-//! kind would be stands what the payload is. Source: include/sys/spa.h, module/zfs/blkptr.c.
+//! that of a real pointer: lsize has 25 bits and psize 7, both in bytes less one, and where the checksum's kind would be
+//! stands what the payload is. Source: include/sys/spa.h, module/zfs/blkptr.c.
 
 use super::{
     BYTEORDER, BlkPtr, COMPRESS, CompressKind, EMBEDDED, KIND, LEVEL, LOGICAL_BIRTH, PROP, TYPE, WORDS,
@@ -56,7 +56,7 @@ impl Embedded {
             2 => EmbeddedKind::Redacted,
             _ => return Err(bad("embedded kind")),
         };
-        let len = field(PSIZE) as u8;
+        let len = field(PSIZE) as u8 + 1;
         if usize::from(len) > EMBEDDED_MAX {
             return Err(bad("embedded size"));
         }
@@ -65,16 +65,16 @@ impl Embedded {
         for (chunk, index) in bytes.chunks_exact_mut(8).zip(payload_words()) {
             chunk.copy_from_slice(&words[index].to_le_bytes());
         }
-        Ok(Embedded { kind, lsize: field(LSIZE), compression, bytes, len })
+        Ok(Embedded { kind, lsize: field(LSIZE) + 1, compression, bytes, len })
     }
 }
 
 impl BlkPtr {
     pub(super) const fn embedded_lsize(&self) -> u64 {
-        bits::get(self.words[PROP], LSIZE.0, LSIZE.1)
+        bits::get(self.words[PROP], LSIZE.0, LSIZE.1) + 1
     }
 
-    /// A pointer that holds `payload`, which decompresses to `lsize` bytes. Panics if it does not fit.
+    /// A pointer that holds `payload`, which decompresses to `lsize` bytes. Panics if it does not fit or is empty.
     pub fn new_embedded(
         object_type: ObjectType,
         level: u8,
@@ -83,7 +83,7 @@ impl BlkPtr {
         payload: &[u8],
         birth: u64,
     ) -> BlkPtr {
-        assert!(payload.len() <= EMBEDDED_MAX, "payload too large for a block pointer");
+        assert!((1..=EMBEDDED_MAX).contains(&payload.len()), "payload of {} bytes", payload.len());
         let mut words = [0; WORDS];
         for (chunk, index) in payload.chunks(8).zip(payload_words()) {
             let mut word = [0; 8];
@@ -91,8 +91,8 @@ impl BlkPtr {
             words[index] = u64::from_le_bytes(word);
         }
         let fields = [
-            (LSIZE, lsize),
-            (PSIZE, payload.len() as u64),
+            (LSIZE, lsize - 1),
+            (PSIZE, payload.len() as u64 - 1),
             (COMPRESS, compression as u64),
             (EMBEDDED, 1),
             (KIND, EmbeddedKind::Data as u64),
