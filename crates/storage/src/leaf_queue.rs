@@ -58,14 +58,14 @@ pub enum Transfer {
 }
 
 impl Transfer {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Transfer::Read(len) => *len,
             Transfer::Write(payload) => payload.len(),
         }
     }
 
-    pub fn is_write(&self) -> bool {
+    pub(crate) fn is_write(&self) -> bool {
         matches!(self, Transfer::Write(_))
     }
 }

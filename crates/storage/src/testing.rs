@@ -31,10 +31,15 @@ impl SpaceMapSource for Empty {
 
 /// Each entry is the width of a top-level vdev: 1 is a disk, more a mirror.
 pub fn rig(widths: &[usize]) -> Rig {
+    rig_with_cache(widths, 0)
+}
+
+/// As [`rig`], with a cache of so many bytes; without one, every read goes to the disks.
+pub fn rig_with_cache(widths: &[usize], cache: usize) -> Rig {
     let disks = MemDisks::new();
     let faults = FaultDisks::new(Arc::new(disks.clone()));
     let env = Env::with_disks(Arc::new(faults.clone()));
-    let storage = Storage::new(env, Cache::new(0), 7);
+    let storage = Storage::new(env, Cache::new(cache), 7);
     let mut root = VdevConfig::new(VdevKind::Root, 0, 7);
     let mut name = b'a';
     for (id, &width) in widths.iter().enumerate() {
@@ -64,7 +69,12 @@ pub fn rig(widths: &[usize]) -> Rig {
 }
 
 impl Rig {
-    pub fn write(&self, blocks: &[Arc<Block>], policy: WritePolicy, txg: u64) -> Vec<Result<BlkPtr, WriteError>> {
+    pub fn write(
+        &self,
+        blocks: &[Arc<Block>],
+        policy: WritePolicy,
+        txg: u64,
+    ) -> Vec<Result<BlkPtr, WriteError>> {
         let items =
             blocks.iter().map(|data| WriteItem { data: data.clone(), policy, rewrite: None }).collect();
         self.storage.write_batch(items, txg)

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::{BlkPtr, Dva};
 
-use crate::testing::{noise, plain, rig, text, with};
+use crate::testing::{noise, plain, rig, rig_with_cache, text, with};
 use crate::*;
 
 fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
@@ -196,7 +196,7 @@ fn forged_pointers_are_corrupt_and_free_nothing() {
     huge.set_psize(32 << 20);
     let wrong = [
         forge(Dva::new(0, 1 << 40, 8192)),
-        forge(Dva::new(0, u64::MAX & !511, 8192)),
+        forge(Dva::new(0, !511, 8192)),
         forge(Dva::new(77, 0, 8192)),
         forge(Dva::new((1 << 24) - 1, 0, 8192)),
         forge(gang(1 << 50)),
@@ -216,12 +216,46 @@ fn forged_pointers_are_corrupt_and_free_nothing() {
 
 #[test]
 fn prefetched_blocks_need_no_disk() {
-    let rig = rig(&[1]);
+    let rig = rig_with_cache(&[1], 64 << 20);
     let block = noise(65536, 1);
     let bp = rig.write_one(&block, plain());
-    assert!(rig.storage.cached(&bp).is_none(), "this cache holds nothing");
+    assert!(rig.storage.cached(&bp).is_some(), "what was written is at hand");
+    rig.storage.cache().remove(&crate::arc::Key::of(7, &bp).unwrap());
+    assert!(rig.storage.cached(&bp).is_none());
     rig.storage.prefetch(vec![bp; 5000]);
+    let clock = &rig.storage.env().clock;
+    let deadline = clock.now() + env::Nanos::from_secs(30);
+    while rig.storage.cached(&bp).is_none() {
+        assert!(clock.now() < deadline, "nobody fetched it");
+        clock.sleep(env::Nanos::from_millis(1));
+    }
+    rig.disks.edit("a", |bytes| bytes.fill(0));
     assert!(rig.read(&bp).unwrap()[..] == block[..]);
+}
+
+#[test]
+fn a_tree_opens_again_only_on_its_own_disks() {
+    let rig = rig(&[2]);
+    let root = rig.storage.config();
+    let reopened = || {
+        rig.storage.close();
+        rig.storage.open_tree(&root, OpenIntent::ReadWrite)
+    };
+    assert_eq!(reopened(), Err(OpenError::MissingTop { id: 0, guid: 50 }), "the disks have no labels yet");
+    let pool = ondisk::nvlist::NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
+    let label = |path: &str, guid: u64| {
+        let disk = env::Disks::open(&rig.faults, path, env::OpenMode::ReadWrite).unwrap();
+        let device = crate::labels::Device::locate(disk).unwrap();
+        device.init(&pool.clone().with("guid", guid)).unwrap();
+    };
+    rig.storage.close();
+    label("a", root.children[0].children[0].guid);
+    label("b", 999);
+    assert_eq!(reopened(), Ok(()));
+    assert_eq!(rig.leaf("a").state, VdevState::Online);
+    assert_eq!(rig.leaf("b").state, VdevState::Unavail);
+    assert_eq!(rig.storage.leaves().len(), 1);
+    assert!(!rig.storage.fault(root.children[0].children[0].guid), "it is the last side");
 }
 
 #[test]
