@@ -13,6 +13,8 @@ mod prefetch;
 pub mod sa;
 pub mod store;
 mod sync;
+#[cfg(test)]
+mod testing;
 mod tree;
 mod tx;
 pub mod zap;
