@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ondisk::zap::{self, Form};
+use ondisk::zap;
 use ondisk::{Endian, Malformed};
 
 use crate::DmuError;
@@ -51,11 +51,6 @@ pub(super) trait Blocks {
         let error = self.corrupt(block);
         move |_| error
     }
-}
-
-pub(super) fn form<B: Blocks>(blocks: &B) -> Result<Form, DmuError> {
-    let head = blocks.get(0)?;
-    zap::form(&head, head.endian()).map_err(blocks.corrupt_at(0))
 }
 
 /// An object's blocks.

@@ -72,8 +72,12 @@ pub(super) fn format<B: Blocks>(blocks: &B, params: ZapParams) -> Result<(), Dmu
 
 impl<'a, B: Blocks> Fat<'a, B> {
     pub fn load(blocks: &'a B) -> Result<Fat<'a, B>, DmuError> {
-        let block = blocks.get(0)?;
-        let head = FatHeader::decode(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+        Fat::new(blocks, &*blocks.get(0)?)
+    }
+
+    /// With block 0, already read.
+    pub fn new(blocks: &'a B, first: &Block) -> Result<Fat<'a, B>, DmuError> {
+        let head = FatHeader::decode(first, first.endian()).map_err(blocks.corrupt_at(0))?;
         Ok(Fat { blocks, head })
     }
 

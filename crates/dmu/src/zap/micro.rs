@@ -1,4 +1,8 @@
 //! Micro ZAPs: one block, scanned as a whole. At most 2047 entries, so a scan costs some microseconds.
+//!
+//! A block is let go before it is changed: else the change would copy it.
+
+use std::sync::Arc;
 
 use ondisk::zap::hash::Cursor;
 use ondisk::zap::leaf::{Key, array_chunks, capacity};
@@ -25,17 +29,15 @@ pub(super) fn format<B: Blocks>(blocks: &B, params: ZapParams) -> Result<(), Dmu
 }
 
 /// All but the number of entries, which takes a scan.
-pub(super) fn head<B: Blocks>(blocks: &B) -> Result<Info, DmuError> {
-    let block = blocks.get(0)?;
+pub(super) fn head<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuError> {
     let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let (salt, normflags) = (zap.salt, zap.normflags);
     Ok(Info { form: Form::Micro, salt, normflags, flags: 0, entries: 0, leafs: 0, blocks: 1 })
 }
 
-pub(super) fn info<B: Blocks>(blocks: &B) -> Result<Info, DmuError> {
-    let block = blocks.get(0)?;
+pub(super) fn info<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuError> {
     let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
-    Ok(Info { entries: zap.entries().filter(Result::is_ok).count() as u64, ..head(blocks)? })
+    Ok(Info { entries: zap.entries().filter(Result::is_ok).count() as u64, ..head(blocks, block)? })
 }
 
 /// The entry meant, and its chunk: of several the one with the lowest differentiator.
@@ -54,8 +56,7 @@ fn find<'a, B: Blocks>(
     Ok(best)
 }
 
-pub(super) fn get<B: Blocks>(blocks: &B, wanted: &Wanted<'_>) -> Result<Matched, DmuError> {
-    let block = blocks.get(0)?;
+pub(super) fn get<B: Blocks>(blocks: &B, block: &Block, wanted: &Wanted<'_>) -> Result<Matched, DmuError> {
     let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let (at, found) = find(blocks, &zap, wanted)?.ok_or(DmuError::NotFound)?;
     let mut conflict = false;
@@ -70,11 +71,11 @@ pub(super) fn get<B: Blocks>(blocks: &B, wanted: &Wanted<'_>) -> Result<Matched,
 /// Adds or replaces; `false` when that takes a fat ZAP, and nothing was changed.
 pub(super) fn put<B: Blocks>(
     blocks: &B,
+    block: Arc<Block>,
     wanted: &Wanted<'_>,
     value: &Value,
     replace: bool,
 ) -> Result<bool, DmuError> {
-    let block = blocks.get(0)?;
     let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let found = find(blocks, &zap, wanted)?;
     if found.is_some() && !replace {
@@ -86,6 +87,7 @@ pub(super) fn put<B: Blocks>(
     }
     if let Some((index, old)) = found {
         let new = MicroEntry { value: number, cd: old.cd, name };
+        drop(block);
         blocks.update(0, |block| micro::set(block, index, Some(new)))?;
         return Ok(true);
     }
@@ -98,7 +100,10 @@ pub(super) fn put<B: Blocks>(
     let new = MicroEntry { value: number, cd: cd as u32, name };
     let free = zap.chunks().position(|chunk| matches!(chunk, Ok(None)));
     match free {
-        Some(index) => blocks.update(0, |block| micro::set(block, index, Some(new)))?,
+        Some(index) => {
+            drop(block);
+            blocks.update(0, |block| micro::set(block, index, Some(new)))?;
+        }
         None if block.len() + SECTOR > MICRO_MAX_BLOCK => return Ok(false),
         None => grow(blocks, &block, zap.capacity(), new)?,
     }
@@ -132,17 +137,20 @@ fn colliding<B: Blocks>(blocks: &B, zap: &MicroZap<'_>, wanted: &Wanted<'_>) -> 
     Ok(cds)
 }
 
-pub(super) fn take<B: Blocks>(blocks: &B, wanted: &Wanted<'_>) -> Result<(), DmuError> {
-    let block = blocks.get(0)?;
+pub(super) fn take<B: Blocks>(blocks: &B, block: Arc<Block>, wanted: &Wanted<'_>) -> Result<(), DmuError> {
     let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let (index, _) = find(blocks, &zap, wanted)?.ok_or(DmuError::NotFound)?;
+    drop(block);
     blocks.update(0, |block| micro::set(block, index, None))
 }
 
 /// Turns it fat: built in memory first, so that a block which cannot become fat stays as it is.
-pub(super) fn upgrade<B: Blocks>(blocks: &B, normalize: Option<&Normalize>) -> Result<(), DmuError> {
-    let block = blocks.get(0)?;
-    let info = head(blocks)?;
+pub(super) fn upgrade<B: Blocks>(
+    blocks: &B,
+    block: &Block,
+    normalize: Option<&Normalize>,
+) -> Result<(), DmuError> {
+    let info = head(blocks, block)?;
     let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let draft = Draft::new(blocks.object(), 1 << DEFAULT_BLOCK_SHIFT);
     fat::format(&draft, ZapParams { salt: info.salt, normflags: info.normflags, flags: 0 })?;
@@ -163,12 +171,12 @@ pub(super) fn upgrade<B: Blocks>(blocks: &B, normalize: Option<&Normalize>) -> R
 
 pub(super) fn page<B: Blocks>(
     blocks: &B,
+    block: &Block,
     normalize: Option<&Normalize>,
     from: u64,
     max: usize,
 ) -> Result<Page, DmuError> {
-    let block = blocks.get(0)?;
-    let info = head(blocks)?;
+    let info = head(blocks, block)?;
     let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let hasher = Hasher::new(&info, normalize);
     let mut entries = Vec::new();

@@ -1,22 +1,31 @@
 //! What can be done to a ZAP, whatever holds its blocks: picks between micro and fat.
 
+use std::sync::Arc;
+
 use ondisk::object_type::ObjectType;
-use ondisk::zap::Form;
 use ondisk::zap::leaf::Key;
 use ondisk::zap::value::Value;
+use ondisk::zap::{self, Form};
 
-use super::blocks::{Blocks, form};
+use super::blocks::Blocks;
 use super::fat::{self, Fat};
 use super::key::{self, Match, Normalize, Wanted};
 use super::page::{Page, fat_page};
 use super::{Info, Matched, ZapParams, micro};
 use crate::DmuError;
+use crate::store::Block;
 
 /// A ZAP whose lock is held.
 pub(super) struct Ops<'a, B> {
     pub blocks: &'a B,
     pub object_type: ObjectType,
     pub normalize: Option<&'a Normalize>,
+}
+
+/// A ZAP whose head was read.
+enum Opened<'a, B> {
+    Micro(Info, Arc<Block>),
+    Fat(Fat<'a, B>),
 }
 
 impl<B: Blocks> Ops<'_, B> {
@@ -26,45 +35,52 @@ impl<B: Blocks> Ops<'_, B> {
         if params.flags == 0 { micro::format(self.blocks, params) } else { fat::format(self.blocks, params) }
     }
 
+    fn open(&self) -> Result<Opened<'_, B>, DmuError> {
+        let block = self.blocks.get(0)?;
+        match zap::form(&block, block.endian()).map_err(self.blocks.corrupt_at(0))? {
+            Form::Micro => Ok(Opened::Micro(micro::head(self.blocks, &block)?, block)),
+            Form::Fat => Ok(Opened::Fat(Fat::new(self.blocks, &block)?)),
+        }
+    }
+
     pub fn info(&self) -> Result<Info, DmuError> {
-        match form(self.blocks)? {
-            Form::Micro => micro::info(self.blocks),
-            Form::Fat => Ok(Fat::load(self.blocks)?.info()),
+        match self.open()? {
+            Opened::Micro(_, block) => micro::info(self.blocks, &block),
+            Opened::Fat(fat) => Ok(fat.info()),
         }
     }
 
     pub fn get(&self, key: &Key<'_>, how: Match) -> Result<Matched, DmuError> {
         key::check(key, self.object_type)?;
-        match form(self.blocks)? {
-            Form::Micro => micro::get(self.blocks, &self.wanted(key, how, &micro::head(self.blocks)?)?),
-            Form::Fat => {
-                let fat = Fat::load(self.blocks)?;
-                fat.get(&self.wanted(key, how, &fat.info())?)
-            }
+        match self.open()? {
+            Opened::Micro(info, block) => micro::get(self.blocks, &block, &self.wanted(key, how, &info)?),
+            Opened::Fat(fat) => fat.get(&self.wanted(key, how, &fat.info())?),
         }
     }
 
     pub fn put(&self, key: &Key<'_>, value: &Value, replace: bool) -> Result<(), DmuError> {
         key::check(key, self.object_type)?;
         key::check_value(value)?;
-        if form(self.blocks)? == Form::Micro {
-            let wanted = self.wanted(key, Match::Exact, &micro::head(self.blocks)?)?;
-            if micro::put(self.blocks, &wanted, value, replace)? {
-                return Ok(());
+        let mut fat = match self.open()? {
+            Opened::Fat(fat) => fat,
+            Opened::Micro(info, block) => {
+                let wanted = self.wanted(key, Match::Exact, &info)?;
+                if micro::put(self.blocks, block, &wanted, value, replace)? {
+                    return Ok(());
+                }
+                micro::upgrade(self.blocks, &*self.blocks.get(0)?, self.normalize)?;
+                Fat::load(self.blocks)?
             }
-            micro::upgrade(self.blocks, self.normalize)?;
-        }
-        let mut fat = Fat::load(self.blocks)?;
+        };
         let wanted = self.wanted(key, Match::Exact, &fat.info())?;
         fat.put(&wanted, value, if replace { fat::Put::Update } else { fat::Put::Add })
     }
 
     pub fn take(&self, key: &Key<'_>, how: Match) -> Result<(), DmuError> {
         key::check(key, self.object_type)?;
-        match form(self.blocks)? {
-            Form::Micro => micro::take(self.blocks, &self.wanted(key, how, &micro::head(self.blocks)?)?),
-            Form::Fat => {
-                let mut fat = Fat::load(self.blocks)?;
+        match self.open()? {
+            Opened::Micro(info, block) => micro::take(self.blocks, block, &self.wanted(key, how, &info)?),
+            Opened::Fat(mut fat) => {
                 let wanted = self.wanted(key, how, &fat.info())?;
                 fat.take(&wanted)
             }
@@ -83,9 +99,9 @@ impl<B: Blocks> Ops<'_, B> {
     }
 
     pub fn page(&self, from: u64, max: usize) -> Result<Page, DmuError> {
-        match form(self.blocks)? {
-            Form::Micro => micro::page(self.blocks, self.normalize, from, max),
-            Form::Fat => fat_page(&Fat::load(self.blocks)?, self.normalize, from, max),
+        match self.open()? {
+            Opened::Micro(_, block) => micro::page(self.blocks, &block, self.normalize, from, max),
+            Opened::Fat(fat) => fat_page(&fat, self.normalize, from, max),
         }
     }
 

@@ -6,9 +6,10 @@ use ondisk::zap::FLAG_HASH64;
 use ondisk::zap::{FLAG_PRE_HASHED_KEY, FLAG_UINT64_KEY};
 use stdx::prng::Prng;
 
-use super::blocks::{Blocks, Draft, form};
+use super::blocks::{Blocks, Draft};
 use super::*;
 use crate::store::Block;
+use crate::testing;
 
 struct Bench {
     blocks: Draft,
@@ -116,14 +117,17 @@ fn a_small_one_is_micro_until_it_is_full() {
         model.step(&mut rng, 300, one, 10);
     }
     model.check();
-    assert_eq!(form(&model.bench.blocks), Ok(Form::Micro));
+    assert_eq!(model.bench.ops().info().map(|info| info.form), Ok(Form::Micro));
     assert!(model.bench.blocks.block_size() < 32 << 10);
     for i in 0..3000 {
         let (name, value) = (format!("entry {i}").into_bytes(), Value::one(i));
         model.bench.ops().put(&Key::Name(&name), &value, false).unwrap();
         model.map.insert(name, value);
         let full = model.map.len() > (128 << 10) / 64 - 1;
-        assert_eq!(form(&model.bench.blocks), Ok(if full { Form::Fat } else { Form::Micro }));
+        assert_eq!(
+            model.bench.ops().info().map(|info| info.form),
+            Ok(if full { Form::Fat } else { Form::Micro })
+        );
     }
     assert_eq!(model.bench.blocks.block_size(), 16 << 10);
     model.check();
@@ -141,9 +145,9 @@ fn long_names_and_other_values_make_it_fat() {
         let bench = Bench::new(512, ZapParams::salted(5));
         bench.ops().put(&Key::Name(b"first"), &Value::one(3), false).unwrap();
         let places = bench.list(9);
-        assert_eq!(form(&bench.blocks), Ok(Form::Micro));
+        assert_eq!(bench.ops().info().map(|info| info.form), Ok(Form::Micro));
         bench.ops().put(&key, &value, false).unwrap();
-        assert_eq!(form(&bench.blocks), Ok(Form::Fat));
+        assert_eq!(bench.ops().info().map(|info| info.form), Ok(Form::Fat));
         assert_eq!(bench.ops().get(&key, Match::Exact).unwrap().value, value);
         assert!(bench.list(9).contains(&places[0]), "places stay");
     }
@@ -292,7 +296,7 @@ fn names_are_found_by_their_normal_form() {
         if fat {
             ops.put(&Key::Name(&[b'x'; 60]), &Value::one(9), false).unwrap();
         }
-        assert_eq!(form(&bench.blocks), Ok(if fat { Form::Fat } else { Form::Micro }));
+        assert_eq!(bench.ops().info().map(|info| info.form), Ok(if fat { Form::Fat } else { Form::Micro }));
         ops.put(&key, &Value::one(1), false).unwrap();
         let get = |name: &[u8], how| {
             ops.get(&Key::Name(name), how).map(|found| (found.value.first(), found.conflict))
@@ -382,9 +386,87 @@ fn the_other_byte_order_is_read_and_rewritten() {
     bytes[64 + 14..64 + 18].copy_from_slice(b"name");
     let little = ondisk::zap::to_little(&bytes).unwrap();
     blocks.put(0, Block::from_slice(&little)).unwrap();
-    assert_eq!(micro::head(&blocks).unwrap().salt, 77);
+    assert_eq!(micro::head(&blocks, &blocks.get(0).unwrap()).unwrap().salt, 77);
     let zap = ondisk::zap::micro::MicroZap::new(&bytes, ondisk::Endian::Big).unwrap();
     assert_eq!(zap.entries().next().unwrap().unwrap().1.value, 42);
     let ops = Ops { blocks: &blocks, object_type: ObjectType::DSL_PROPS, normalize: None };
     assert_eq!(ops.get(&Key::Name(b"name"), Match::Exact).unwrap().value, Value::one(42));
+}
+
+/// The whole way: through transactions, syncs and reopening, until nothing is left on disk.
+#[test]
+fn objects_keep_their_entries() {
+    let mut bench = testing::Bench::meta();
+    let mut rng = Prng::new(31);
+    let spec = ObjectSpec::new(ObjectType::DSL_PROPS);
+    let object = Zap::create(&bench.objset, spec, ZapParams::salted(7), &bench.tx()).unwrap().object();
+    let mut map: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for round in 0..12 {
+        let zap = Zap::open(&bench.objset, object).unwrap();
+        let tx = bench.tx();
+        let grows = round < 8;
+        for _ in 0..700 {
+            let name = name(rng.below(6000));
+            if rng.chance(if grows { 1 } else { 9 }, 10) {
+                let key = if grows { name } else { map.keys().next().cloned().unwrap_or(name) };
+                assert_eq!(zap.remove(&key, &tx).is_ok(), map.remove(&key).is_some());
+            } else {
+                zap.update(&name, round, &tx).unwrap();
+                map.insert(name, round);
+            }
+        }
+        drop((tx, zap));
+        if rng.chance(1, 2) {
+            bench.reopen();
+        } else {
+            bench.sync();
+        }
+        let zap = Zap::open(&bench.objset, object).unwrap();
+        let listed: BTreeMap<_, _> =
+            zap.iter().map(|entry| entry.map(|entry| (entry.name, entry.value.first())).unwrap()).collect();
+        assert_eq!(listed, map);
+        assert_eq!(zap.count(), Ok(map.len() as u64));
+    }
+    let zap = Zap::open(&bench.objset, object).unwrap();
+    assert_eq!(zap.info().unwrap().form, Form::Fat);
+    let tx = bench.tx();
+    for name in map.keys() {
+        zap.remove(name, &tx).unwrap();
+    }
+    assert_eq!(zap.info().unwrap().leafs, 1);
+    zap.add("single", 5, &tx).unwrap();
+    assert_eq!(zap.name_of(5, 0), Ok(b"single".to_vec()));
+    assert_eq!(zap.name_of(6, 0), Err(DmuError::NotFound));
+    assert_eq!((zap.lookup_u64("single"), zap.find_u64("other")), (Ok(5), Ok(None)));
+    zap.add_int(0xabc, &tx).unwrap();
+    assert_eq!((zap.contains("abc"), zap.contains_int(0xabc)), (Ok(true), Ok(true)));
+    drop(tx);
+    bench.reopen();
+    assert_eq!(Zap::open(&bench.objset, object).unwrap().entries().unwrap().len(), 2);
+    bench.objset.free(object, &bench.tx()).unwrap();
+    bench.sync();
+    assert_eq!(bench.objset.object_count(), 0);
+    assert_eq!(bench.store.live(), bench.books.owned());
+}
+
+/// However many entries there are, a look-up reads the head, a block of pointers and a leaf.
+#[test]
+fn a_look_up_reads_three_blocks() {
+    let mut bench = testing::Bench::meta();
+    let params = ZapParams { salt: 7, normflags: 0, flags: FLAG_HASH64 };
+    let spec = ObjectSpec::new(ObjectType::DSL_PROPS).with_block_size(4096);
+    let zap = Zap::create(&bench.objset, spec, params, &bench.tx()).unwrap();
+    for i in 0..10_000 {
+        zap.add(format!("entry {i}"), i, &bench.tx()).unwrap();
+    }
+    let object = zap.object();
+    drop(zap);
+    bench.reopen();
+    let zap = Zap::open(&bench.objset, object).unwrap();
+    let blocks = zap.info().unwrap().blocks;
+    assert!(blocks > 200, "{blocks}");
+    let before = bench.store.reads.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(zap.lookup_u64("entry 77"), Ok(77));
+    let reads = bench.store.reads.load(std::sync::atomic::Ordering::Relaxed) - before;
+    assert!(reads <= 2 * 3, "{reads} blocks, the pointers to them included");
 }
