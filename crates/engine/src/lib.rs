@@ -1,0 +1,3 @@
+//! File systems over pools: the one implementation of `engine-api`.
+
+pub mod zpl;

@@ -1,0 +1,270 @@
+//! A node's attributes: read from its bonus, changed there, and shown as `engine_api::Attr`.
+//!
+//! ctime never repeats: where the clock has not moved on, or has just been set back a little, a change is put one
+//! nanosecond after the last. So it serves as the change counter that clients compare.
+
+use dmu::{DmuError, Tx};
+use engine_api::{Attr, Error, NodeId, NodeKind, Result, Time};
+use ondisk::sa::pack_words;
+use ondisk::znode::attr::{self, ZplAttr};
+use ondisk::znode::{self, decode_rdev, flags, kind, kind_of_mode};
+
+use super::Zpl;
+use super::error::api_error;
+use super::node::Node;
+
+const NANOS_PER_SEC: u32 = 1_000_000_000;
+
+/// The attributes every node has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attrs {
+    /// Type and permissions.
+    pub mode: u64,
+    pub size: u64,
+    pub generation: u64,
+    pub uid: u64,
+    pub gid: u64,
+    pub parent: u64,
+    /// `znode::flags`.
+    pub flags: u64,
+    pub atime: Time,
+    pub mtime: Time,
+    pub ctime: Time,
+    pub crtime: Time,
+    pub links: u64,
+    /// As stored; 0 for all but devices.
+    pub rdev: u64,
+}
+
+impl Attrs {
+    /// `znode::kind`.
+    pub fn kind(&self) -> u8 {
+        kind_of_mode(self.mode)
+    }
+
+    pub fn is_dir(&self) -> bool {
+        self.kind() == kind::DIR
+    }
+
+    /// The mode's low twelve bits.
+    pub fn permissions(&self) -> u32 {
+        (self.mode & 0o7777) as u32
+    }
+
+    pub fn api_kind(&self) -> NodeKind {
+        api_kind(self.kind())
+    }
+}
+
+/// A kind as protocols know it. What cannot be is shown as a file: its attributes at least can be looked at.
+pub fn api_kind(kind: u8) -> NodeKind {
+    match kind {
+        kind::FIFO => NodeKind::Fifo,
+        kind::CHAR => NodeKind::CharDev,
+        kind::DIR => NodeKind::Dir,
+        kind::BLOCK => NodeKind::BlockDev,
+        kind::SYMLINK => NodeKind::Symlink,
+        kind::SOCKET => NodeKind::Socket,
+        _ => NodeKind::File,
+    }
+}
+
+pub fn time_words(time: Time) -> [u64; 2] {
+    [time.secs as u64, u64::from(time.nanos)]
+}
+
+fn time(words: [u64; 2]) -> Time {
+    Time { secs: words[0] as i64, nanos: (words[1] % u64::from(NANOS_PER_SEC)) as u32 }
+}
+
+/// Changes to a node's attributes, made as one.
+#[derive(Default)]
+pub struct Change {
+    values: Vec<(&'static ZplAttr, Option<Vec<u8>>)>,
+}
+
+impl Change {
+    pub fn word(mut self, attr: &'static ZplAttr, value: u64) -> Change {
+        self.values.push((attr, Some(pack_words(&[value]))));
+        self
+    }
+
+    pub fn time(mut self, attr: &'static ZplAttr, value: Time) -> Change {
+        self.values.push((attr, Some(pack_words(&time_words(value)))));
+        self
+    }
+
+    /// Nothing where there is no value.
+    pub fn maybe_word(self, attr: &'static ZplAttr, value: Option<u64>) -> Change {
+        match value {
+            Some(value) => self.word(attr, value),
+            None => self,
+        }
+    }
+
+    pub fn maybe_time(self, attr: &'static ZplAttr, value: Option<Time>) -> Change {
+        match value {
+            Some(value) => self.time(attr, value),
+            None => self,
+        }
+    }
+
+    pub fn bytes(mut self, attr: &'static ZplAttr, value: Vec<u8>) -> Change {
+        self.values.push((attr, Some(value)));
+        self
+    }
+
+    /// As `dmu::sa` takes them.
+    pub fn values(&self) -> Vec<(&'static ZplAttr, Option<&[u8]>)> {
+        self.values.iter().map(|(attr, value)| (*attr, value.as_deref())).collect()
+    }
+
+    pub fn remove(mut self, attr: &'static ZplAttr) -> Change {
+        self.values.push((attr, None));
+        self
+    }
+}
+
+/// The ctime of a change made now.
+pub fn next_ctime(old: Time, now: Time) -> Time {
+    let just_ahead = old >= now && old.secs.saturating_sub(now.secs) <= 1;
+    if !just_ahead {
+        now
+    } else if old.nanos + 1 < NANOS_PER_SEC {
+        Time { nanos: old.nanos + 1, ..old }
+    } else {
+        Time { secs: old.secs.saturating_add(1), nanos: 0 }
+    }
+}
+
+impl Zpl {
+    /// A node's attributes as they are now.
+    pub(super) fn attrs(&self, node: &Node) -> Result<Attrs> {
+        let mut attrs = self.stored_attrs(node.dnode())?;
+        if let Some(atime) = node.pending_atime() {
+            attrs.atime = atime;
+        }
+        Ok(attrs)
+    }
+
+    pub(super) fn stored_attrs(&self, dnode: &dmu::Dnode) -> Result<Attrs> {
+        let sa = &self.sa;
+        let mut view = sa.read(dnode).map_err(api_error)?;
+        // Others may have packed the attributes in another order; what is not in the bonus is in the spill block.
+        if dnode.has_spill() && sa.word(&view, &attr::LINKS).is_none() {
+            view = sa.read_all(dnode).map_err(api_error)?;
+        }
+        let corrupt = Error::Corrupt { object: dnode.object(), block: 0 };
+        let word = |attr: &ZplAttr| sa.word(&view, attr).ok_or(corrupt.clone());
+        let pair = |attr: &ZplAttr| sa.pair(&view, attr).map(time).ok_or(corrupt.clone());
+        Ok(Attrs {
+            mode: word(&attr::MODE)?,
+            size: word(&attr::SIZE)?,
+            generation: word(&attr::GEN)?,
+            uid: word(&attr::UID)?,
+            gid: word(&attr::GID)?,
+            parent: word(&attr::PARENT)?,
+            flags: word(&attr::FLAGS)?,
+            atime: pair(&attr::ATIME)?,
+            mtime: pair(&attr::MTIME)?,
+            ctime: pair(&attr::CTIME)?,
+            crtime: pair(&attr::CRTIME)?,
+            links: word(&attr::LINKS)?,
+            rdev: sa.word(&view, &attr::RDEV).unwrap_or(0),
+        })
+    }
+
+    /// What a client sees of them.
+    pub(super) fn show(&self, node: &Node, attrs: &Attrs) -> Attr {
+        let dnode = node.dnode();
+        let recordsize = self.settings().recordsize;
+        let blksize = if dnode.max_blkid() > 0 && !attrs.is_dir() { dnode.block_size() } else { recordsize };
+        let is_device = matches!(attrs.kind(), kind::CHAR | kind::BLOCK);
+        Attr {
+            node: NodeId { object: dnode.object(), generation: attrs.generation },
+            kind: attrs.api_kind(),
+            mode: attrs.permissions(),
+            nlink: attrs.links,
+            uid: attrs.uid as u32,
+            gid: attrs.gid as u32,
+            size: attrs.size,
+            used: dnode.used_bytes(),
+            blksize,
+            rdev: if is_device { decode_rdev(attrs.rdev) } else { (0, 0) },
+            atime: attrs.atime,
+            mtime: attrs.mtime,
+            ctime: attrs.ctime,
+            crtime: attrs.crtime,
+            change: (attrs.ctime.secs as u64)
+                .wrapping_mul(u64::from(NANOS_PER_SEC))
+                .wrapping_add(u64::from(attrs.ctime.nanos)),
+        }
+    }
+
+    pub(super) fn show_now(&self, node: &Node) -> Result<Attr> {
+        Ok(self.show(node, &self.attrs(node)?))
+    }
+
+    /// Changes attributes by what they are: `change` sees them and answers with the new ones. ctime moves on by
+    /// itself. The node's pending access time goes along.
+    pub(super) fn update(
+        &self,
+        node: &Node,
+        tx: &Tx,
+        change: impl FnOnce(&Attrs, Time) -> Change,
+    ) -> Result<Time> {
+        let _attrs = env::lock(node.attrs_lock());
+        let old = self.stored_attrs(node.dnode())?;
+        let ctime = next_ctime(old.ctime, self.now());
+        let mut new = change(&old, ctime).time(&attr::CTIME, ctime);
+        if let Some(atime) = node.take_pending_atime() {
+            if !new.values.iter().any(|(changed, _)| changed.name == attr::ATIME.name) {
+                new = new.time(&attr::ATIME, atime);
+            }
+        }
+        self.store(node, new, tx)?;
+        Ok(ctime)
+    }
+
+    /// Writes changed attributes as they are given.
+    pub(super) fn store(&self, node: &Node, change: Change, tx: &Tx) -> Result<()> {
+        self.upgrade_znode(node, tx)?;
+        self.sa.update(&self.objset, node.dnode(), &change.values(), tx).map_err(|error| match error {
+            DmuError::TooBig => Error::NoSpace,
+            error => api_error(error),
+        })?;
+        node.changed_in(tx.txg());
+        Ok(())
+    }
+
+    /// An old znode in a file system that has become version 5 gets system attributes with its first change.
+    fn upgrade_znode(&self, node: &Node, tx: &Tx) -> Result<()> {
+        let dnode = node.dnode();
+        if dnode.bonus_type() == ondisk::object_type::ObjectType::SA {
+            return Ok(());
+        }
+        let attrs = self.stored_attrs(dnode)?;
+        let bonus = dnode.bonus();
+        let view = self.sa.read(dnode).map_err(api_error)?;
+        let xattr = self.sa.word(&view, &attr::XATTR).unwrap_or(0);
+        let mut values = super::create::template(&attrs, None);
+        if xattr != 0 {
+            values.push((&attr::XATTR, pack_words(&[xattr])));
+        }
+        if attrs.kind() == kind::SYMLINK {
+            if let Some(target) = znode::phys::inline_target(&bonus.bytes, attrs.size) {
+                values.push((&attr::SYMLINK, target.to_vec()));
+            }
+        }
+        let values: Vec<_> = values.iter().map(|(attr, value)| (*attr, &value[..])).collect();
+        self.sa.replace_all(&self.objset, dnode, &values, tx).map_err(api_error)
+    }
+}
+
+/// Flags of a node whose contents changed, as Windows's backup programs look for them.
+pub fn modified(old: u64) -> u64 {
+    old | flags::ARCHIVE | flags::AV_MODIFIED
+}
+
+#[cfg(test)]
+mod tests;

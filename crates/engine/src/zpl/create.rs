@@ -1,0 +1,384 @@
+//! New nodes: an object, its attributes in OpenZFS's order, and its first name.
+//!
+//! Source: `zfs_mknode` in module/os/linux/zfs/zfs_znode_os.c, `zfs_create`, `zfs_symlink` in zfs_vnops_os.c.
+
+use std::sync::Arc;
+
+use dmu::zap::ZapParams;
+use dmu::{Holds, ObjectSpec, Tx, Zap};
+use engine_api::{
+    CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime, Time,
+};
+use ondisk::BlkPtr;
+use ondisk::dnode::{CORE_SIZE, SLOT_SIZE};
+use ondisk::object_type::ObjectType;
+use ondisk::sa::pack_words;
+use ondisk::znode::attr::{self, ZplAttr};
+use ondisk::znode::{encode_rdev, flags, kind};
+use stdx::posix;
+
+use super::attrs::{Attrs, time_words};
+use super::dir::entry_for;
+use super::error::api_error;
+use super::file::MAX_FILE_SIZE;
+use super::node::{Node, lock_all};
+use super::perm::{check, check_data, check_mutable, refused, rules, who};
+use super::size::grow_block;
+use super::{Zpl, acl};
+
+/// Blocks a creation may dirty: two dnodes, directory head, pointers and leafs, layouts.
+const META_BLOCKS: u64 = 10;
+pub const LINK_MAX: u64 = (1 << 31) - 1;
+const PATH_MAX: usize = 4096;
+
+/// What makes a new node different from the rest.
+#[derive(Clone)]
+pub struct Body {
+    pub kind: u8,
+    pub rdev: u64,
+    pub target: Option<Vec<u8>>,
+    /// Of a regular file.
+    pub size: u64,
+}
+
+impl Body {
+    pub fn plain(kind: u8) -> Body {
+        Body { kind, rdev: 0, target: None, size: 0 }
+    }
+
+    fn of(what: &NewNode) -> Result<Body> {
+        Ok(match what {
+            NewNode::File => Body::plain(kind::FILE),
+            NewNode::Dir => Body::plain(kind::DIR),
+            NewNode::Fifo => Body::plain(kind::FIFO),
+            NewNode::Socket => Body::plain(kind::SOCKET),
+            NewNode::CharDev { major, minor } => {
+                Body { rdev: encode_rdev(*major, *minor), ..Body::plain(kind::CHAR) }
+            }
+            NewNode::BlockDev { major, minor } => {
+                Body { rdev: encode_rdev(*major, *minor), ..Body::plain(kind::BLOCK) }
+            }
+            NewNode::Symlink { target } => {
+                check_target(target)?;
+                Body { target: Some(target.clone()), ..Body::plain(kind::SYMLINK) }
+            }
+        })
+    }
+}
+
+/// The attributes of a new node, in the order that OpenZFS gives them (and accounting relies on).
+pub fn template(attrs: &Attrs, project: Option<u64>) -> Vec<(&'static ZplAttr, Vec<u8>)> {
+    let word = |attr, value: u64| (attr, pack_words(&[value]));
+    let time = |attr, value: Time| (attr, pack_words(&time_words(value)));
+    let mut values = vec![
+        word(&attr::MODE, attrs.mode),
+        word(&attr::SIZE, attrs.size),
+        word(&attr::GEN, attrs.generation),
+        word(&attr::UID, attrs.uid),
+        word(&attr::GID, attrs.gid),
+        word(&attr::PARENT, attrs.parent),
+        word(&attr::FLAGS, acl::flags_for_mode(attrs.flags, attrs.mode)),
+        time(&attr::ATIME, attrs.atime),
+        time(&attr::MTIME, attrs.mtime),
+        time(&attr::CTIME, attrs.ctime),
+        time(&attr::CRTIME, attrs.crtime),
+        word(&attr::LINKS, attrs.links),
+    ];
+    values.extend(project.map(|project| word(&attr::PROJID, project)));
+    if matches!(attrs.kind(), kind::CHAR | kind::BLOCK) {
+        values.push(word(&attr::RDEV, attrs.rdev));
+    }
+    values.extend(acl::for_mode(attrs.mode, attrs.is_dir()));
+    values
+}
+
+/// Flags of a new node: `inherited` are its directory's.
+fn new_flags(kind: u8, inherited: u64, projects: bool) -> u64 {
+    let mut new = flags::ARCHIVE | flags::AV_MODIFIED | inherited & flags::XATTR;
+    if projects {
+        new |= flags::PROJID;
+    }
+    if kind == kind::DIR {
+        new |= flags::ACL_AUTO_INHERIT;
+    }
+    if matches!(kind, kind::FILE | kind::DIR) {
+        new |= inherited & flags::PROJINHERIT;
+    }
+    new
+}
+
+/// Owner, permissions and times of a new node.
+pub struct NewAttrs {
+    pub uid: u32,
+    pub gid: u32,
+    /// The low twelve bits.
+    pub mode: u32,
+    pub atime: Time,
+    pub mtime: Time,
+    pub now: Time,
+    /// Further flags, `flags::XATTR` for one.
+    pub flags: u64,
+}
+
+/// A new object's bonus: all the room there is.
+fn bonus_len(slots: u8) -> u16 {
+    (usize::from(slots) * SLOT_SIZE - CORE_SIZE - BlkPtr::SIZE) as u16
+}
+
+/// Makes the object of a new node; `parent` 0 makes it its own parent, as the root is.
+pub fn new_object(
+    fs: &NewNodes<'_>,
+    body: &Body,
+    new: &NewAttrs,
+    parent: u64,
+    inherited: u64,
+    tx: &Tx,
+) -> std::result::Result<Arc<dmu::Dnode>, dmu::DmuError> {
+    let policy = fs.objset.policy();
+    let is_dir = body.kind == kind::DIR;
+    let object_type = if is_dir { ObjectType::DIRECTORY_CONTENTS } else { ObjectType::PLAIN_FILE_CONTENTS };
+    let spec = ObjectSpec::new(object_type).with_bonus(ObjectType::SA, bonus_len(policy.dnode_slots.max(1)));
+    let dnode = if is_dir {
+        let params = ZapParams { salt: fs.salt, normflags: fs.normflags, flags: 0 };
+        Zap::create(fs.objset, spec, params, tx)?.dnode().clone()
+    } else {
+        fs.objset.alloc(spec, tx)?
+    };
+    let projects = policy.account_projects;
+    let target_len = body.target.as_ref().map_or(0, Vec::len) as u64;
+    let attrs = Attrs {
+        mode: u64::from(body.kind) << 12 | u64::from(new.mode),
+        size: if is_dir { 2 } else { body.size.max(target_len) },
+        generation: tx.txg(),
+        uid: new.uid.into(),
+        gid: new.gid.into(),
+        parent: if parent == 0 { dnode.object() } else { parent },
+        flags: new_flags(body.kind, inherited, projects) | new.flags,
+        atime: new.atime,
+        mtime: new.mtime,
+        ctime: new.now,
+        crtime: new.now,
+        links: if is_dir { 2 } else { 1 },
+        rdev: body.rdev,
+    };
+    let project = fs.project.filter(|_| projects).or(projects.then_some(0));
+    let mut values = template(&attrs, project);
+    values.extend(body.target.iter().map(|target| (&attr::SYMLINK, target.clone())));
+    let values: Vec<_> = values.iter().map(|(attr, value)| (*attr, &value[..])).collect();
+    let stored = fs.sa.replace_all(fs.objset, &dnode, &values, tx);
+    if let Err(error) = stored {
+        fs.objset.free(dnode.object(), tx)?;
+        return Err(error);
+    }
+    Ok(dnode)
+}
+
+/// What making an object takes; the file system itself may not be open yet.
+pub struct NewNodes<'a> {
+    pub objset: &'a Arc<dmu::Objset>,
+    pub sa: &'a dmu::sa::Sa,
+    pub normflags: u64,
+    pub salt: u64,
+    /// Handed on by the directory.
+    pub project: Option<u64>,
+}
+
+impl Zpl {
+    pub(super) fn new_nodes(&self, project: Option<u64>) -> NewNodes<'_> {
+        NewNodes {
+            objset: &self.objset,
+            sa: &self.sa,
+            normflags: self.names.normflags,
+            salt: self.env.entropy.u64(),
+            project,
+        }
+    }
+
+    /// The project that new nodes of a directory belong to, where it hands one on.
+    pub(super) fn inherited_project(&self, dir: &Node, attrs: &Attrs) -> Result<Option<u64>> {
+        if attrs.flags & flags::PROJINHERIT == 0 {
+            return Ok(None);
+        }
+        let view = self.sa.read_all(dir.dnode()).map_err(api_error)?;
+        Ok(self.sa.word(&view, &attr::PROJID))
+    }
+
+    pub(super) fn create_file(
+        &self,
+        cred: &Cred,
+        dir: NodeId,
+        name: &[u8],
+        mode: CreateMode,
+        attr: &SetAttr,
+    ) -> Result<Created> {
+        self.names.check_entry(name)?;
+        let size = attr.size.unwrap_or(0);
+        if size > MAX_FILE_SIZE {
+            return Err(Error::FileTooLarge);
+        }
+        let dir = self.dir_node(dir)?;
+        check(cred, &self.attrs(&dir)?, posix::EXEC)?;
+        let mut attr = attr.clone();
+        if let CreateMode::Exclusive { verifier } = mode {
+            let (atime, mtime) = verifier_times(verifier);
+            (attr.atime, attr.mtime) = (Some(SetTime::To(atime)), Some(SetTime::To(mtime)));
+        }
+        loop {
+            if let Some(found) = self.find_entry(&dir, name)? {
+                match self.create_over(cred, &dir, found.entry.object, mode, &attr) {
+                    // Removed in between: it can be made after all.
+                    Err(Error::Stale) if self.find_entry(&dir, name)? != Some(found) => continue,
+                    answer => return answer,
+                }
+            }
+            let body = Body { size, ..Body::plain(kind::FILE) };
+            match self.add_node(cred, &dir, name, &body, &attr) {
+                // Made in between by somebody else.
+                Err(Error::Exists)
+                    if mode != CreateMode::Guarded && self.find_entry(&dir, name)?.is_some() => {}
+                answer => return answer,
+            }
+        }
+    }
+
+    /// The name exists: it is the answer, or in the way.
+    fn create_over(
+        &self,
+        cred: &Cred,
+        dir: &Arc<Node>,
+        object: u64,
+        mode: CreateMode,
+        attr: &SetAttr,
+    ) -> Result<Created> {
+        let node = self.node_by_number(object)?;
+        let attrs = self.attrs(&node)?;
+        let is_file = attrs.kind() == kind::FILE;
+        match mode {
+            CreateMode::Unchecked if is_file => {
+                if attr.size == Some(0) {
+                    check_data(cred, &attrs, posix::WRITE)?;
+                    let truncate = SetAttr { size: Some(0), ..SetAttr::default() };
+                    self.set_attributes(cred, node.id(), &truncate)?;
+                }
+            }
+            CreateMode::Exclusive { verifier }
+                if is_file && (attrs.atime, attrs.mtime) == verifier_times(verifier) => {}
+            CreateMode::Unchecked | CreateMode::Guarded | CreateMode::Exclusive { .. } => {
+                return Err(Error::Exists);
+            }
+        }
+        let parent = self.show_now(dir)?;
+        let dir = DirChange { before: parent, after: parent };
+        Ok(Created { attr: self.show_now(&node)?, dir, new: false })
+    }
+
+    pub(super) fn make_node(
+        &self,
+        cred: &Cred,
+        dir: NodeId,
+        name: &[u8],
+        what: &NewNode,
+        attr: &SetAttr,
+    ) -> Result<Created> {
+        if *what == NewNode::File {
+            return self.create_file(cred, dir, name, CreateMode::Guarded, attr);
+        }
+        let body = Body::of(what)?;
+        self.names.check_entry(name)?;
+        let dir = self.dir_node(dir)?;
+        check(cred, &self.attrs(&dir)?, posix::EXEC)?;
+        if self.find_entry(&dir, name)?.is_some() {
+            return Err(Error::Exists);
+        }
+        if matches!(body.kind, kind::CHAR | kind::BLOCK) && !who(cred).is_privileged() {
+            return Err(Error::NotPermitted);
+        }
+        self.add_node(cred, &dir, name, &body, attr)
+    }
+
+    /// A new node under a name that is free, or `Exists`.
+    fn add_node(
+        &self,
+        cred: &Cred,
+        dir: &Arc<Node>,
+        name: &[u8],
+        body: &Body,
+        attr: &SetAttr,
+    ) -> Result<Created> {
+        let locked = lock_all(&[dir]);
+        dir.check_alive()?;
+        let parent = self.attrs(dir)?;
+        if parent.links == 0 {
+            return Err(Error::NotFound);
+        }
+        let new = self.new_attrs(cred, &parent, body, attr)?;
+        if self.find_entry(dir, name)?.is_some() {
+            return Err(Error::Exists);
+        }
+        let before = self.show(dir, &parent);
+        let project = self.inherited_project(dir, &parent)?;
+        let tx = self.begin(Holds::new(0, META_BLOCKS))?;
+        let dnode = new_object(&self.new_nodes(project), body, &new, dir.object(), parent.flags, &tx)
+            .map_err(api_error)?;
+        let node = Arc::new(Node::new(dnode, tx.txg(), tx.txg()));
+        let attrs = self.stored_attrs(node.dnode())?;
+        if let Err(error) = self.add_entry(dir, name, entry_for(&node, &attrs), &tx) {
+            self.objset.free(node.object(), &tx).map_err(api_error)?;
+            return Err(error);
+        }
+        if body.size > 0 {
+            let recordsize = self.settings().recordsize;
+            grow_block(node.dnode(), 0, body.size, recordsize, &tx).map_err(api_error)?;
+        }
+        let node = self.nodes.insert(node);
+        self.touch_dir(dir, 1, i64::from(attrs.is_dir()), &tx)?;
+        let after = self.show_now(dir)?;
+        let attr = self.show(&node, &attrs);
+        drop((tx, locked));
+        Ok(Created { attr, dir: DirChange { before, after }, new: true })
+    }
+
+    /// Checks what a creation needs, and says what the node will be.
+    fn new_attrs(&self, cred: &Cred, parent: &Attrs, body: &Body, attr: &SetAttr) -> Result<NewAttrs> {
+        let (caller, rules) = (who(cred), rules(parent));
+        posix::check_add(&caller, &rules).map_err(refused)?;
+        check_mutable(parent)?;
+        if body.kind == kind::DIR && parent.links >= LINK_MAX {
+            return Err(Error::TooManyLinks);
+        }
+        let inherited = posix::new_gid(&caller, &rules);
+        posix::check_new_owner(&caller, inherited, attr.uid, attr.gid).map_err(refused)?;
+        let kind = if body.kind == kind::DIR { posix::Kind::Dir } else { posix::Kind::File };
+        let mode = match body.kind {
+            kind::SYMLINK => 0o777,
+            _ => posix::new_mode(&caller, &rules, kind, attr.mode.unwrap_or(0)),
+        };
+        let now = self.now();
+        let at = |time: Option<SetTime>| match time {
+            Some(SetTime::To(time)) => time,
+            Some(SetTime::Now) | None => now,
+        };
+        Ok(NewAttrs {
+            uid: attr.uid.unwrap_or(cred.uid),
+            gid: attr.gid.unwrap_or(inherited),
+            mode,
+            atime: at(attr.atime),
+            mtime: at(attr.mtime),
+            now,
+            flags: 0,
+        })
+    }
+}
+
+/// Where an exclusive create keeps its verifier.
+fn verifier_times(verifier: u64) -> (Time, Time) {
+    let time = |half: u64| Time { secs: i64::from(half as u32), nanos: 0 };
+    (time(verifier >> 32), time(verifier))
+}
+
+fn check_target(target: &[u8]) -> Result<()> {
+    if target.is_empty() || target.contains(&0) {
+        return Err(Error::Invalid("a symbolic link needs a target without NUL".into()));
+    }
+    if target.len() >= PATH_MAX { Err(Error::NameTooLong) } else { Ok(()) }
+}

@@ -1,0 +1,288 @@
+//! A file's bytes: read without copying, written in one transaction a call, sparse.
+//!
+//! Source: `zfs_read`, `zfs_write`, `zfs_holey` in module/zfs/zfs_vnops.c.
+
+use std::sync::{Arc, OnceLock};
+
+use dmu::{Chunk, Holds};
+use engine_api::{Cred, Error, NodeId, ReadBuf, Result, Seek, Slice, Stable, Time, Written};
+use ondisk::znode::{attr, flags, kind};
+use stdx::posix;
+
+use super::attrs::{Attrs, Change, modified};
+use super::error::api_error;
+use super::node::Node;
+use super::perm::{check_data, check_mutable, check_read, refused, rules, who};
+use super::size::grow_block;
+use super::{Zpl, acl};
+
+/// Largest file in bytes: 2^63 - 1.
+pub const MAX_FILE_SIZE: u64 = i64::MAX as u64;
+/// Zeros handed out for holes, shared by all.
+const ZEROS: usize = 128 << 10;
+const DAY_SECS: i64 = 24 * 60 * 60;
+/// Blocks of metadata a write may dirty: its dnode, and the way down to its blocks.
+const META_BLOCKS: u64 = 4;
+
+impl Zpl {
+    pub(super) fn read_file(&self, cred: &Cred, id: NodeId, offset: u64, len: usize) -> Result<ReadBuf> {
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        check_file(&attrs)?;
+        check_read(cred, &attrs)?;
+        let range = node.ranges().shared(&self.env, offset, len as u64);
+        node.check_alive()?;
+        let size = self.stored_attrs(node.dnode())?.size;
+        let len = size.saturating_sub(offset).min(len as u64) as usize;
+        let parts =
+            if len == 0 { Vec::new() } else { slices(node.dnode().read(offset, len).map_err(api_error)?) };
+        drop(range);
+        self.touch_atime(&node, &attrs);
+        Ok(ReadBuf { parts, eof: offset.saturating_add(len as u64) >= size })
+    }
+
+    pub(super) fn write_file(
+        &self,
+        cred: &Cred,
+        id: NodeId,
+        offset: u64,
+        data: &[u8],
+        stable: Stable,
+    ) -> Result<Written> {
+        self.write_at(cred, id, Some(offset), data, stable).map(|(_, written)| written)
+    }
+
+    /// At `offset`, or at the end of the file. Gives the offset too.
+    pub(super) fn write_at(
+        &self,
+        cred: &Cred,
+        id: NodeId,
+        offset: Option<u64>,
+        data: &[u8],
+        stable: Stable,
+    ) -> Result<(u64, Written)> {
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        check_file(&attrs)?;
+        check_data(cred, &attrs, posix::WRITE)?;
+        check_mutable(&attrs)?;
+        let ends_late = |at: u64| at.checked_add(data.len() as u64).is_none_or(|end| end > MAX_FILE_SIZE);
+        if offset.is_some_and(ends_late) {
+            return Err(Error::FileTooLarge);
+        }
+        self.check_writable()?;
+        // What makes the file longer, or its only block larger, needs all of it for itself.
+        let mut range = match offset {
+            Some(at) if at + data.len() as u64 <= attrs.size => {
+                node.ranges().alone(&self.env, at, data.len() as u64)
+            }
+            _ => node.ranges().whole(&self.env),
+        };
+        let mut attrs = self.attrs(&node)?;
+        if offset.is_some_and(|at| at + data.len() as u64 > attrs.size) {
+            drop(range);
+            range = node.ranges().whole(&self.env);
+            attrs = self.attrs(&node)?;
+        }
+        node.check_alive()?;
+        let at = offset.unwrap_or(attrs.size);
+        if ends_late(at) {
+            return Err(Error::FileTooLarge);
+        }
+        if attrs.flags & flags::APPENDONLY != 0 && at < attrs.size {
+            return Err(Error::NotPermitted);
+        }
+        let before = self.show(&node, &attrs);
+        if data.is_empty() {
+            let verifier = self.verifier;
+            return Ok((at, Written { before, after: before, stable: Stable::FileSync, verifier }));
+        }
+        let txg = self.write_locked(cred, &node, at, data)?;
+        let after = self.show_now(&node)?;
+        drop(range);
+        if stable > Stable::Unstable {
+            self.wait_synced(txg)?;
+        }
+        let stable = if stable > Stable::Unstable { Stable::FileSync } else { Stable::Unstable };
+        Ok((at, Written { before, after, stable, verifier: self.verifier }))
+    }
+
+    /// One transaction. The caller holds the range, or all of it where the file grows. Gives the transaction group.
+    fn write_locked(&self, cred: &Cred, node: &Node, at: u64, data: &[u8]) -> Result<u64> {
+        let dnode = node.dnode();
+        let end = at + data.len() as u64;
+        let block = u64::from(dnode.block_size());
+        let tx = self.begin(Holds::new(data.len() as u64 + 2 * block, META_BLOCKS))?;
+        let size = self.stored_attrs(dnode)?.size;
+        if end > size {
+            grow_block(dnode, size, end, self.settings().recordsize, &tx).map_err(api_error)?;
+        }
+        dnode.write(at, data, &tx).map_err(api_error)?;
+        self.update(node, &tx, |old, now| {
+            let change = Change::default()
+                .time(&attr::MTIME, now)
+                .word(&attr::SIZE, old.size.max(end))
+                .word(&attr::FLAGS, modified(old.flags));
+            drop_setid(change, cred, old)
+        })?;
+        Ok(tx.txg())
+    }
+
+    pub(super) fn punch_file(&self, cred: &Cred, id: NodeId, offset: u64, len: u64) -> Result<()> {
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        check_file(&attrs)?;
+        check_data(cred, &attrs, posix::WRITE)?;
+        check_mutable(&attrs)?;
+        if len == 0 {
+            return Err(Error::Invalid("an empty hole".into()));
+        }
+        self.check_writable()?;
+        let _range = node.ranges().whole(&self.env);
+        node.check_alive()?;
+        let size = self.attrs(&node)?.size;
+        let to_end = offset.saturating_add(len) >= size;
+        if to_end {
+            self.free_most(&node, offset)?;
+        }
+        let tx =
+            self.begin(Holds { write: 2 * u64::from(node.dnode().block_size()), ..Holds::freeing(8) })?;
+        if offset < size {
+            let len = if to_end { u64::MAX } else { len };
+            node.dnode().free_range(offset, len, &tx).map_err(api_error)?;
+        }
+        self.update(&node, &tx, |old, now| {
+            let change = Change::default().time(&attr::MTIME, now).word(&attr::FLAGS, modified(old.flags));
+            drop_setid(change, cred, old)
+        })
+        .map(drop)
+    }
+
+    pub(super) fn seek_file(&self, cred: &Cred, id: NodeId, offset: u64, what: Seek) -> Result<u64> {
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        check_file(&attrs)?;
+        check_read(cred, &attrs)?;
+        let _range = node.ranges().shared(&self.env, 0, u64::MAX);
+        node.check_alive()?;
+        let size = self.attrs(&node)?.size;
+        if offset >= size {
+            return Err(Error::NotFound);
+        }
+        let found = match what {
+            Seek::Data => node.dnode().next_offset(offset, dmu::Seek::Data).map_err(api_error)?,
+            Seek::Hole => {
+                // The end of the file counts as a hole.
+                let hole = node.dnode().next_offset(offset, dmu::Seek::Hole).map_err(api_error)?;
+                Some(hole.map_or(size, |hole| hole.min(size)))
+            }
+        };
+        found.filter(|found| *found < size || what == Seek::Hole).ok_or(Error::NotFound)
+    }
+
+    /// Contents were read. Reading must not wait for a transaction group, so where none can be had the time is kept in
+    /// memory until the next change.
+    pub(super) fn touch_atime(&self, node: &Node, attrs: &Attrs) {
+        let settings = self.settings();
+        if !settings.atime || settings.readonly || self.frozen {
+            return;
+        }
+        let now = self.now();
+        if !wants_atime(attrs, now, settings.relatime) {
+            return;
+        }
+        let Ok(tx) = self.objset.try_begin(Holds::new(0, 1)) else {
+            node.set_pending_atime(now);
+            return;
+        };
+        if node.check_alive().is_ok() {
+            self.changed.fetch_max(tx.txg(), std::sync::atomic::Ordering::SeqCst);
+            self.store_atime(node, now, &tx);
+        }
+    }
+
+    pub(super) fn store_atime(&self, node: &Node, atime: Time, tx: &dmu::Tx) {
+        let _attrs = env::lock(node.attrs_lock());
+        drop(node.take_pending_atime());
+        if self.store(node, Change::default().time(&attr::ATIME, atime), tx).is_err() {
+            // An access time is not worth failing a read for.
+            node.set_pending_atime(atime);
+        }
+    }
+
+    pub(super) fn read_link(&self, id: NodeId) -> Result<Vec<u8>> {
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        if attrs.kind() != kind::SYMLINK {
+            return Err(Error::Invalid("not a symbolic link".into()));
+        }
+        let view = self.sa.read_all(node.dnode()).map_err(api_error)?;
+        let target = match self.sa.get(&view, &attr::SYMLINK) {
+            Some(target) => target,
+            None => self.old_link(&node, attrs.size)?,
+        };
+        self.touch_atime(&node, &attrs);
+        Ok(target)
+    }
+
+    /// The target of a link made before version 5: behind the znode, or the object's contents.
+    fn old_link(&self, node: &Node, size: u64) -> Result<Vec<u8>> {
+        let bonus = node.dnode().bonus();
+        if let Some(target) = ondisk::znode::phys::inline_target(&bonus.bytes, size) {
+            return Ok(target.to_vec());
+        }
+        let len = usize::try_from(size).ok().filter(|len| *len <= 4096);
+        let len = len.ok_or(Error::Corrupt { object: node.object(), block: 0 })?;
+        node.dnode().read_bytes(0, len).map_err(api_error)
+    }
+}
+
+/// Setuid and setgid go when somebody without privilege writes.
+pub fn drop_setid(change: Change, cred: &Cred, old: &Attrs) -> Change {
+    let mode = posix::mode_after_write(&who(cred), &rules(old));
+    if mode == old.permissions() {
+        return change;
+    }
+    let mode = old.mode & !0o7777 | u64::from(mode);
+    acl::change_mode(change, modified(old.flags), mode, false)
+}
+
+fn wants_atime(attrs: &Attrs, now: Time, relatime: bool) -> bool {
+    if !relatime {
+        return now > attrs.atime;
+    }
+    let unseen = attrs.atime <= attrs.mtime || attrs.atime <= attrs.ctime;
+    unseen || now.secs.saturating_sub(attrs.atime.secs) >= DAY_SECS
+}
+
+pub fn check_file(attrs: &Attrs) -> Result<()> {
+    match attrs.kind() {
+        kind::FILE => Ok(()),
+        kind::DIR => Err(Error::IsDir),
+        _ => Err(Error::Invalid("only regular files have data".into())),
+    }
+}
+
+fn slices(chunks: Vec<Chunk>) -> Vec<Slice> {
+    static ZERO: OnceLock<Arc<Vec<u8>>> = OnceLock::new();
+    let mut parts = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        match chunk {
+            Chunk::Data(block, range) => parts.push(Slice::new(block, range.start, range.len())),
+            Chunk::Zero(mut len) => {
+                let zero = ZERO.get_or_init(|| Arc::new(vec![0; ZEROS]));
+                while len > 0 {
+                    let part = len.min(ZEROS);
+                    parts.push(Slice::new(zero.clone(), 0, part));
+                    len -= part;
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// A refusal of `stdx::posix` as the engine's error, for the callers of its rules here.
+pub fn allowed(answer: posix::Allowed) -> Result<()> {
+    answer.map_err(refused)
+}

@@ -1,0 +1,82 @@
+//! A new file system: the master node and what it names, as OpenZFS makes them.
+//!
+//! Source: `zfs_create_fs` in module/os/linux/zfs/zfs_znode_os.c.
+
+use std::sync::Arc;
+
+use dmu::sa::Sa;
+use dmu::zap::ZapParams;
+use dmu::{DmuError, ObjectSpec, Objset, Tx, Zap};
+use engine_api::Time;
+use env::Env;
+use ondisk::object_type::ObjectType;
+use ondisk::znode::{self, CASE_SENSITIVE, kind, master};
+
+use super::create::{Body, NewAttrs, NewNodes, new_object};
+use super::names::Names;
+
+const ROOT_MODE: u32 = 0o755;
+const SHARES_MODE: u32 = 0o555;
+
+/// Properties fixed at creation, as they are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtCreation {
+    pub normalization: u64,
+    pub utf8only: bool,
+    pub casesensitivity: u64,
+}
+
+impl Default for AtCreation {
+    fn default() -> AtCreation {
+        AtCreation { normalization: 0, utf8only: false, casesensitivity: CASE_SENSITIVE }
+    }
+}
+
+/// Fills an empty object set with a file system whose root belongs to root.
+pub fn create_fs(objset: &Arc<Objset>, env: &Env, props: AtCreation, tx: &Tx) -> Result<(), DmuError> {
+    let salted = || ZapParams::salted(env.entropy.u64());
+    let spec = ObjectSpec::new;
+    let master = Zap::claim(objset, znode::MASTER_NODE, spec(ObjectType::MASTER_NODE), salted(), tx)?;
+    master.update(master::NORMALIZATION, props.normalization, tx)?;
+    master.update(master::UTF8ONLY, u64::from(props.utf8only), tx)?;
+    master.update(master::CASESENSITIVITY, props.casesensitivity, tx)?;
+    master.update(master::VERSION, znode::VERSION, tx)?;
+    let (sa_master, sa) = Sa::create(objset, tx)?;
+    master.add(master::SA_ATTRS, sa_master, tx)?;
+    let unlinked = Zap::create(objset, spec(ObjectType::UNLINKED_SET), salted(), tx)?;
+    master.add(master::UNLINKED_SET, unlinked.object(), tx)?;
+    let wall = env.clock.wall();
+    let now = Time { secs: wall.secs, nanos: wall.nanos };
+    let nodes = NewNodes {
+        objset,
+        sa: &sa,
+        normflags: Names::new(props.normalization, props.casesensitivity, props.utf8only).normflags,
+        salt: env.entropy.u64(),
+        project: None,
+    };
+    for (name, mode) in [(master::ROOT, ROOT_MODE), (master::SHARES_DIR, SHARES_MODE)] {
+        let new = NewAttrs { uid: 0, gid: 0, mode, atime: now, mtime: now, now, flags: 0 };
+        let dir = new_object(&nodes, &Body::plain(kind::DIR), &new, 0, 0, tx)?;
+        master.add(name, dir.object(), tx)?;
+    }
+    Ok(())
+}
+
+/// Whose a node is, from its bonus.
+pub struct ZplOwners;
+
+impl dmu::accounting::OwnerOf for ZplOwners {
+    fn owner_of(
+        &self,
+        _object: ObjectType,
+        bonus_type: ObjectType,
+        bonus: &[u8],
+    ) -> Option<dmu::accounting::Owner> {
+        let owner = match bonus_type {
+            ObjectType::SA => znode::owner_of_sa(bonus).ok()?,
+            ObjectType::ZNODE => znode::owner_of_znode(bonus, ondisk::Endian::Little).ok()?,
+            _ => return None,
+        };
+        Some(dmu::accounting::Owner { user: owner.uid, group: owner.gid, project: owner.project })
+    }
+}

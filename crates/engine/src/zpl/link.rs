@@ -1,0 +1,127 @@
+//! Giving a node another name, and taking names away.
+
+use std::sync::Arc;
+
+use dmu::{Holds, Tx};
+use engine_api::{Attr, Cred, DirChange, Error, NodeId, Result};
+use ondisk::znode::attr;
+use stdx::posix;
+
+use super::Zpl;
+use super::attrs::{Attrs, Change};
+use super::create::LINK_MAX;
+use super::dir::{entry_for, gone};
+use super::file::allowed;
+use super::node::{Node, lock_all};
+use super::perm::{check, check_mutable, check_removable, rules, who};
+use super::unlinked::Fate;
+
+/// Blocks that adding or removing a name may dirty.
+const META_BLOCKS: u64 = 10;
+
+impl Zpl {
+    pub(super) fn link_node(
+        &self,
+        cred: &Cred,
+        id: NodeId,
+        dir: NodeId,
+        name: &[u8],
+    ) -> Result<(Attr, DirChange)> {
+        self.names.check_entry(name)?;
+        let node = self.node(id)?;
+        let dir = self.dir_node(dir)?;
+        let _ops = lock_all(&[&node, &dir]);
+        node.check_alive()?;
+        dir.check_alive()?;
+        let (attrs, parent) = (self.attrs(&node)?, self.attrs(&dir)?);
+        check(cred, &parent, posix::EXEC)?;
+        if self.find_entry(&dir, name)?.is_some() {
+            return Err(Error::Exists);
+        }
+        allowed(posix::check_add(&who(cred), &rules(&parent)))?;
+        if attrs.is_dir() {
+            return Err(Error::NotPermitted);
+        }
+        // A file that lost its last name while open does not come back, nor does anything appear in a removed directory.
+        if attrs.links == 0 || parent.links == 0 {
+            return Err(Error::NotFound);
+        }
+        if attrs.links >= LINK_MAX {
+            return Err(Error::TooManyLinks);
+        }
+        check_mutable(&attrs)?;
+        check_mutable(&parent)?;
+        let before = self.show(&dir, &parent);
+        let tx = self.begin(Holds::new(0, META_BLOCKS))?;
+        self.add_entry(&dir, name, entry_for(&node, &attrs), &tx)?;
+        self.update(&node, &tx, |old, _| {
+            Change::default().word(&attr::LINKS, old.links + 1).word(&attr::PARENT, dir.object())
+        })?;
+        self.touch_dir(&dir, 1, 0, &tx)?;
+        Ok((self.show_now(&node)?, DirChange { before, after: self.show_now(&dir)? }))
+    }
+
+    pub(super) fn remove_name(
+        &self,
+        cred: &Cred,
+        dir: NodeId,
+        name: &[u8],
+        want_dir: bool,
+    ) -> Result<DirChange> {
+        self.names.check_entry(name)?;
+        let dir = self.dir_node(dir)?;
+        loop {
+            check(cred, &self.attrs(&dir)?, posix::EXEC)?;
+            let found = self.find_entry(&dir, name)?.ok_or(Error::NotFound)?;
+            let victim = self.node_by_number(found.entry.object).map_err(gone)?;
+            let ops = lock_all(&[&dir, &victim]);
+            // Between the look and the lock others may have been here.
+            if self.find_entry(&dir, name)?.as_ref() != Some(&found) {
+                continue;
+            }
+            let (parent, attrs) = (self.attrs(&dir)?, self.attrs(&victim)?);
+            self.check_remove(cred, &victim, &parent, &attrs, want_dir)?;
+            // Whoever reads it now reads to the end first.
+            let range = victim.ranges().whole(&self.env);
+            let before = self.show(&dir, &parent);
+            let tx = self.begin(Holds::freeing(META_BLOCKS))?;
+            self.remove_entry(&dir, &found.name, &tx)?;
+            let fate = self.drop_name(&victim, &tx)?;
+            self.touch_dir(&dir, -1, -i64::from(attrs.is_dir()), &tx)?;
+            let after = self.show_now(&dir)?;
+            drop((tx, range, ops));
+            self.finish(fate)?;
+            return Ok(DirChange { before, after });
+        }
+    }
+
+    fn check_remove(
+        &self,
+        cred: &Cred,
+        victim: &Arc<Node>,
+        parent: &Attrs,
+        attrs: &Attrs,
+        want_dir: bool,
+    ) -> Result<()> {
+        allowed(posix::check_delete(&who(cred), &rules(parent), &rules(attrs)))?;
+        match (want_dir, attrs.is_dir()) {
+            (true, false) => return Err(Error::NotDir),
+            (false, true) => return Err(Error::IsDir),
+            (true, true) if !self.is_empty_dir(victim)? => return Err(Error::NotEmpty),
+            _ => {}
+        }
+        check_mutable(parent)?;
+        check_removable(attrs)
+    }
+
+    /// A node lost one name. What becomes of it is for [`Zpl::finish`] to see to after the transaction. The caller
+    /// holds its `ops` lock and its whole range.
+    pub(super) fn drop_name(&self, victim: &Arc<Node>, tx: &Tx) -> Result<Fate> {
+        let mut left = 0;
+        self.update(victim, tx, |old, _| {
+            left = if old.is_dir() { 0 } else { old.links.saturating_sub(1) };
+            Change::default().word(&attr::LINKS, left)
+        })?;
+        if left > 0 { Ok(Fate::Lives) } else { self.bury(victim, tx) }
+    }
+}

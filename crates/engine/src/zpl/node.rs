@@ -1,0 +1,211 @@
+//! Nodes in memory: locks and counts of the objects in use, one [`Node`] for each object.
+//!
+//! The table keeps nodes that were used lately, so that their objects stay loaded, and any node that has something to
+//! remember: openers, a pending access time. A node that was freed is taken out of the table and marked dead first;
+//! who still holds it gets `Stale`.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use dmu::Dnode;
+use engine_api::{Error, NodeId, Result, Time};
+use env::lock;
+use ondisk::object_type::ObjectType;
+
+use super::Zpl;
+use super::error::api_error;
+use super::rlock::RangeLock;
+
+const SHARDS: usize = 16;
+/// Nodes a shard keeps before it forgets idle ones.
+const SHARD_LIMIT: usize = 1024;
+
+/// See the module.
+pub struct Node {
+    dnode: Arc<Dnode>,
+    generation: u64,
+    ops: Mutex<()>,
+    attrs: Mutex<()>,
+    ranges: RangeLock,
+    memory: Mutex<Memory>,
+    dead: AtomicBool,
+    /// The newest transaction group in which it changed; at least that.
+    changed: AtomicU64,
+}
+
+#[derive(Default)]
+struct Memory {
+    opens: u64,
+    atime: Option<Time>,
+}
+
+impl Node {
+    /// From the object, if it is a file or directory that is in use.
+    pub fn load(fs: &Zpl, object: u64) -> Result<Node> {
+        let dnode = fs.objset.hold(object).map_err(api_error)?;
+        let is_node =
+            matches!(dnode.object_type(), ObjectType::PLAIN_FILE_CONTENTS | ObjectType::DIRECTORY_CONTENTS)
+                && matches!(dnode.bonus_type(), ObjectType::SA | ObjectType::ZNODE);
+        if !is_node {
+            return Err(Error::Stale);
+        }
+        let attrs = fs.stored_attrs(&dnode)?;
+        // Without a name it is about to be freed: who has it open would have it in the table.
+        if attrs.links == 0 {
+            return Err(Error::Stale);
+        }
+        Ok(Node::new(dnode, attrs.generation, fs.changed.load(Ordering::SeqCst)))
+    }
+
+    pub fn new(dnode: Arc<Dnode>, generation: u64, changed: u64) -> Node {
+        Node {
+            dnode,
+            generation,
+            ops: Mutex::new(()),
+            attrs: Mutex::new(()),
+            ranges: RangeLock::default(),
+            memory: Mutex::default(),
+            dead: AtomicBool::new(false),
+            changed: AtomicU64::new(changed),
+        }
+    }
+
+    pub fn dnode(&self) -> &Arc<Dnode> {
+        &self.dnode
+    }
+
+    pub fn object(&self) -> u64 {
+        self.dnode.object()
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub fn id(&self) -> NodeId {
+        NodeId { object: self.object(), generation: self.generation }
+    }
+
+    pub fn attrs_lock(&self) -> &Mutex<()> {
+        &self.attrs
+    }
+
+    pub fn ranges(&self) -> &RangeLock {
+        &self.ranges
+    }
+
+    pub fn pending_atime(&self) -> Option<Time> {
+        lock(&self.memory).atime
+    }
+
+    pub fn take_pending_atime(&self) -> Option<Time> {
+        lock(&self.memory).atime.take()
+    }
+
+    pub fn set_pending_atime(&self, atime: Time) {
+        lock(&self.memory).atime = Some(atime);
+    }
+
+    pub fn changed_in(&self, txg: u64) {
+        self.changed.fetch_max(txg, Ordering::SeqCst);
+    }
+
+    pub fn changed(&self) -> u64 {
+        self.changed.load(Ordering::SeqCst)
+    }
+
+    pub fn open(&self) {
+        lock(&self.memory).opens += 1;
+    }
+
+    /// Whether that was the last opener.
+    pub fn close(&self) -> bool {
+        let mut memory = lock(&self.memory);
+        memory.opens = memory.opens.saturating_sub(1);
+        memory.opens == 0
+    }
+
+    pub fn is_open(&self) -> bool {
+        lock(&self.memory).opens > 0
+    }
+
+    pub fn check_alive(&self) -> Result<()> {
+        if self.dead.load(Ordering::SeqCst) { Err(Error::Stale) } else { Ok(()) }
+    }
+
+    fn is_idle(&self) -> bool {
+        let memory = lock(&self.memory);
+        memory.opens == 0 && memory.atime.is_none()
+    }
+}
+
+/// All nodes in memory, by object.
+pub struct Nodes {
+    shards: Vec<Mutex<HashMap<u64, Arc<Node>>>>,
+}
+
+impl Default for Nodes {
+    fn default() -> Nodes {
+        Nodes { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+impl Nodes {
+    fn shard(&self, object: u64) -> MutexGuard<'_, HashMap<u64, Arc<Node>>> {
+        lock(&self.shards[(object % SHARDS as u64) as usize])
+    }
+
+    /// The node, loaded if need be.
+    pub fn get(&self, object: u64, load: impl FnOnce() -> Result<Node>) -> Result<Arc<Node>> {
+        if let Some(node) = self.shard(object).get(&object) {
+            return Ok(node.clone());
+        }
+        // Reading may take a disk; of two loaders the first to come back wins.
+        let loaded = Arc::new(load()?);
+        Ok(self.insert(loaded))
+    }
+
+    pub fn insert(&self, node: Arc<Node>) -> Arc<Node> {
+        let object = node.object();
+        let mut shard = self.shard(object);
+        let kept = shard.entry(object).or_insert(node).clone();
+        if shard.len() > SHARD_LIMIT {
+            forget_some(&mut shard);
+        }
+        kept
+    }
+
+    pub fn contains(&self, object: u64) -> bool {
+        self.shard(object).contains_key(&object)
+    }
+
+    /// Nobody finds it any more, and who has it learns that it is gone.
+    pub fn kill(&self, node: &Node) {
+        node.dead.store(true, Ordering::SeqCst);
+        self.shard(node.object()).remove(&node.object());
+    }
+
+    /// Every node that remembers an access time.
+    pub fn with_pending_atime(&self) -> Vec<Arc<Node>> {
+        let all = self.shards.iter().flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>());
+        all.filter(|node| node.pending_atime().is_some()).collect()
+    }
+}
+
+/// Half of the nodes that nobody uses and that remember nothing.
+fn forget_some(shard: &mut HashMap<u64, Arc<Node>>) {
+    let mut turn = false;
+    shard.retain(|_, node| {
+        turn = !turn;
+        turn || Arc::strong_count(node) > 1 || !node.is_idle()
+    });
+}
+
+/// The `ops` locks of several nodes, each once, in order of their numbers.
+pub fn lock_all<'a>(nodes: &[&'a Arc<Node>]) -> Vec<MutexGuard<'a, ()>> {
+    let mut sorted = nodes.to_vec();
+    sorted.sort_by_key(|node| node.object());
+    sorted.dedup_by_key(|node| node.object());
+    sorted.into_iter().map(|node| lock(&node.ops)).collect()
+}

@@ -1,0 +1,135 @@
+//! setattr and access: checks everything, then changes everything in one transaction.
+
+use dmu::Holds;
+use engine_api::{Access, Attr, Cred, Error, NodeId, Result, SetAttr, SetTime};
+use ondisk::znode::{attr, kind};
+use stdx::posix;
+
+use super::attrs::{Attrs, Change, modified};
+use super::error::api_error;
+use super::file::{MAX_FILE_SIZE, allowed};
+use super::node::{Node, lock_all};
+use super::perm::{check_data, check_mutable, refused, rules, who};
+use super::size::grow_block;
+use super::{Zpl, acl};
+
+impl Zpl {
+    /// Attributes before and after.
+    pub(super) fn set_attributes(&self, cred: &Cred, id: NodeId, set: &SetAttr) -> Result<(Attr, Attr)> {
+        let node = self.node(id)?;
+        let _ops = lock_all(&[&node]);
+        let _range = set.size.map(|_| node.ranges().whole(&self.env));
+        node.check_alive()?;
+        let attrs = self.attrs(&node)?;
+        let before = self.show(&node, &attrs);
+        if set.guard_ctime.is_some_and(|ctime| ctime != attrs.ctime) {
+            return Err(Error::Busy);
+        }
+        check_setattr(cred, &attrs, set)?;
+        let mode = new_mode(cred, &attrs, set)?;
+        let unchanged = SetAttr { guard_ctime: set.guard_ctime, ..SetAttr::default() };
+        if *set == unchanged {
+            return Ok((before, before));
+        }
+        check_mutable(&attrs)?;
+        if let Some(size) = set.size {
+            self.check_writable()?;
+            if size < attrs.size {
+                self.free_most(&node, size)?;
+            }
+        }
+        let holds = match set.size {
+            Some(size) if size < attrs.size => {
+                Holds { write: 2 * u64::from(node.dnode().block_size()), ..Holds::freeing(8) }
+            }
+            Some(_) => Holds::new(u64::from(self.settings().recordsize), 4),
+            None => Holds::new(0, 4),
+        };
+        let tx = self.begin(holds)?;
+        if let Some(size) = set.size {
+            self.resize(&node, attrs.size, size, &tx)?;
+        }
+        self.update(&node, &tx, |old, now| {
+            let at = |time: SetTime| if let SetTime::To(time) = time { time } else { now };
+            let mut change = Change::default();
+            if mode != old.permissions() || set.mode.is_some() {
+                let mode = old.mode & !0o7777 | u64::from(mode);
+                change = acl::change_mode(change, modified(old.flags), mode, old.is_dir());
+            }
+            change
+                .maybe_word(&attr::UID, set.uid.map(u64::from))
+                .maybe_word(&attr::GID, set.gid.map(u64::from))
+                .maybe_word(&attr::SIZE, set.size)
+                .maybe_time(&attr::ATIME, set.atime.map(at))
+                .maybe_time(&attr::MTIME, set.mtime.map(at).or(set.size.map(|_| now)))
+        })?;
+        let after = self.show_now(&node)?;
+        Ok((before, after))
+    }
+
+    /// The caller holds the whole range.
+    fn resize(&self, node: &Node, old: u64, new: u64, tx: &dmu::Tx) -> Result<()> {
+        if new < old {
+            node.dnode().free_range(new, u64::MAX, tx).map_err(api_error)
+        } else {
+            grow_block(node.dnode(), old, new, self.settings().recordsize, tx).map_err(api_error)
+        }
+    }
+
+    /// What the caller may do, by mode bits; the owner's override is for data, not for answers.
+    pub(super) fn access_bits(&self, cred: &Cred, id: NodeId) -> Result<Access> {
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        let bits = posix::permitted(&who(cred), &rules(&attrs));
+        let has = |bit| bits & bit != 0;
+        let (read, write, exec) = (has(posix::READ), has(posix::WRITE), has(posix::EXEC));
+        Ok(if attrs.is_dir() {
+            let change = write && exec;
+            Access { read, modify: change, extend: change, delete: change, lookup: exec, execute: false }
+        } else {
+            Access { read, modify: write, extend: write, delete: false, lookup: false, execute: exec }
+        })
+    }
+}
+
+fn check_setattr(cred: &Cred, attrs: &Attrs, set: &SetAttr) -> Result<()> {
+    let (caller, rules) = (who(cred), rules(attrs));
+    if set.mode.is_some() && attrs.kind() == kind::SYMLINK {
+        return Err(Error::Unsupported("the mode of a symbolic link".into()));
+    }
+    allowed(posix::check_chown(&caller, &rules, set.uid, set.gid))?;
+    if let Some(size) = set.size {
+        match attrs.kind() {
+            kind::FILE => check_data(cred, attrs, posix::WRITE)?,
+            kind::DIR => return Err(Error::IsDir),
+            _ => return Err(Error::Invalid("only regular files have a size to set".into())),
+        }
+        if size > MAX_FILE_SIZE {
+            return Err(Error::FileTooLarge);
+        }
+    }
+    let times = [set.atime, set.mtime];
+    let explicit = times.iter().flatten().any(|time| matches!(time, SetTime::To(_)));
+    // A truncation sets mtime to now, and was allowed above.
+    if explicit || (times.iter().any(Option::is_some) && set.size.is_none()) {
+        allowed(posix::check_utimes(&caller, &rules, explicit))?;
+    }
+    Ok(())
+}
+
+/// The mode afterwards: chmod's, less what a change of owner or size takes away.
+fn new_mode(cred: &Cred, attrs: &Attrs, set: &SetAttr) -> Result<u32> {
+    let caller = who(cred);
+    let mut rules = rules(attrs);
+    if let Some(mode) = set.mode {
+        let gid = set.gid.unwrap_or(attrs.gid as u32);
+        rules.mode = posix::chmod(&caller, &rules, gid, mode).map_err(refused)?;
+    }
+    if set.uid.is_some() || set.gid.is_some() {
+        rules.mode = posix::mode_after_chown(&caller, &rules);
+    }
+    if set.size.is_some() {
+        rules.mode = posix::mode_after_write(&caller, &rules);
+    }
+    Ok(rules.mode)
+}

@@ -1,0 +1,203 @@
+//! Extended attributes: by name in one of two places, always found in either.
+//!
+//! `xattr=sa` keeps them as a packed nvlist of byte arrays in the system attribute `ZPL_DXATTR`; what does not fit
+//! there, and everything under `xattr=on`, are files in a hidden directory ([`super::xattr_dir`]). An attribute is in
+//! one place only. Names carry their namespace (`user.`); other systems wrote user attributes without it, and those are
+//! shown with it. Source: module/os/linux/zfs/zpl_xattr.c, module/zfs/zfs_sa.c.
+
+use std::sync::Arc;
+
+use dmu::{Holds, Tx};
+use engine_api::{Cred, Error, NAME_MAX, NodeId, Result, XattrMode};
+use ondisk::nvlist::{NvList, NvValue};
+use ondisk::znode::attr;
+use stdx::posix;
+
+use super::attrs::Change;
+use super::error::api_error;
+use super::file::allowed;
+use super::node::{Node, lock_all};
+use super::perm::{check_mutable, rules, who};
+use super::{XattrStore, Zpl};
+
+/// Largest value in bytes, as Linux limits it.
+const VALUE_MAX: usize = 64 << 10;
+/// Largest value kept in the system attributes (`DXATTR_MAX_ENTRY_SIZE`).
+const SYSTEM_VALUE_MAX: usize = 32 << 10;
+/// Largest packed list: a length is 16 bits.
+const SYSTEM_LIST_MAX: usize = u16::MAX as usize;
+const USER: &[u8] = b"user.";
+/// How names of other systems' own attributes start; nobody is shown those.
+const FOREIGN: &[u8] = b"SUNWattr";
+
+/// Where an attribute is, under which name.
+enum Place {
+    System(String),
+    Directory(Vec<u8>),
+}
+
+impl Zpl {
+    /// The list in the system attributes.
+    fn system_xattrs(&self, node: &Node) -> Result<NvList> {
+        let view = self.sa.read_all(node.dnode()).map_err(api_error)?;
+        match self.sa.get(&view, &attr::DXATTR) {
+            None => Ok(NvList::new()),
+            Some(bytes) if bytes.is_empty() => Ok(NvList::new()),
+            Some(bytes) => {
+                NvList::decode(&bytes).map_err(|_| Error::Corrupt { object: node.object(), block: 0 })
+            }
+        }
+    }
+
+    fn find_xattr(&self, node: &Node, list: &NvList, name: &[u8]) -> Result<Option<Place>> {
+        let bare = name.strip_prefix(USER);
+        for name in [Some(name), bare].into_iter().flatten() {
+            if let Some(text) = std::str::from_utf8(name).ok().filter(|text| list.contains(text)) {
+                return Ok(Some(Place::System(text.to_owned())));
+            }
+            if self.find_xattr_file(node, name)?.is_some() {
+                return Ok(Some(Place::Directory(name.to_vec())));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn get_xattr(&self, cred: &Cred, id: NodeId, name: &[u8]) -> Result<Vec<u8>> {
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        allowed(posix::check_xattr_read(&who(cred), &rules(&attrs), name))?;
+        let list = self.system_xattrs(&node)?;
+        match self.find_xattr(&node, &list, name)?.ok_or(Error::NotFound)? {
+            Place::System(name) => match list.get(&name) {
+                Some(NvValue::ByteArray(value) | NvValue::U8Array(value)) => Ok(value.clone()),
+                _ => Err(Error::Corrupt { object: node.object(), block: 0 }),
+            },
+            Place::Directory(name) => self.read_xattr_file(&node, &name),
+        }
+    }
+
+    pub(super) fn list_xattrs(&self, cred: &Cred, id: NodeId) -> Result<Vec<Vec<u8>>> {
+        let node = self.node(id)?;
+        let list = self.system_xattrs(&node)?;
+        let mut names: Vec<Vec<u8>> = list.iter().map(|(name, _)| name.as_bytes().to_vec()).collect();
+        names.extend(self.xattr_file_names(&node)?);
+        names.retain(|name| !name.starts_with(FOREIGN));
+        for name in &mut names {
+            if !has_namespace(name) {
+                name.splice(..0, USER.iter().copied());
+            }
+        }
+        names.retain(|name| posix::xattr_is_listed(&who(cred), name));
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    pub(super) fn set_xattr(
+        &self,
+        cred: &Cred,
+        id: NodeId,
+        name: &[u8],
+        value: &[u8],
+        mode: XattrMode,
+    ) -> Result<()> {
+        if name.len() > NAME_MAX {
+            return Err(Error::NameTooLong);
+        }
+        if value.len() > VALUE_MAX {
+            return Err(Error::FileTooLarge);
+        }
+        let node = self.node(id)?;
+        let _ops = lock_all(&[&node]);
+        node.check_alive()?;
+        let attrs = self.attrs(&node)?;
+        allowed(posix::check_xattr_write(&who(cred), &rules(&attrs), name))?;
+        let mut list = self.system_xattrs(&node)?;
+        let old = self.find_xattr(&node, &list, name)?;
+        match (mode, &old) {
+            (XattrMode::Create, Some(_)) => return Err(Error::Exists),
+            (XattrMode::Replace, None) => return Err(Error::NotFound),
+            _ => {}
+        }
+        check_mutable(&attrs)?;
+        let store = self.settings().xattr;
+        if store == XattrStore::Off {
+            return Err(Error::Unsupported("extended attributes (property xattr is off)".into()));
+        }
+        let old_list = list.clone();
+        let packed = (store == XattrStore::System).then(|| pack(&mut list, &old, name, value)).flatten();
+        let tx = self.begin(Holds::new(2 * VALUE_MAX as u64, 16))?;
+        if let Some(bytes) = packed {
+            match self.store_system_xattrs(&node, bytes, &tx) {
+                Ok(()) => return self.drop_xattr_file(&node, old.as_ref(), None, &tx),
+                // No room left in the spill block.
+                Err(Error::NoSpace | Error::FileTooLarge) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.write_xattr_file(cred, &node, &attrs, name, value, &tx)?;
+        self.drop_xattr_file(&node, old.as_ref(), Some(name), &tx)?;
+        if let Some(Place::System(old)) = &old {
+            let mut list = old_list;
+            list.remove(old);
+            self.store_system_list(&node, &list, &tx)?;
+        }
+        self.update(&node, &tx, |_, _| Change::default()).map(drop)
+    }
+
+    pub(super) fn remove_xattr(&self, cred: &Cred, id: NodeId, name: &[u8]) -> Result<()> {
+        let node = self.node(id)?;
+        let _ops = lock_all(&[&node]);
+        node.check_alive()?;
+        let attrs = self.attrs(&node)?;
+        allowed(posix::check_xattr_write(&who(cred), &rules(&attrs), name))?;
+        let mut list = self.system_xattrs(&node)?;
+        let old = self.find_xattr(&node, &list, name)?.ok_or(Error::NotFound)?;
+        check_mutable(&attrs)?;
+        let tx = self.begin(Holds::freeing(16))?;
+        match &old {
+            Place::System(name) => {
+                list.remove(name);
+                self.store_system_list(&node, &list, &tx)?;
+            }
+            Place::Directory(_) => self.drop_xattr_file(&node, Some(&old), None, &tx)?,
+        }
+        self.update(&node, &tx, |_, _| Change::default()).map(drop)
+    }
+
+    fn store_system_list(&self, node: &Node, list: &NvList, tx: &Tx) -> Result<()> {
+        if list.is_empty() {
+            return self.store(node, Change::default().remove(&attr::DXATTR), tx);
+        }
+        self.store(node, Change::default().bytes(&attr::DXATTR, list.encode_xdr()), tx)
+    }
+
+    fn store_system_xattrs(&self, node: &Arc<Node>, bytes: Vec<u8>, tx: &Tx) -> Result<()> {
+        self.update(node, tx, |_, _| Change::default().bytes(&attr::DXATTR, bytes)).map(drop)
+    }
+
+    /// Removes the file an attribute was in, unless it is the one it is in now.
+    fn drop_xattr_file(&self, node: &Node, old: Option<&Place>, now: Option<&[u8]>, tx: &Tx) -> Result<()> {
+        match old {
+            Some(Place::Directory(name)) if now != Some(name) => self.remove_xattr_file(node, name, tx),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The list with the new value, packed; `None` where it is too large or cannot be named there.
+fn pack(list: &mut NvList, old: &Option<Place>, name: &[u8], value: &[u8]) -> Option<Vec<u8>> {
+    let name = std::str::from_utf8(name).ok()?;
+    if value.len() > SYSTEM_VALUE_MAX {
+        return None;
+    }
+    if let Some(Place::System(old)) = old {
+        list.remove(old);
+    }
+    list.set(name, NvValue::ByteArray(value.to_vec()));
+    Some(list.encode_xdr()).filter(|bytes| bytes.len() <= SYSTEM_LIST_MAX)
+}
+
+fn has_namespace(name: &[u8]) -> bool {
+    [USER, b"trusted.", b"security.", b"system."].iter().any(|space| name.starts_with(space))
+}

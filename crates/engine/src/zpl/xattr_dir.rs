@@ -1,0 +1,156 @@
+//! Extended attributes as files: a directory without a name, found by the node's `ZPL_XATTR`, with a file for each.
+//!
+//! Whoever changes them holds the node's `ops` lock and brings the transaction.
+//! Source: `zfs_make_xattrdir` in module/os/linux/zfs/zfs_dir.c, `zpl_xattr_set_dir` in zpl_xattr.c.
+
+use dmu::{DmuError, Dnode, Tx, Zap};
+use engine_api::{Cred, Error, Result};
+use ondisk::znode::{Dirent, attr, flags, kind};
+use std::sync::Arc;
+
+use super::Zpl;
+use super::attrs::{Attrs, Change};
+use super::create::{Body, NewAttrs, new_object};
+use super::error::api_error;
+use super::node::Node;
+use super::size::grow_block;
+
+/// Mode of the directory, and of the files.
+const DIR_MODE: u32 = 0o1777;
+const FILE_MODE: u32 = 0o644;
+/// More than any system lets an attribute have.
+const READ_MAX: u64 = 16 << 20;
+
+impl Zpl {
+    fn xattr_dir(&self, node: &Node) -> Result<Option<Zap>> {
+        let object = self.xattr_dir_of(node.dnode())?;
+        if object == 0 {
+            return Ok(None);
+        }
+        let zap = Zap::open(&self.objset, object).map_err(api_error)?;
+        Ok(Some(zap.with_normalize(self.names.normalize.clone())))
+    }
+
+    pub(super) fn find_xattr_file(&self, node: &Node, name: &[u8]) -> Result<Option<Arc<Dnode>>> {
+        let Some(zap) = self.xattr_dir(node)? else { return Ok(None) };
+        if name.is_empty() {
+            return Ok(None);
+        }
+        match zap.find_u64(name).map_err(api_error)? {
+            None => Ok(None),
+            Some(entry) => self.objset.hold(Dirent::decode(entry).object).map(Some).map_err(api_error),
+        }
+    }
+
+    pub(super) fn read_xattr_file(&self, node: &Node, name: &[u8]) -> Result<Vec<u8>> {
+        let file = self.find_xattr_file(node, name)?.ok_or(Error::NotFound)?;
+        let size = self.stored_attrs(&file)?.size;
+        if size > READ_MAX {
+            return Err(Error::FileTooLarge);
+        }
+        file.read_bytes(0, size as usize).map_err(api_error)
+    }
+
+    pub(super) fn xattr_file_names(&self, node: &Node) -> Result<Vec<Vec<u8>>> {
+        let Some(zap) = self.xattr_dir(node)? else { return Ok(Vec::new()) };
+        zap.iter().map(|entry| entry.map(|entry| entry.name).map_err(api_error)).collect()
+    }
+
+    pub(super) fn write_xattr_file(
+        &self,
+        cred: &Cred,
+        node: &Arc<Node>,
+        owner: &Attrs,
+        name: &[u8],
+        value: &[u8],
+        tx: &Tx,
+    ) -> Result<()> {
+        let file = match self.find_xattr_file(node, name)? {
+            Some(file) => file,
+            None => self.new_xattr_file(cred, node, owner, name, tx)?,
+        };
+        let len = value.len() as u64;
+        file.free_range(0, u64::MAX, tx).map_err(api_error)?;
+        grow_block(&file, 0, len, self.settings().recordsize, tx).map_err(api_error)?;
+        file.write(0, value, tx).map_err(api_error)?;
+        let now = self.now();
+        let change = Change::default().word(&attr::SIZE, len).time(&attr::MTIME, now).time(&attr::CTIME, now);
+        self.store_hidden(&file, change, tx)
+    }
+
+    fn new_xattr_file(
+        &self,
+        cred: &Cred,
+        node: &Arc<Node>,
+        owner: &Attrs,
+        name: &[u8],
+        tx: &Tx,
+    ) -> Result<Arc<Dnode>> {
+        let now = self.now();
+        let new =
+            |uid, gid, mode| NewAttrs { uid, gid, mode, atime: now, mtime: now, now, flags: flags::XATTR };
+        let project = self.inherited_project(node, owner)?;
+        let dir = match self.xattr_dir_of(node.dnode())? {
+            0 => {
+                let (uid, gid) = (owner.uid as u32, owner.gid as u32);
+                let body = Body::plain(kind::DIR);
+                let dir = new_object(
+                    &self.new_nodes(project),
+                    &body,
+                    &new(uid, gid, DIR_MODE),
+                    node.object(),
+                    owner.flags,
+                    tx,
+                )
+                .map_err(api_error)?;
+                self.store(node, Change::default().word(&attr::XATTR, dir.object()), tx)?;
+                dir
+            }
+            object => self.objset.hold(object).map_err(api_error)?,
+        };
+        let attrs = self.stored_attrs(&dir)?;
+        let body = Body::plain(kind::FILE);
+        let file = new_object(
+            &self.new_nodes(project),
+            &body,
+            &new(cred.uid, cred.gid, FILE_MODE),
+            dir.object(),
+            attrs.flags,
+            tx,
+        )
+        .map_err(api_error)?;
+        let entry = Dirent { object: file.object(), kind: kind::FILE };
+        let zap = Zap::of(dir.clone()).map_err(api_error)?.with_normalize(self.names.normalize.clone());
+        if let Err(error) = zap.add(name, entry.encode(), tx) {
+            self.objset.free(file.object(), tx).map_err(api_error)?;
+            return Err(api_error(error));
+        }
+        self.touch_hidden_dir(&dir, attrs.size + 1, tx)?;
+        Ok(file)
+    }
+
+    pub(super) fn remove_xattr_file(&self, node: &Node, name: &[u8], tx: &Tx) -> Result<()> {
+        let Some(zap) = self.xattr_dir(node)? else { return Err(Error::NotFound) };
+        let entry = zap.lookup_u64(name).map_err(api_error)?;
+        zap.remove(name, tx).map_err(api_error)?;
+        match self.objset.free(Dirent::decode(entry).object, tx) {
+            Ok(()) | Err(DmuError::NotFound) => {}
+            Err(error) => return Err(api_error(error)),
+        }
+        let size = self.stored_attrs(zap.dnode())?.size;
+        self.touch_hidden_dir(zap.dnode(), size.saturating_sub(1), tx)
+    }
+
+    fn touch_hidden_dir(&self, dir: &Dnode, size: u64, tx: &Tx) -> Result<()> {
+        let now = self.now();
+        let change =
+            Change::default().word(&attr::SIZE, size).time(&attr::MTIME, now).time(&attr::CTIME, now);
+        self.store_hidden(dir, change, tx)
+    }
+
+    /// Attributes of a node that has no handle: the directory and its files are changed under the node's lock.
+    fn store_hidden(&self, dnode: &Dnode, change: Change, tx: &Tx) -> Result<()> {
+        let values = change.values();
+        self.sa.update(&self.objset, dnode, &values, tx).map_err(api_error)
+    }
+}
