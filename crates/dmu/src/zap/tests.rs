@@ -11,6 +11,8 @@ use super::*;
 use crate::store::Block;
 use crate::testing;
 
+const SUM_OF_OPENZFS: u64 = 0x717a_e0f0_b307_4ad9;
+
 struct Bench {
     blocks: Draft,
     normalize: Option<Normalize>,
@@ -469,4 +471,26 @@ fn a_look_up_reads_three_blocks() {
     assert_eq!(zap.lookup_u64("entry 77"), Ok(77));
     let reads = bench.store.reads.load(std::sync::atomic::Ordering::Relaxed) - before;
     assert!(reads <= 2 * 3, "{reads} blocks, the pointers to them included");
+}
+
+/// A directory of 5000 files made by OpenZFS 2.1.11, of which zdb printed the salt and the order: same salt and same
+/// names in the same order give the same head and pointer table (their sum was taken from its bytes).
+#[test]
+fn a_directory_of_openzfs_is_made_again() {
+    let bench = Bench::new(512, ZapParams::salted(0x778_51ef));
+    for i in 0..5000 {
+        bench
+            .ops()
+            .put(&Key::Name(format!("entry-number-{i:05}").as_bytes()), &Value::one(i), false)
+            .unwrap();
+    }
+    let info = bench.ops().info().unwrap();
+    assert_eq!((info.form, info.entries, info.leafs, info.blocks), (Form::Fat, 5000, 32, 33));
+    let first = bench.blocks.get(0).unwrap();
+    let sum = first
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    assert_eq!(sum, SUM_OF_OPENZFS);
+    let numbers: Vec<_> = bench.list(9).iter().take(6).map(|entry| entry.value.first()).collect();
+    assert_eq!(numbers, [595, 4633, 401, 2335, 2342, 476]);
 }

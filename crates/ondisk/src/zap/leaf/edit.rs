@@ -104,7 +104,9 @@ impl<'a> LeafMut<'a> {
 
     /// Moves the entries whose hashes go on with a 1 to an empty leaf, and says in both one bit more of the prefix.
     pub fn split(&mut self, new: &mut LeafMut<'_>, sorted: bool) {
-        let entries = self.view().entries().expect("checked when it was opened");
+        let mut entries = self.view().entries().expect("checked when it was opened");
+        // In the order of chunks, as ZFS does: the same history then gives the same bytes.
+        entries.sort_unstable_by_key(|entry| entry.chunk);
         let (prefix, prefix_len) = (self.view().prefix << 1, self.view().prefix_len + 1);
         self.set_prefix(prefix, prefix_len);
         self.clear_slots();
