@@ -30,6 +30,7 @@ pub mod objset;
 pub mod prop;
 pub mod sa;
 pub mod scan;
+pub mod spa_history;
 pub mod spacemap;
 pub mod uberblock;
 mod words;

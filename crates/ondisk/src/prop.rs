@@ -18,7 +18,6 @@ pub use pool::POOL;
 pub const SUFFIX_RECEIVED: &str = "$recvd";
 /// The property is inherited although a value was received.
 pub const SUFFIX_INHERIT: &str = "$inherit";
-/// On the dataset's `$ORIGIN`-like marker: the dataset has received properties at all.
 /// A value that older software must not see under the plain name ("ignored if unknown").
 pub const SUFFIX_IUV: &str = "$iuv";
 /// In the property ZAP of a dataset that has received properties at all.
