@@ -1,0 +1,286 @@
+//! Disks that know written from durable.
+//!
+//! What was written since a disk's last flush is *pending*: it reads back, but when the power goes each pending write
+//! is kept, dropped or torn, sector by sector, as the seed has it; so any order in which a drive may write its cache out
+//! is met. The power goes at a chosen *event* (a write or a flush): from it on every call fails with `Gone`, nothing
+//! reaches the medium, and handles opened before stay dead for good.
+//!
+//! Images are sparse: chunks that were never written are not there, and a chunk that is durable as it reads is one
+//! chunk shared by both views.
+
+mod image;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use env::{Disk, DiskError, DiskIo, DiskOp, Disks, OpenMode, SectorSize, lock};
+use stdx::prng::Prng;
+
+use crate::trace::Trace;
+use image::Image;
+
+/// How often a disk fails, of a million I/Os each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Reads that fail.
+    pub read: u32,
+    /// Reads that give wrong bytes.
+    pub corrupt: u32,
+    /// Writes that fail and change nothing.
+    pub write: u32,
+}
+
+/// What becomes of pending writes when the power goes, of 100 each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    pub kept: u32,
+    pub torn: u32,
+}
+
+/// A set of simulated disks. Clones share them.
+#[derive(Clone)]
+pub struct SimDisks(Arc<Mutex<State>>);
+
+struct State {
+    disks: BTreeMap<String, Platter>,
+    prng: Prng,
+    trace: Trace,
+    /// Counts switching on: a handle works in the life it was opened in.
+    life: u64,
+    on: bool,
+    events: u64,
+    /// The event at which the power goes.
+    cut_at: Option<u64>,
+}
+
+struct Platter {
+    sector: u32,
+    size: u64,
+    faults: Faults,
+    exclusive: bool,
+    image: Image,
+}
+
+impl SimDisks {
+    pub fn new(prng: Prng, trace: Trace) -> SimDisks {
+        let disks = BTreeMap::new();
+        SimDisks(Arc::new(Mutex::new(State {
+            disks,
+            prng,
+            trace,
+            life: 0,
+            on: true,
+            events: 0,
+            cut_at: None,
+        })))
+    }
+
+    /// Adds a zeroed disk with sectors of 512 or 4096 bytes.
+    pub fn add(&self, path: &str, size: u64, sector: u32) {
+        let platter =
+            Platter { sector, size, faults: Faults::default(), exclusive: false, image: Image::default() };
+        lock(&self.0).disks.insert(path.to_owned(), platter);
+    }
+
+    /// Makes a disk fail from now on.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn set_faults(&self, path: &str, faults: Faults) {
+        lock(&self.0).disks.get_mut(path).expect("a disk of this name").faults = faults;
+    }
+
+    /// Lets the power go at the `after`-th write or flush from now; 0 is the next one.
+    pub fn cut_after(&self, after: u64) {
+        let mut state = lock(&self.0);
+        state.cut_at = Some(state.events + after);
+    }
+
+    /// Takes [`SimDisks::cut_after`] back, if the power has not gone yet.
+    pub fn cancel_cut(&self) {
+        lock(&self.0).cut_at = None;
+    }
+
+    pub fn is_on(&self) -> bool {
+        lock(&self.0).on
+    }
+
+    /// Writes and flushes so far.
+    pub fn events(&self) -> u64 {
+        lock(&self.0).events
+    }
+
+    /// Writes that a crash could still lose.
+    pub fn pending(&self) -> usize {
+        lock(&self.0).disks.values().map(|disk| disk.image.pending()).sum()
+    }
+
+    /// Switches everything off, lets each pending write meet its fate, and switches on again.
+    pub fn restart(&self, loss: Loss) {
+        let mut state = lock(&self.0);
+        let state = &mut *state;
+        state.on = true;
+        state.cut_at = None;
+        state.life += 1;
+        for disk in state.disks.values_mut() {
+            disk.exclusive = false;
+            disk.image.crash(disk.sector, loss, &mut state.prng);
+        }
+    }
+
+    /// The non-zero parts of what is on a disk, as (offset, bytes); for a copy that other programs can read.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn contents(&self, path: &str) -> Vec<(u64, Vec<u8>)> {
+        lock(&self.0).disks[path].image.chunks()
+    }
+}
+
+impl State {
+    /// Counts a write or flush; `Gone` if the power goes with it.
+    fn event(&mut self) -> Result<(), DiskError> {
+        if self.cut_at.is_some_and(|at| self.events >= at) {
+            self.on = false;
+        }
+        self.events += 1;
+        if self.on { Ok(()) } else { Err(DiskError::Gone) }
+    }
+
+    fn platter(&mut self, handle: &SimDisk) -> Result<&mut Platter, DiskError> {
+        if !self.on || self.life != handle.life {
+            return Err(DiskError::Gone);
+        }
+        self.disks.get_mut(&handle.path).ok_or(DiskError::Gone)
+    }
+
+    fn fails(&mut self, per_million: u32) -> bool {
+        per_million > 0 && self.prng.chance(u64::from(per_million), 1_000_000)
+    }
+
+    fn transfer(&mut self, handle: &SimDisk, io: &mut DiskIo<'_>) -> Result<(), DiskError> {
+        let Platter { size, sector, faults, .. } = *self.platter(handle)?;
+        io.check(size, handle.read_only)?;
+        assert!(
+            io.offset % u64::from(sector) == 0 && io.len() % sector as usize == 0,
+            "an I/O of {} bytes at {} on a disk with sectors of {sector}",
+            io.len(),
+            io.offset,
+        );
+        match &mut io.op {
+            DiskOp::Read(buf) => {
+                if self.fails(faults.read) {
+                    return Err(DiskError::Io(5));
+                }
+                self.platter(handle)?.image.read(io.offset, buf);
+                if self.fails(faults.corrupt) {
+                    let at = self.prng.below(buf.len().max(1) as u64) as usize;
+                    buf[at..].iter_mut().take(sector as usize).for_each(|byte| *byte = !*byte);
+                }
+            }
+            DiskOp::Write(data) => {
+                self.event()?;
+                if self.fails(faults.write) {
+                    return Err(DiskError::Io(5));
+                }
+                self.trace.note_bytes(handle.path.as_bytes());
+                self.trace.note(io.offset);
+                self.trace.note_bytes(data);
+                self.platter(handle)?.image.write(io.offset, data);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Disks for SimDisks {
+    fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError> {
+        let mut state = lock(&self.0);
+        let (on, life) = (state.on, state.life);
+        let disk = state.disks.get_mut(path).ok_or(DiskError::NotFound)?;
+        let read_only = mode == OpenMode::ReadOnly;
+        if !on {
+            return Err(DiskError::Gone);
+        }
+        if !read_only {
+            if disk.exclusive {
+                return Err(DiskError::Busy);
+            }
+            disk.exclusive = true;
+        }
+        let (size, sector) = (disk.size, disk.sector);
+        Ok(Arc::new(SimDisk { disks: self.clone(), path: path.to_owned(), size, sector, life, read_only }))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
+        let prefix = format!("{}/", dir.trim_end_matches('/'));
+        let inside = |path: &&String| path.strip_prefix(&prefix).is_some_and(|rest| !rest.contains('/'));
+        let found: Vec<String> = lock(&self.0).disks.keys().filter(inside).cloned().collect();
+        if found.is_empty() { Err(DiskError::NotFound) } else { Ok(found) }
+    }
+}
+
+struct SimDisk {
+    disks: SimDisks,
+    path: String,
+    size: u64,
+    sector: u32,
+    life: u64,
+    read_only: bool,
+}
+
+impl Disk for SimDisk {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn sector_size(&self) -> SectorSize {
+        SectorSize { logical: self.sector, physical: self.sector }
+    }
+
+    /// In any order, as drives do.
+    fn submit(&self, batch: &mut [DiskIo<'_>]) {
+        let mut state = lock(&self.disks.0);
+        let count = batch.len();
+        let first = if count == 0 { 0 } else { state.prng.below(count as u64) as usize };
+        for n in (first..count).chain(0..first) {
+            batch[n].result = state.transfer(self, &mut batch[n]);
+        }
+    }
+
+    fn flush(&self) -> Result<(), DiskError> {
+        let mut state = lock(&self.disks.0);
+        state.platter(self)?;
+        if self.read_only {
+            return Err(DiskError::ReadOnly);
+        }
+        state.event()?;
+        state.trace.note_bytes(self.path.as_bytes());
+        state.platter(self)?.image.flush();
+        Ok(())
+    }
+
+    /// Does nothing: what is not needed may stay.
+    fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        let inside = offset.checked_add(len).is_some_and(|end| end <= self.size);
+        if self.read_only {
+            Err(DiskError::ReadOnly)
+        } else if inside {
+            Ok(())
+        } else {
+            Err(DiskError::OutOfRange)
+        }
+    }
+}
+
+impl Drop for SimDisk {
+    fn drop(&mut self) {
+        let mut state = lock(&self.disks.0);
+        if !self.read_only && state.life == self.life {
+            state.disks.get_mut(&self.path).expect("disks stay").exclusive = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

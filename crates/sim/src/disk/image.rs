@@ -1,0 +1,106 @@
+//! The bytes of a disk: as they read, as they would be after a crash, and the writes between the two.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use stdx::prng::Prng;
+
+use super::Loss;
+
+const CHUNK: usize = 16 << 10;
+
+type Chunks = BTreeMap<u64, Arc<[u8; CHUNK]>>;
+
+/// Chunks that are not there are zero. Invariant: the durable chunks with all pending writes applied are the current ones.
+#[derive(Default)]
+pub struct Image {
+    current: Chunks,
+    durable: Chunks,
+    pending: Vec<(u64, Box<[u8]>)>,
+}
+
+impl Image {
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    pub fn read(&self, offset: u64, buf: &mut [u8]) {
+        for (chunk, from, range) in pieces(offset, buf.len()) {
+            let out = &mut buf[range];
+            match self.current.get(&chunk) {
+                Some(bytes) => out.copy_from_slice(&bytes[from..from + out.len()]),
+                None => out.fill(0),
+            }
+        }
+    }
+
+    pub fn write(&mut self, offset: u64, data: &[u8]) {
+        put(&mut self.current, offset, data);
+        self.pending.push((offset, data.into()));
+    }
+
+    pub fn flush(&mut self) {
+        let mut touched = BTreeSet::new();
+        for (offset, data) in self.pending.drain(..) {
+            touched.extend(pieces(offset, data.len()).map(|(chunk, ..)| chunk));
+        }
+        for chunk in touched {
+            self.durable.insert(chunk, self.current[&chunk].clone());
+        }
+    }
+
+    /// Each pending write is kept, dropped or torn; nothing is pending afterwards.
+    pub fn crash(&mut self, sector: u32, loss: Loss, prng: &mut Prng) {
+        for (offset, data) in self.pending.drain(..) {
+            let fate = prng.below(100) as u32;
+            if fate < loss.kept {
+                put(&mut self.durable, offset, &data);
+            } else if fate < loss.kept + loss.torn {
+                tear(&mut self.durable, offset, &data, sector as usize, prng);
+            }
+        }
+        self.current = self.durable.clone();
+    }
+
+    pub fn chunks(&self) -> Vec<(u64, Vec<u8>)> {
+        self.current.iter().map(|(&chunk, bytes)| (chunk * CHUNK as u64, bytes.to_vec())).collect()
+    }
+}
+
+/// Some of the sectors land: a beginning, an end, or any.
+fn tear(chunks: &mut Chunks, offset: u64, data: &[u8], sector: usize, prng: &mut Prng) {
+    let count = data.len() / sector;
+    let border = prng.below(count as u64 + 1) as usize;
+    let way = prng.below(3);
+    for (n, bytes) in data.chunks(sector).enumerate() {
+        let lands = match way {
+            0 => n < border,
+            1 => n >= border,
+            _ => prng.chance(1, 2),
+        };
+        if lands {
+            put(chunks, offset + (n * sector) as u64, bytes);
+        }
+    }
+}
+
+fn put(chunks: &mut Chunks, offset: u64, data: &[u8]) {
+    for (chunk, from, range) in pieces(offset, data.len()) {
+        let bytes = Arc::make_mut(chunks.entry(chunk).or_insert_with(|| Arc::new([0; CHUNK])));
+        let piece = &data[range];
+        bytes[from..from + piece.len()].copy_from_slice(piece);
+    }
+}
+
+/// Cuts a range at chunk borders: (chunk, offset in it, range of the buffer).
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = offset + done as u64;
+        let from = (at % CHUNK as u64) as usize;
+        let piece = (CHUNK - from).min(len - done);
+        let range = done..done + piece;
+        done += piece;
+        (piece > 0).then_some((at / CHUNK as u64, from, range))
+    })
+}

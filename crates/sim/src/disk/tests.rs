@@ -1,0 +1,117 @@
+use super::*;
+use env::IoClass::{SyncRead, SyncWrite};
+
+const KEEP: Loss = Loss { kept: 100, torn: 0 };
+const DROP: Loss = Loss { kept: 0, torn: 0 };
+const TEAR: Loss = Loss { kept: 0, torn: 100 };
+
+fn disks(seed: u64) -> SimDisks {
+    let disks = SimDisks::new(Prng::new(seed), Trace::default());
+    disks.add("/sim/a", 1 << 20, 512);
+    disks
+}
+
+fn open(disks: &SimDisks) -> Arc<dyn Disk> {
+    disks.open("/sim/a", OpenMode::ReadWrite).expect("free")
+}
+
+fn read(disk: &dyn Disk, offset: u64, len: usize) -> Vec<u8> {
+    let mut buf = vec![0xee; len];
+    disk.read_at(offset, &mut buf, SyncRead).expect("readable");
+    buf
+}
+
+#[test]
+fn what_is_written_reads_back_and_may_be_lost_until_flushed() {
+    let disks = disks(1);
+    let disk = open(&disks);
+    disk.write_at(16 << 10, &[1; 1024], SyncWrite).expect("written");
+    disk.flush().expect("flushed");
+    disk.write_at((16 << 10) - 512, &[2; 1024], SyncWrite).expect("written");
+    assert_eq!(read(&*disk, (16 << 10) - 512, 1536), [[2; 512], [2; 512], [1; 512]].concat());
+    assert_eq!(disks.pending(), 1);
+    disks.restart(DROP);
+    assert_eq!(disk.flush(), Err(DiskError::Gone), "an old handle is dead");
+    drop(disk);
+    let disk = open(&disks);
+    assert_eq!(read(&*disk, (16 << 10) - 512, 1536), [[0; 512], [1; 512], [1; 512]].concat());
+    disk.write_at(0, &[3; 512], SyncWrite).expect("written");
+    disks.restart(KEEP);
+    assert_eq!(read(&*open(&disks), 0, 512), [3; 512]);
+}
+
+#[test]
+fn torn_writes_land_by_whole_sectors() {
+    let mut partly = 0;
+    for seed in 0..50 {
+        let disks = disks(seed);
+        open(&disks).write_at(0, &[7; 4096], SyncWrite).expect("written");
+        disks.restart(TEAR);
+        let found = read(&*open(&disks), 0, 4096);
+        let landed = found.chunks(512).filter(|sector| sector[0] == 7).count();
+        assert!(found.chunks(512).all(|sector| sector.iter().all(|&byte| byte == sector[0])));
+        partly += usize::from((1..8).contains(&landed));
+    }
+    assert!(partly > 20, "most are neither kept nor dropped");
+}
+
+#[test]
+fn the_power_goes_at_the_chosen_event() {
+    let disks = disks(1);
+    let disk = open(&disks);
+    disks.cut_after(2);
+    disk.write_at(0, &[1; 512], SyncWrite).expect("event 0");
+    disk.flush().expect("event 1");
+    assert_eq!(disk.write_at(0, &[2; 512], SyncWrite), Err(DiskError::Gone));
+    assert!(!disks.is_on());
+    assert_eq!(disk.read_at(0, &mut [0; 512], SyncRead), Err(DiskError::Gone));
+    assert_eq!(disks.open("/sim/a", OpenMode::ReadOnly).err(), Some(DiskError::Gone));
+    disks.restart(KEEP);
+    assert_eq!(read(&*open(&disks), 0, 512), [1; 512]);
+}
+
+#[test]
+fn a_flush_in_which_the_power_goes_makes_nothing_durable() {
+    let disks = disks(1);
+    let disk = open(&disks);
+    disk.write_at(0, &[1; 512], SyncWrite).expect("written");
+    disks.cut_after(0);
+    assert_eq!(disk.flush(), Err(DiskError::Gone));
+    disks.restart(DROP);
+    assert_eq!(read(&*open(&disks), 0, 512), [0; 512]);
+}
+
+#[test]
+fn exclusive_opens_end_with_the_handle_or_the_power() {
+    let disks = disks(1);
+    let disk = open(&disks);
+    assert_eq!(disks.open("/sim/a", OpenMode::ReadWrite).err(), Some(DiskError::Busy));
+    let reader = disks.open("/sim/a", OpenMode::ReadOnly).expect("readers may");
+    assert_eq!(reader.write_at(0, &[0; 512], SyncWrite), Err(DiskError::ReadOnly));
+    drop(disk);
+    let old = open(&disks);
+    disks.restart(DROP);
+    let new = open(&disks);
+    drop(old);
+    assert_eq!(
+        disks.open("/sim/a", OpenMode::ReadWrite).err(),
+        Some(DiskError::Busy),
+        "the new handle holds it"
+    );
+    drop(new);
+    assert_eq!(disks.list("/sim"), Ok(vec!["/sim/a".to_owned()]));
+    assert_eq!(disks.list("/none"), Err(DiskError::NotFound));
+}
+
+#[test]
+fn faults_come_as_often_as_asked_for() {
+    let disks = disks(5);
+    let disk = open(&disks);
+    disk.write_at(0, &[9; 512], SyncWrite).expect("written");
+    disks.set_faults("/sim/a", Faults { read: 500_000, corrupt: 0, write: 1_000_000 });
+    let failed = (0..100).filter(|_| disk.read_at(0, &mut [0; 512], SyncRead).is_err()).count();
+    assert!((20..80).contains(&failed), "{failed} of 100 failed");
+    assert_eq!(disk.write_at(0, &[1; 512], SyncWrite), Err(DiskError::Io(5)));
+    disks.set_faults("/sim/a", Faults { corrupt: 1_000_000, ..Faults::default() });
+    assert_ne!(read(&*disk, 0, 512), [9; 512]);
+}
