@@ -1,0 +1,173 @@
+//! Administrative changes: each is a value with a check and an effect.
+//!
+//! [`Dsl::commit`] checks in open context, where a refusal costs nothing, queues the change on the open transaction group
+//! and waits until that is durable. In syncing context, when all data of the group is written, the queue is run: each
+//! change is checked again, for others came before it, and applied. A change that is refused has changed nothing.
+//!
+//! Source: module/zfs/dsl_synctask.c.
+
+mod create;
+mod destroy;
+mod inherit;
+mod pool_props;
+mod rename;
+mod set;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use dmu::Tx;
+use env::lock;
+
+use crate::dsl::Dsl;
+use crate::history::Record;
+use crate::{PoolError, Result};
+
+/// See `engine_api::Change`: the same, for this crate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// `parents` makes missing ancestors, and an existing dataset is then no error.
+    CreateFilesystem { name: String, parents: bool, props: Vec<(String, String)> },
+    /// All of them or none; children before parents. Who serves them has closed them before; `force` is for those.
+    Destroy { names: Vec<String>, force: bool },
+    SetProperties { name: String, props: Vec<(String, String)> },
+    /// Back to the parent's value or the default; with `received`, to a received one.
+    Inherit { name: String, property: String, received: bool },
+    /// `parents` makes missing ancestors of the new name; `force` is for those who serve it.
+    Rename { from: String, to: String, parents: bool, force: bool },
+    SetPoolProperties { props: Vec<(String, String)> },
+}
+
+/// When and where a change happens.
+pub(crate) struct SyncCx<'a> {
+    pub dsl: &'a Dsl,
+    pub tx: &'a Tx,
+}
+
+impl SyncCx<'_> {
+    /// Notes in the pool's history what happened to a dataset.
+    pub fn note(&self, event: &str, dataset: &str, object: u64, text: &str) -> Result<()> {
+        let record = Record::internal_on(event, dataset, object, text, self.tx.txg());
+        crate::history::append(self.dsl, record, self.tx)
+    }
+}
+
+impl Change {
+    fn check(&self, dsl: &Dsl) -> Result<()> {
+        match self {
+            Change::CreateFilesystem { name, parents, props } => create::check(dsl, name, *parents, props),
+            Change::Destroy { names, .. } => destroy::check(dsl, names),
+            Change::SetProperties { name, props } => set::check(dsl, name, props),
+            Change::Inherit { name, property, .. } => inherit::check(dsl, name, property),
+            Change::Rename { from, to, parents, .. } => rename::check(dsl, from, to, *parents),
+            Change::SetPoolProperties { props } => pool_props::check(dsl, props),
+        }
+    }
+
+    fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
+        match self {
+            Change::CreateFilesystem { name, parents, props } => create::sync(cx, name, *parents, props),
+            Change::Destroy { names, .. } => destroy::sync(cx, names),
+            Change::SetProperties { name, props } => set::sync(cx, name, props),
+            Change::Inherit { name, property, received } => inherit::sync(cx, name, property, *received),
+            Change::Rename { from, to, parents, .. } => rename::sync(cx, from, to, *parents),
+            Change::SetPoolProperties { props } => pool_props::sync(cx, props),
+        }
+    }
+}
+
+/// Changes by the group they wait for.
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<BTreeMap<u64, Vec<Queued>>>,
+}
+
+struct Queued {
+    change: Option<Change>,
+    /// The command line to record.
+    history: String,
+    outcome: Arc<Mutex<Option<Result<()>>>>,
+}
+
+impl Queue {
+    pub fn is_empty(&self) -> bool {
+        lock(&self.waiting).is_empty()
+    }
+
+    pub fn sync_done(&self, txg: u64) {
+        lock(&self.waiting).retain(|queued, _| *queued > txg);
+    }
+}
+
+impl Dsl {
+    /// Makes a change and waits until it is durable; gives its transaction group. `history` is the command line to
+    /// record, empty for none. The caller is in no transaction.
+    pub fn commit(&self, change: Change, history: &str) -> Result<u64> {
+        self.writable()?;
+        {
+            let _config = self.reading();
+            change.check(self)?;
+        }
+        self.enqueue(Some(change), history)
+    }
+
+    /// Records a command that changes nothing here. An empty one is not recorded.
+    pub fn log_command(&self, command: &str) -> Result<()> {
+        if command.is_empty() || self.parts.readonly {
+            return Ok(());
+        }
+        self.enqueue(None, command).map(drop)
+    }
+
+    fn writable(&self) -> Result<()> {
+        if self.parts.readonly { Err(PoolError::ReadOnly) } else { Ok(()) }
+    }
+
+    fn enqueue(&self, change: Option<Change>, history: &str) -> Result<u64> {
+        let outcome = Arc::new(Mutex::new(None));
+        let hold = self.parts.txgs.enter(true)?;
+        let txg = hold.txg();
+        let queued = Queued { change, history: history.to_owned(), outcome: outcome.clone() };
+        lock(&self.changes.waiting).entry(txg).or_default().push(queued);
+        drop(hold);
+        self.parts.txgs.wait_synced(txg)?;
+        let outcome = lock(&outcome).take();
+        outcome.unwrap_or(Err(PoolError::Suspended)).map(|()| txg)
+    }
+}
+
+/// Applies the changes of this group.
+pub(crate) fn run(dsl: &Dsl, tx: &Tx) -> Result<()> {
+    let queued = lock(&dsl.changes.waiting).remove(&tx.txg()).unwrap_or_default();
+    if queued.is_empty() {
+        return Ok(());
+    }
+    let _config = dsl.changing();
+    for queued in queued {
+        let outcome = run_one(dsl, &queued, tx)?;
+        *lock(&queued.outcome) = Some(outcome);
+    }
+    Ok(())
+}
+
+/// The outer error means that the group cannot be written: the change has begun.
+fn run_one(dsl: &Dsl, queued: &Queued, tx: &Tx) -> Result<Result<()>> {
+    if let Some(change) = &queued.change {
+        if let Err(refused) = change.check(dsl) {
+            return Ok(Err(refused));
+        }
+        change.sync(&SyncCx { dsl, tx })?;
+    }
+    if !queued.history.is_empty() {
+        crate::history::append(dsl, Record::command(&queued.history), tx)?;
+    }
+    Ok(Ok(()))
+}
+
+/// What a failed name lookup is to the operator.
+fn missing(prefix: &str) -> impl Fn(PoolError) -> PoolError + '_ {
+    move |error| match error {
+        PoolError::NotFound => PoolError::Refused(format!("{prefix}: dataset does not exist")),
+        other => other,
+    }
+}

@@ -1,0 +1,109 @@
+//! Creating a file system.
+
+use std::sync::Arc;
+
+use super::{SyncCx, missing};
+use crate::dsl::names::{check_filesystem, parent_of};
+use crate::dsl::{Dir, Dsl};
+use crate::prop::{Checker, RawProps};
+use crate::{PoolError, Result};
+
+fn prefix(name: &str) -> String {
+    format!("cannot create '{name}'")
+}
+
+fn refuse(name: &str, why: &str) -> PoolError {
+    PoolError::Refused(format!("{}: {why}", prefix(name)))
+}
+
+fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+    let has_feature = |feature: &str| dsl.features().is_enabled(feature);
+    Checker { prefix: prefix(name), creating: true, has_feature: &has_feature }.all(props)
+}
+
+pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {
+    check_filesystem(name).map_err(|why| refuse(name, &why))?;
+    raw_props(dsl, name, props)?;
+    match dsl.find_dir(name) {
+        Ok(_) if parents => return Ok(()),
+        Ok(_) => return Err(refuse(name, "dataset already exists")),
+        Err(PoolError::NotFound) => {}
+        Err(error) => return Err(error),
+    }
+    let parent = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
+    let parent = nearest(dsl, name, parent, parents)?;
+    let Some(found) = dsl.head_of(&parent)? else { return Err(refuse(name, "parent does not exist")) };
+    if dsl.kind_of(&found)? != crate::dsl::DatasetKind::Filesystem {
+        return Err(refuse(name, "parent is not a filesystem"));
+    }
+    if parent.available(dsl.pool_size(), None, false) == 0 {
+        return Err(refuse(name, "out of space"));
+    }
+    check_limits(dsl, name, &parent, &raw_props(dsl, name, props)?)
+}
+
+/// A reservation must fit, and a quota must hold it.
+fn check_limits(dsl: &Dsl, name: &str, parent: &Arc<Dir>, props: &RawProps) -> Result<()> {
+    let number = |wanted: &str| {
+        let found = props.local.iter().find(|(name, _)| name == wanted);
+        found.and_then(|(_, value)| value.number()).unwrap_or(0)
+    };
+    let reserved = number("reservation").max(number("refreservation"));
+    if reserved > parent.available(dsl.pool_size(), None, false) {
+        return Err(refuse(name, "size is greater than available space"));
+    }
+    let quota = number("quota");
+    if quota != 0 && reserved > quota {
+        return Err(refuse(name, "size is less than current used or reserved space"));
+    }
+    Ok(())
+}
+
+/// The parent, or with `parents` the nearest ancestor that exists.
+fn nearest(dsl: &Dsl, name: &str, parent: &str, parents: bool) -> Result<Arc<Dir>> {
+    let mut parent = parent;
+    loop {
+        match (dsl.find_dir(parent), parent_of(parent)) {
+            (Ok(dir), _) => return Ok(dir),
+            (Err(PoolError::NotFound), Some(above)) if parents => parent = above,
+            (Err(PoolError::NotFound), None) => {
+                return Err(refuse(name, "no such pool"));
+            }
+            (Err(PoolError::NotFound), _) => return Err(refuse(name, "parent does not exist")),
+            (Err(error), _) => return Err(error),
+        }
+    }
+}
+
+pub(super) fn sync(cx: &SyncCx<'_>, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {
+    if cx.dsl.find_dir(name).is_ok() {
+        return Ok(());
+    }
+    let raw = raw_props(cx.dsl, name, props)?;
+    let parent_name = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
+    if parents {
+        make_parents(cx, parent_name)?;
+    }
+    let parent = cx.dsl.find_dir(parent_name).map_err(missing(&prefix(name)))?;
+    make(cx, &parent, name, &raw)
+}
+
+/// Makes a name's missing ancestors, and itself, without properties.
+pub(super) fn make_parents(cx: &SyncCx<'_>, name: &str) -> Result<()> {
+    if cx.dsl.find_dir(name).is_ok() {
+        return Ok(());
+    }
+    let above = parent_of(name).ok_or_else(|| refuse(name, "no such pool"))?;
+    make_parents(cx, above)?;
+    let parent = cx.dsl.find_dir(above)?;
+    make(cx, &parent, name, &RawProps::default())
+}
+
+fn make(cx: &SyncCx<'_>, parent: &Arc<Dir>, name: &str, props: &RawProps) -> Result<()> {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let dir = cx.dsl.create_dir(Some(parent), last, cx.tx)?;
+    let mut props = props.clone();
+    cx.dsl.inherit_creation(parent, &mut props)?;
+    let dataset = cx.dsl.create_filesystem_in(&dir, &props, cx.tx)?;
+    cx.note("create", name, dataset.object(), " ")
+}

@@ -1,0 +1,74 @@
+//! Setting properties of the pool.
+
+use super::SyncCx;
+use crate::dsl::Dsl;
+use crate::history::Record;
+use crate::prop::{RawValue, parse_pool_value};
+use crate::{PoolError, Result};
+
+fn prefix(dsl: &Dsl) -> String {
+    format!("cannot set property for '{}'", dsl.parts.name())
+}
+
+pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
+    let prefix = prefix(dsl);
+    for (name, value) in props {
+        if let Some(feature) = name.strip_prefix("feature@") {
+            check_feature(&prefix, feature, value)?;
+            continue;
+        }
+        let (prop, raw) = parse_pool_value(name, value, &prefix)?;
+        match prop.name {
+            "altroot" | "cachefile" | "version" => {
+                let why = format!("property '{}' can only be set during pool creation or import", prop.name);
+                return Err(PoolError::Refused(format!("{prefix}: {why}")));
+            }
+            "bootfs" => {
+                let name = raw.text().unwrap_or("");
+                if !name.is_empty() {
+                    dsl.find(name).map_err(|_| {
+                        PoolError::Refused(format!("{prefix}: '{name}' is an invalid name"))
+                    })?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_feature(prefix: &str, name: &str, value: &str) -> Result<()> {
+    let refuse = |why: String| Err(PoolError::Refused(format!("{prefix}: {why}")));
+    let Some(feature) = ondisk::feature::by_name(name) else {
+        return refuse(format!("invalid feature '{name}'"));
+    };
+    if value != "enabled" {
+        return refuse(format!(
+            "property 'feature@{name}' can only be set to 'enabled' or 'disabled' at creation time, then to 'enabled'"
+        ));
+    }
+    if !crate::feature::is_built(feature) {
+        return Err(PoolError::Unsupported(format!("feature {name}")));
+    }
+    Ok(())
+}
+
+pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
+    let prefix = prefix(cx.dsl);
+    for (name, value) in props {
+        if let Some(feature) = name.strip_prefix("feature@").and_then(ondisk::feature::by_name) {
+            cx.dsl.features().enable(feature, cx.dsl.mos.random(), cx.tx)?;
+            continue;
+        }
+        let (prop, raw) = parse_pool_value(name, value, &prefix)?;
+        let raw = match (prop.name, &raw) {
+            ("bootfs", RawValue::Text(name)) if name.is_empty() => RawValue::Number(0),
+            ("bootfs", RawValue::Text(name)) => RawValue::Number(cx.dsl.find(name)?.object),
+            _ => raw,
+        };
+        cx.dsl.write_pool_prop(prop.name, &raw, cx.tx)?;
+        let record = Record::internal("set", &format!("{}={value}", prop.name), cx.tx.txg());
+        crate::history::append(cx.dsl, record, cx.tx)?;
+    }
+    Ok(())
+}

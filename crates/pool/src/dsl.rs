@@ -1,0 +1,345 @@
+//! Datasets: their tree, their space, their properties, and the order in which all that is synced.
+//!
+//! ```text
+//!   pool directory ─ root_dataset ─▶ dir ─ children ─▶ dir …          [`dir`]: space, quotas, the tree
+//!                                     └─ head ─▶ dataset ─ previous ─▶ snapshot …   [`dataset`]: an object set
+//! ```
+//! The root directory also has three children that are nobody's datasets: `$MOS` counts what the meta object set uses,
+//! `$FREE` what is freed in the background, `$ORIGIN` has the empty snapshot every new dataset starts from.
+//!
+//! Everything here changes in syncing context only: administrative changes wait in a queue (see [`crate::change`])
+//! for their transaction group. Readers in open context hold `config` shared while they follow names.
+//!
+//! Sources: module/zfs/dsl_pool.c, dsl_dir.c, dsl_dataset.c.
+
+pub mod dataset;
+pub(crate) mod deadlist;
+mod destroy;
+pub mod dir;
+mod list;
+mod mos;
+pub(crate) mod names;
+mod open;
+pub(crate) mod prop;
+mod stats;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+
+use dmu::{DmuError, Objset, SyncTx, Tx};
+use env::lock;
+use ondisk::BlkPtr;
+
+use crate::feature::Features;
+use crate::parts::DslParts;
+use crate::prop::FsProps;
+use crate::{PoolError, Result};
+
+pub use dataset::Dataset;
+pub use dir::{Dir, Sums, Used};
+pub use list::{DatasetKind, Listed, ListFilter};
+pub(crate) use mos::Mos;
+
+/// How the content of a new file system is made, without this crate knowing files.
+pub trait FsFormat: Send + Sync {
+    /// Fills a new object set. Syncing context.
+    fn create(
+        &self,
+        objset: &Arc<Objset>,
+        props: &FsProps,
+        tx: &Tx,
+    ) -> std::result::Result<(), DmuError>;
+
+    /// Tells whose an object is, for space accounting.
+    fn owner_of(&self) -> Arc<dyn dmu::accounting::OwnerOf>;
+
+    /// Properties that the object set itself keeps: `version`, `utf8only`, `normalization`, `casesensitivity`, with
+    /// their numbers.
+    fn props(&self, objset: &Arc<Objset>) -> std::result::Result<Vec<(&'static str, u64)>, DmuError>;
+}
+
+/// The pool's room, as far as limits need it; bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PoolSpace {
+    /// What can be allocated in all, parity left out.
+    pub dspace: u64,
+    /// Freed on the list for the next group.
+    pub deferred_frees: u64,
+    /// Freed, and not to be allocated again yet.
+    pub deferred: u64,
+}
+
+impl PoolSpace {
+    /// What is kept back so that a full pool can still be managed (`spa_get_slop_space`).
+    pub fn slop(&self) -> u64 {
+        const SHIFT: u32 = 5;
+        const MIN: u64 = 128 << 20;
+        const MAX: u64 = 128 << 30;
+        (self.dspace >> SHIFT).min(MAX).max(MIN.min(self.dspace >> 1))
+    }
+
+    /// What the root directory may use; a quarter or half of the slop for those who free space.
+    pub fn adjusted(&self, slop_shift: u32) -> u64 {
+        self.dspace.saturating_sub(self.deferred_frees).saturating_sub(self.slop() >> slop_shift)
+    }
+}
+
+/// What the meta object set came to use since it was last counted.
+#[derive(Default)]
+pub struct MosUsage(Mutex<Sums>);
+
+impl MosUsage {
+    pub fn add(&self, bp: &BlkPtr, dsize: u64) {
+        if !bp.is_hole() {
+            lock(&self.0).add(dataset::sums_of(bp, dsize));
+        }
+    }
+
+    pub fn sub(&self, bp: &BlkPtr, dsize: u64) {
+        if !bp.is_hole() {
+            lock(&self.0).add(dataset::sums_of(bp, dsize).negated());
+        }
+    }
+
+    fn take(&self) -> Sums {
+        std::mem::take(&mut lock(&self.0))
+    }
+}
+
+/// See the module.
+pub struct Dsl {
+    pub(crate) parts: DslParts,
+    pub(crate) mos: Mos,
+    this: Weak<Dsl>,
+    special: Mutex<Special>,
+    dirs: Mutex<HashMap<u64, Weak<Dir>>>,
+    /// Open ones; kept while somebody uses them or they are dirty.
+    datasets: Mutex<HashMap<u64, Arc<Dataset>>>,
+    config: RwLock<()>,
+    altroot: Mutex<Option<String>>,
+    hostname: Mutex<String>,
+    pub(crate) changes: crate::change::Queue,
+}
+
+/// What the pool's directory leads to. Directories stay in core.
+#[derive(Clone, Default)]
+struct Special {
+    root: Option<Arc<Dir>>,
+    mos_dir: Option<Arc<Dir>>,
+    free_dir: Option<Arc<Dir>>,
+    /// The snapshot `$ORIGIN@$ORIGIN`.
+    origin_snap: Option<u64>,
+    empty_bpobj: Option<u64>,
+    free_bpobj: Option<u64>,
+    bptree: Option<u64>,
+}
+
+impl Dsl {
+    pub(crate) fn features(&self) -> &Features {
+        &self.parts.features
+    }
+
+    pub(crate) fn arc(&self) -> Result<Arc<Dsl>> {
+        self.this.upgrade().ok_or(PoolError::Suspended)
+    }
+
+    /// What a block counts for in allocated bytes.
+    pub(crate) fn dsize(&self, bp: &BlkPtr) -> u64 {
+        if bp.is_embedded() { 0 } else { self.parts.store().dsize(bp) }
+    }
+
+    pub(crate) fn reading(&self) -> RwLockReadGuard<'_, ()> {
+        self.config.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn changing(&self) -> RwLockWriteGuard<'_, ()> {
+        self.config.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn special<R>(&self, f: impl FnOnce(&mut Special) -> R) -> R {
+        f(&mut lock(&self.special))
+    }
+
+    /// Mountpoints are shown below this path.
+    pub fn set_altroot(&self, altroot: Option<String>) {
+        *lock(&self.altroot) = altroot;
+    }
+
+    pub(crate) fn altroot(&self) -> Option<String> {
+        lock(&self.altroot).clone()
+    }
+
+    /// What the history calls this host.
+    pub fn set_hostname(&self, name: &str) {
+        name.clone_into(&mut lock(&self.hostname));
+    }
+
+    pub(crate) fn hostname(&self) -> String {
+        lock(&self.hostname).clone()
+    }
+
+    /// The directory of the whole pool.
+    pub fn root(&self) -> Result<Arc<Dir>> {
+        self.special(|special| special.root.clone()).ok_or(PoolError::NotFound)
+    }
+
+    pub(crate) fn empty_bpobj(&self) -> Option<u64> {
+        self.special(|special| special.empty_bpobj)
+    }
+
+    pub(crate) fn set_empty_bpobj(&self, object: Option<u64>) {
+        self.special(|special| special.empty_bpobj = object);
+    }
+
+    pub(crate) fn origin_snap(&self) -> Option<u64> {
+        self.special(|special| special.origin_snap)
+    }
+
+    /// What the root may use, for `available`.
+    pub fn pool_size(&self) -> u64 {
+        self.parts.space().adjusted(0)
+    }
+
+    pub(crate) fn pool_room(&self, netfree: bool) -> dir::PoolRoom {
+        let space = self.parts.space();
+        let size = space.adjusted(u32::from(netfree)).saturating_sub(space.deferred);
+        dir::PoolRoom { size, deferred: space.deferred }
+    }
+
+    /// A directory by its object; in core it is unique.
+    pub(crate) fn dir(&self, object: u64) -> Result<Arc<Dir>> {
+        if let Some(dir) = lock(&self.dirs).get(&object).and_then(Weak::upgrade) {
+            return Ok(dir);
+        }
+        let phys = self.mos.dir(object)?;
+        if phys.parent_obj == 0 {
+            return self.remember(Dir::new(object, None, self.parts.name(), phys));
+        }
+        let parent = self.dir(phys.parent_obj)?;
+        let children = self.mos.entries(parent.phys().child_dir_zapobj)?;
+        let name = children.into_iter().find(|(_, value)| value.first() == object).map(|(name, _)| name);
+        let name = name.ok_or(DmuError::Corrupt { object, block: 0 })?;
+        self.remember(Dir::new(object, Some(parent), name, phys))
+    }
+
+    /// As [`Dsl::dir`], of a child whose name is known.
+    pub(crate) fn child_dir(&self, parent: &Arc<Dir>, name: &str, object: u64) -> Result<Arc<Dir>> {
+        if let Some(dir) = lock(&self.dirs).get(&object).and_then(Weak::upgrade) {
+            return Ok(dir);
+        }
+        let phys = self.mos.dir(object)?;
+        self.remember(Dir::new(object, Some(parent.clone()), name.to_owned(), phys))
+    }
+
+    fn remember(&self, dir: Dir) -> Result<Arc<Dir>> {
+        let mut dirs = lock(&self.dirs);
+        if let Some(known) = dirs.get(&dir.object).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        if dirs.len() >= 1024 && dirs.len().is_power_of_two() {
+            dirs.retain(|_, dir| dir.strong_count() > 0);
+        }
+        let dir = Arc::new(dir);
+        dirs.insert(dir.object, Arc::downgrade(&dir));
+        Ok(dir)
+    }
+
+    pub(crate) fn open_datasets(&self) -> Vec<Arc<Dataset>> {
+        lock(&self.datasets).values().cloned().collect()
+    }
+
+    pub(crate) fn if_open(&self, object: u64) -> Option<Arc<Dataset>> {
+        lock(&self.datasets).get(&object).cloned()
+    }
+
+    pub(crate) fn forget_dir(&self, object: u64) {
+        lock(&self.dirs).remove(&object);
+    }
+
+    pub(crate) fn forget_dataset(&self, object: u64) {
+        lock(&self.datasets).remove(&object);
+    }
+
+    /// Changes a dataset's numbers, in core too if it is open. Syncing context.
+    pub(crate) fn edit_dataset(
+        &self,
+        object: u64,
+        tx: &Tx,
+        f: impl FnOnce(&mut ondisk::dsl_dataset::DslDatasetPhys),
+    ) -> Result<()> {
+        let mut phys = self.mos.dataset(object)?;
+        f(&mut phys);
+        self.mos.put_dataset(object, &phys, tx)?;
+        if let Some(open) = self.if_open(object) {
+            open.core.reload(&phys);
+        }
+        Ok(())
+    }
+
+    // ── Syncing ──
+
+    /// Writes every dataset that is dirty in this group and counts what that took. Again in later passes for new ones.
+    pub fn sync_datasets(&self, sync: &SyncTx) -> Result<()> {
+        let tx = Tx::syncing(sync.txg);
+        let mut dirty: Vec<_> =
+            self.open_datasets().into_iter().filter(|dataset| dataset.objset().is_dirty(sync.txg)).collect();
+        dirty.sort_by_key(|dataset| dataset.object());
+        for dataset in dirty {
+            for name in dataset::features_of_policy(&dataset.objset().policy()) {
+                dataset.core.activate(self, name, &tx)?;
+            }
+            let root = dataset.objset().sync(sync)?;
+            dataset.core.settle(self, Some(root), &tx)?;
+        }
+        Ok(())
+    }
+
+    /// Applies the changes queued on this group, and tells those who wait for them.
+    pub fn run_changes(&self, tx: &Tx) -> Result<()> {
+        crate::change::run(self, tx)
+    }
+
+    /// Counts what the meta object set used in the pass before.
+    pub fn sync_dirs(&self, tx: &Tx) -> Result<()> {
+        let sums = self.parts.mos_usage.take();
+        let Some(dir) = self.special(|special| special.mos_dir.clone()) else { return Ok(()) };
+        if sums == Sums::default() {
+            return Ok(());
+        }
+        Ok(dir.used(&self.mos, Used::Head, sums, tx)?)
+    }
+
+    /// The group is durable.
+    pub fn sync_done(&self, txg: u64) {
+        for dataset in self.open_datasets() {
+            dataset.objset().sync_done(txg);
+        }
+        for dir in lock(&self.dirs).values().filter_map(Weak::upgrade) {
+            dir.settle(txg);
+        }
+        self.changes.sync_done(txg);
+        let mut datasets = lock(&self.datasets);
+        datasets.retain(|_, dataset| Arc::strong_count(dataset) > 1 || dataset.is_dirty());
+        drop(datasets);
+        if self.is_freeing() {
+            // Freeing goes on in the next group, even if nobody else has anything to write.
+            drop(self.parts.txgs.enter(false));
+        }
+    }
+
+    /// No dataset admits writes any more: the pool is being exported. Busy datasets are the caller's affair.
+    pub fn close_all(&self) -> Result<()> {
+        for dataset in self.open_datasets() {
+            dataset.core.refuse_writes("pool is being exported");
+        }
+        Ok(())
+    }
+
+    /// There is something that wants to be in this group.
+    pub fn is_dirty(&self, txg: u64) -> bool {
+        !self.changes.is_empty() || self.open_datasets().iter().any(|dataset| dataset.objset().is_dirty(txg))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,438 @@
+//! Datasets in core: an object set, what its blocks cost, and what it may still take.
+//!
+//! While an object set is written, each block that is born or given up is only added up ([`Pending`]); when it is
+//! written, the sums go to the dataset, its directory and the directories above at once. That gives the same numbers
+//! as block by block, because both reservations count by the larger of two sums.
+//!
+//! A block born after the previous snapshot is freed at once; an older one goes to the dead list, for the snapshot
+//! still has it.
+//!
+//! A dataset in core is unique. Its numbers are written to the meta object set as they change, in syncing context.
+//! Locks: `state`, then a directory's. Source: module/zfs/dsl_dataset.c.
+
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use dmu::{
+    Admission, BlockOwner, DmuError, Holds, Objset, ObjsetPolicy, ReadOnlyAdmission, SyncTx, Tx, TxHold,
+};
+use env::lock;
+use ondisk::dsl_dataset::DslDatasetPhys;
+use ondisk::feature;
+use ondisk::{BlkPtr, ChecksumKind, CompressKind};
+
+use super::deadlist::Deadlist;
+use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
+use super::Dsl;
+use crate::Result;
+
+/// Blocks above this size are a feature's.
+const OLD_MAX_BLOCK: u64 = 128 << 10;
+/// What a block of metadata is taken for in an estimate.
+const META_ESTIMATE: u64 = 16 << 10;
+/// Copies, padding and indirect blocks: no request takes more than so many times its size.
+const INFLATION: u64 = 3;
+/// Dead blocks kept in memory before they are written down.
+const DEAD_BATCH: usize = 1 << 16;
+
+/// An open dataset. `Arc`; unique for its object.
+pub struct Dataset {
+    pub(crate) core: Arc<Core>,
+    objset: Arc<Objset>,
+}
+
+/// The part that the object set knows as its owner and gate.
+pub(crate) struct Core {
+    pub object: u64,
+    pub dir: Arc<Dir>,
+    pub is_snapshot: bool,
+    dsl: Weak<Dsl>,
+    state: Mutex<State>,
+    pending: Mutex<Pending>,
+    /// What went wrong while blocks were counted; told when they are settled.
+    failed: Mutex<Option<crate::PoolError>>,
+    readonly: OnceLock<&'static str>,
+}
+
+pub(crate) struct State {
+    pub phys: DslDatasetPhys,
+    /// Per-dataset features in use, by name.
+    pub features: Vec<&'static str>,
+    pub deadlist: Option<Deadlist>,
+    /// `refquota` and `refreservation`, 0 without.
+    pub quota: u64,
+    pub reserved: u64,
+    /// The previous snapshot's own `(prev_snap_txg, next_snap_obj)`.
+    pub prev: Option<(u64, u64)>,
+    /// Blocks born up to here belong to the origin of a clone.
+    pub origin_txg: u64,
+}
+
+/// What changed since the last settling.
+#[derive(Default)]
+struct Pending {
+    /// All references that came and went.
+    references: Sums,
+    /// Of these, what only this dataset had.
+    unique: Sums,
+    dead: Vec<BlkPtr>,
+    /// Bytes that only the previous snapshot has now.
+    prev_unique: i64,
+    /// Bytes that only snapshots of this dataset have now.
+    to_snap: i64,
+    features: Vec<&'static str>,
+    changed: bool,
+}
+
+/// What a block counts: allocated, compressed, and logical bytes (of metadata, compressed ones again).
+pub(crate) fn sums_of(bp: &BlkPtr, dsize: u64) -> Sums {
+    let metadata = bp.level() > 0 || bp.object_type().is_metadata();
+    let uncomp = if metadata { bp.psize() } else { bp.lsize() };
+    Sums { used: dsize as i64, comp: bp.psize() as i64, uncomp: uncomp as i64 }
+}
+
+impl Dataset {
+    pub(crate) fn new(core: Arc<Core>, objset: Arc<Objset>) -> Arc<Dataset> {
+        Arc::new(Dataset { core, objset })
+    }
+
+    pub fn objset(&self) -> &Arc<Objset> {
+        &self.objset
+    }
+
+    /// Its object in the meta object set; `objsetid` to users.
+    pub fn object(&self) -> u64 {
+        self.core.object
+    }
+
+    pub fn guid(&self) -> u64 {
+        lock(&self.core.state).phys.guid
+    }
+
+    /// The number that file handles and `statvfs` carry.
+    pub fn fsid(&self) -> u64 {
+        lock(&self.core.state).phys.fsid_guid
+    }
+
+    pub fn is_snapshot(&self) -> bool {
+        self.core.is_snapshot
+    }
+
+    /// `pool/fs`, or `pool/fs@snap`.
+    pub fn name(&self) -> Result<String> {
+        self.core.dsl()?.dataset_name(self.core.object)
+    }
+
+    /// May not be written: a snapshot, a read-only pool, or a dataset whose bookkeeping is not built; says why.
+    pub fn readonly(&self) -> Option<&'static str> {
+        self.core.readonly.get().copied()
+    }
+
+    /// Its effective properties.
+    pub fn props(&self) -> Result<crate::prop::FsProps> {
+        self.core.dsl()?.fs_props(self.core.object)
+    }
+
+    /// What `statvfs` says: referenced bytes and bytes still to be had.
+    pub fn space(&self) -> Result<(u64, u64)> {
+        let dsl = self.core.dsl()?;
+        let state = lock(&self.core.state);
+        let (referenced, unique) = (state.phys.referenced_bytes, state.phys.unique_bytes);
+        let (quota, reserved) = (state.quota, state.reserved);
+        drop(state);
+        let room = self.core.dir.available(dsl.pool_size(), None, false);
+        Ok((referenced, available(room, referenced, unique, quota, reserved)))
+    }
+
+    pub(crate) fn is_dirty(&self) -> bool {
+        let dsl = self.core.dsl();
+        let open = dsl.map_or(0, |dsl| dsl.parts.txgs.open());
+        (open.saturating_sub(2)..=open).any(|txg| self.objset.is_dirty(txg))
+    }
+}
+
+/// `available` of a dataset in a directory with so much room.
+pub(crate) fn available(room: u64, referenced: u64, unique: u64, quota: u64, reserved: u64) -> u64 {
+    let room = room.saturating_add(reserved.saturating_sub(unique));
+    if quota == 0 { room } else { room.min(quota.saturating_sub(referenced)) }
+}
+
+impl Core {
+    pub fn new(dsl: &Arc<Dsl>, object: u64, dir: Arc<Dir>, state: State) -> Arc<Core> {
+        Arc::new(Core {
+            object,
+            dir,
+            is_snapshot: state.phys.is_snapshot(),
+            dsl: Arc::downgrade(dsl),
+            state: Mutex::new(state),
+            pending: Mutex::default(),
+            failed: Mutex::new(None),
+            readonly: OnceLock::new(),
+        })
+    }
+
+    pub fn dsl(&self) -> Result<Arc<Dsl>> {
+        self.dsl.upgrade().ok_or(crate::PoolError::Suspended)
+    }
+
+    pub fn state<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+        f(&mut lock(&self.state))
+    }
+
+    /// Nobody may write it, because …
+    pub fn refuse_writes(&self, why: &'static str) {
+        let _ = self.readonly.set(why);
+    }
+
+    pub fn admission(self: &Arc<Core>) -> Arc<dyn Admission> {
+        if self.readonly.get().is_some() { ReadOnlyAdmission::shared() } else { self.clone() }
+    }
+
+    /// Numbers changed by others are taken over.
+    pub fn reload(&self, phys: &DslDatasetPhys) {
+        lock(&self.state).phys = phys.clone();
+    }
+
+    /// Counts what has been pending, with the object set's new root if it has one.
+    pub fn settle(&self, dsl: &Dsl, root: Option<BlkPtr>, tx: &Tx) -> Result<()> {
+        let pending = std::mem::take(&mut *lock(&self.pending));
+        if let Some(error) = lock(&self.failed).take() {
+            return Err(error);
+        }
+        if !pending.changed && root.is_none() {
+            return Ok(());
+        }
+        self.bury(dsl, &pending.dead, tx)?;
+        let (phys, delta) = {
+            let mut state = lock(&self.state);
+            let delta = state.reserve_delta(pending.unique.used);
+            state.add(&pending);
+            if let Some(root) = root {
+                state.phys.bp = root;
+            }
+            (state.phys.clone(), delta)
+        };
+        dsl.mos.put_dataset(self.object, &phys, tx)?;
+        let up = Sums { used: delta, ..pending.unique };
+        self.dir.used_moving(&dsl.mos, up, pending.unique.used, (Used::RefReserve, Used::Head), tx)?;
+        self.dir.transfer(&dsl.mos, pending.to_snap, (Used::Head, Used::Snap), tx)?;
+        if pending.prev_unique != 0 {
+            dsl.edit_dataset(phys.prev_snap_obj, tx, |prev| {
+                prev.unique_bytes = prev.unique_bytes.wrapping_add_signed(pending.prev_unique);
+            })?;
+        }
+        for name in pending.features {
+            self.activate(dsl, name, tx)?;
+        }
+        Ok(())
+    }
+
+    fn bury(&self, dsl: &Dsl, dead: &[BlkPtr], tx: &Tx) -> Result<()> {
+        if dead.is_empty() {
+            return Ok(());
+        }
+        let mut state = lock(&self.state);
+        let object = state.phys.deadlist_obj;
+        if state.deadlist.is_none() {
+            state.deadlist = Some(Deadlist::open(dsl, object)?);
+        }
+        state.deadlist.as_mut().map_or(Ok(()), |deadlist| deadlist.insert(dsl, dead, tx))
+    }
+
+    /// The dataset uses a feature from now on: recorded in its ZAP and in the pool's count.
+    pub fn activate(&self, dsl: &Dsl, name: &'static str, tx: &Tx) -> Result<()> {
+        if self.is_snapshot || lock(&self.state).features.contains(&name) || !dsl.features().is_enabled(name) {
+            return Ok(());
+        }
+        dsl.activate_feature(self.object, name, tx)?;
+        lock(&self.state).features.push(name);
+        Ok(())
+    }
+
+    /// Asks the dataset's own limits; what they mean for its directory.
+    fn head_limits(&self, bytes: u64, netfree: bool) -> std::result::Result<HeadLimits, NoRoom> {
+        let in_flight = self.dir.to_write();
+        let state = lock(&self.state);
+        let mut limits = HeadLimits::default();
+        if state.reserved > state.phys.unique_bytes {
+            limits.unused_reserve = state.reserved - state.phys.unique_bytes;
+            let delta = state.reserve_delta((bytes + in_flight) as i64);
+            limits.from_reserve = bytes - bytes.min(delta.max(0) as u64);
+        }
+        if !netfree
+            && state.quota != 0
+            && state.phys.referenced_bytes.saturating_add(in_flight) >= state.quota
+        {
+            let full = in_flight == 0 && state.phys.referenced_bytes >= state.quota;
+            return Err(if full { NoRoom::Full(DmuError::Quota) } else { NoRoom::Wait });
+        }
+        Ok(limits)
+    }
+
+    fn reserve(
+        &self,
+        dsl: &Dsl,
+        bytes: u64,
+        netfree: bool,
+        txg: u64,
+    ) -> std::result::Result<Reserved, NoRoom> {
+        let head = self.head_limits(bytes, netfree)?;
+        self.dir.reserve(bytes, netfree, head, dsl.pool_room(netfree), txg)
+    }
+}
+
+impl State {
+    /// How much of a change in unique bytes the directory sees, the refreservation taken into account.
+    fn reserve_delta(&self, delta: i64) -> i64 {
+        let unique = self.phys.unique_bytes;
+        let after = unique.saturating_add_signed(delta).max(self.reserved);
+        after.wrapping_sub(unique.max(self.reserved)) as i64
+    }
+
+    fn add(&mut self, pending: &Pending) {
+        let phys = &mut self.phys;
+        phys.referenced_bytes = phys.referenced_bytes.wrapping_add_signed(pending.references.used);
+        phys.compressed_bytes = phys.compressed_bytes.wrapping_add_signed(pending.references.comp);
+        phys.uncompressed_bytes = phys.uncompressed_bytes.wrapping_add_signed(pending.references.uncomp);
+        phys.unique_bytes = phys.unique_bytes.wrapping_add_signed(pending.unique.used);
+    }
+}
+
+impl BlockOwner for Core {
+    fn born(&self, bp: &BlkPtr, _tx: &SyncTx) {
+        if bp.is_hole() || bp.is_redacted() {
+            return;
+        }
+        let Ok(dsl) = self.dsl() else { return };
+        let sums = sums_of(bp, dsl.dsize(bp));
+        let mut pending = lock(&self.pending);
+        pending.changed = true;
+        pending.references.add(sums);
+        pending.unique.add(sums);
+        for name in features_of(bp).into_iter().flatten() {
+            if !pending.features.contains(&name) {
+                pending.features.push(name);
+            }
+        }
+    }
+
+    fn kill(&self, bp: &BlkPtr, tx: &SyncTx) {
+        if bp.is_hole() || bp.is_redacted() {
+            return;
+        }
+        let Ok(dsl) = self.dsl() else { return };
+        let sums = sums_of(bp, dsl.dsize(bp));
+        let (prev_txg, prev, origin_txg) =
+            self.state(|state| (state.phys.prev_snap_txg, state.prev, state.origin_txg));
+        let mut pending = lock(&self.pending);
+        pending.changed = true;
+        pending.references.add(sums.negated());
+        if bp.birth() > prev_txg {
+            pending.unique.add(sums.negated());
+            drop(pending);
+            dsl.parts.frees.free(bp);
+            return;
+        }
+        pending.dead.push(*bp);
+        if prev.is_some_and(|(before, next)| next == self.object && bp.birth() > before) {
+            pending.prev_unique += sums.used;
+        }
+        if bp.birth() > origin_txg {
+            pending.to_snap += sums.used;
+        }
+        if pending.dead.len() >= DEAD_BATCH {
+            let dead = std::mem::take(&mut pending.dead);
+            drop(pending);
+            if let Err(error) = self.bury(&dsl, &dead, &Tx::syncing(tx.txg)) {
+                *lock(&self.failed) = Some(error);
+            }
+        }
+    }
+}
+
+/// Features that only a block of this shape needs.
+fn features_of(bp: &BlkPtr) -> [Option<&'static str>; 3] {
+    let checksum = match bp.checksum_kind() {
+        Ok(ChecksumKind::Sha512) => Some("sha512"),
+        Ok(ChecksumKind::Skein) => Some("skein"),
+        Ok(ChecksumKind::EdonR) => Some("edonr"),
+        Ok(ChecksumKind::Blake3) => Some("blake3"),
+        _ => None,
+    };
+    let zstd = matches!(bp.compression(), Ok(CompressKind::Zstd)).then_some("zstd_compress");
+    [(bp.lsize() > OLD_MAX_BLOCK).then_some("large_blocks"), checksum, zstd]
+}
+
+/// Features that a dataset written by this policy has from its first block.
+pub(crate) fn features_of_policy(policy: &ObjsetPolicy) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    if policy.account_objects {
+        names.push("userobj_accounting");
+    }
+    if policy.account_projects {
+        names.push("project_quota");
+    }
+    if policy.dnode_slots > 1 {
+        names.push("large_dnode");
+    }
+    names
+}
+
+/// The per-dataset features recorded in a dataset's ZAP.
+pub(crate) fn recorded_features(dsl: &Dsl, object: u64) -> Result<Vec<&'static str>> {
+    if !dsl.mos.is_zapified(object)? {
+        return Ok(Vec::new());
+    }
+    let mut names = Vec::new();
+    for (name, _) in dsl.mos.entries(object)? {
+        if let Some(feature) = feature::by_guid(&name)
+            && feature.is(feature::PER_DATASET)
+        {
+            names.push(feature.name);
+        }
+    }
+    Ok(names)
+}
+
+impl Admission for Core {
+    fn assign(&self, want: &Holds, wait: bool) -> std::result::Result<TxHold, DmuError> {
+        let dsl = self.dsl.upgrade().ok_or(DmuError::Suspended)?;
+        let bytes = INFLATION * (want.write + META_ESTIMATE * want.meta_blocks);
+        loop {
+            let hold = dsl.parts.txgs.enter(wait)?;
+            let txg = hold.txg();
+            if bytes == 0 {
+                return Ok(hold);
+            }
+            match self.reserve(&dsl, bytes, want.netfree, txg) {
+                Ok(reserved) => {
+                    return Ok(TxHold::new(txg, move || {
+                        drop(reserved);
+                        drop(hold);
+                    }));
+                }
+                Err(NoRoom::Full(error)) => return Err(error),
+                Err(NoRoom::Wait) if !wait => return Err(DmuError::Busy),
+                Err(NoRoom::Wait) => {
+                    drop(hold);
+                    dsl.parts.txgs.wait_synced(txg)?;
+                }
+            }
+        }
+    }
+
+    fn dirtied(&self, txg: u64, bytes: u64) {
+        self.dir.dirtied(bytes, txg);
+        if let Some(dsl) = self.dsl.upgrade() {
+            dsl.parts.txgs.dirtied(txg, bytes);
+        }
+    }
+
+    fn written(&self, txg: u64, bytes: u64) {
+        if let Some(dsl) = self.dsl.upgrade() {
+            dsl.parts.txgs.written(txg, bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

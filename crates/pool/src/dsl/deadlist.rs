@@ -1,0 +1,174 @@
+//! Dead lists: the blocks a dataset has given up that its previous snapshot still has.
+//!
+//! The new form sorts them: a ZAP leads from the transaction group of each earlier snapshot to the list of blocks born
+//! after it. Only that ZAP is kept in core, not the lists. Many lists are empty; those share one object of the pool
+//! (feature `empty_bpobj`, whose count says how often).
+//!
+//! Source: module/zfs/dsl_deadlist.c.
+
+use std::collections::BTreeMap;
+
+use dmu::bpobj::Bpobj;
+use dmu::{DmuError, ObjectSpec, Tx};
+use ondisk::BlkPtr;
+use ondisk::bpobj::BpobjForm;
+use ondisk::deadlist::{DeadlistPhys, is_old_form, parse_int_key};
+use ondisk::object_type::{ObjectType, pool_directory};
+
+use super::dataset::sums_of;
+use super::mos::corrupt;
+use super::Dsl;
+use crate::{PoolError, Result};
+
+/// See the module.
+pub(crate) struct Deadlist {
+    object: u64,
+    /// `None`: the old form, one list.
+    lists: Option<BTreeMap<u64, u64>>,
+}
+
+impl Deadlist {
+    /// An empty one.
+    pub fn create(dsl: &Dsl, tx: &Tx) -> Result<Deadlist> {
+        let spec = ObjectSpec::new(ObjectType::DEADLIST)
+            .with_bonus(ObjectType::DEADLIST_HDR, DeadlistPhys::SIZE as u16);
+        let object = dsl.mos.create(spec, 0, tx)?;
+        Ok(Deadlist { object, lists: Some(BTreeMap::new()) })
+    }
+
+    pub fn open(dsl: &Dsl, object: u64) -> Result<Deadlist> {
+        if is_old_form(dsl.mos.hold(object)?.object_type()) {
+            return Ok(Deadlist { object, lists: None });
+        }
+        let mut lists = BTreeMap::new();
+        for (name, value) in dsl.mos.entries(object)? {
+            let key = parse_int_key(name.as_bytes()).ok_or_else(|| damaged(object))?;
+            lists.insert(key, value.first());
+        }
+        Ok(Deadlist { object, lists: Some(lists) })
+    }
+
+    pub fn object(&self) -> u64 {
+        self.object
+    }
+
+    /// An empty one with the keys below `before`, for a clone or after a snapshot. Old ones come out without keys.
+    pub fn cloned(&self, dsl: &Dsl, before: u64, tx: &Tx) -> Result<Deadlist> {
+        let mut clone = Deadlist::create(dsl, tx)?;
+        for (&key, _) in self.lists.iter().flat_map(|lists| lists.range(..before)) {
+            clone.add_key(dsl, key, tx)?;
+        }
+        Ok(clone)
+    }
+
+    /// From now on blocks born after `key` have a list of their own.
+    pub fn add_key(&mut self, dsl: &Dsl, key: u64, tx: &Tx) -> Result<()> {
+        let Some(lists) = &mut self.lists else { return Ok(()) };
+        let list = empty_list(dsl, tx)?;
+        dsl.mos.set_int_key(self.object, key, list, tx)?;
+        lists.insert(key, list);
+        Ok(())
+    }
+
+    /// Adds blocks.
+    pub fn insert(&mut self, dsl: &Dsl, dead: &[BlkPtr], tx: &Tx) -> Result<()> {
+        let Some(lists) = &mut self.lists else {
+            let list = Bpobj::open(&dsl.mos.objset, self.object)?;
+            list.enqueue_all(&entries(dead.iter()), tx)?;
+            return Ok(());
+        };
+        let mut by_list: BTreeMap<u64, Vec<&BlkPtr>> = BTreeMap::new();
+        for bp in dead {
+            let below = lists.range(..bp.birth()).next_back().or(lists.iter().next());
+            let (&key, _) = below.ok_or_else(|| damaged(self.object))?;
+            by_list.entry(key).or_default().push(bp);
+        }
+        for (key, blocks) in by_list {
+            let mut object = lists[&key];
+            if Some(object) == dsl.empty_bpobj() {
+                object = Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?;
+                release_empty(dsl, tx)?;
+                dsl.mos.set_int_key(self.object, key, object, tx)?;
+                lists.insert(key, object);
+            }
+            let list = Bpobj::open(&dsl.mos.objset, object)?;
+            list.enqueue_all(&entries(blocks.into_iter()), tx)?;
+        }
+        self.count(dsl, dead, tx)
+    }
+
+    fn count(&self, dsl: &Dsl, dead: &[BlkPtr], tx: &Tx) -> Result<()> {
+        let dnode = dsl.mos.hold(self.object)?;
+        let bonus = dnode.bonus();
+        let mut phys = DeadlistPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(self.object))?;
+        for bp in dead {
+            let sums = sums_of(bp, dsl.dsize(bp));
+            phys.used = phys.used.wrapping_add_signed(sums.used);
+            phys.comp = phys.comp.wrapping_add_signed(sums.comp);
+            phys.uncomp = phys.uncomp.wrapping_add_signed(sums.uncomp);
+        }
+        Ok(dnode.set_bonus(bonus.bonus_type, &phys.encode(), tx)?)
+    }
+
+    /// Frees the lists, not what they list.
+    pub fn destroy(self, dsl: &Dsl, tx: &Tx) -> Result<()> {
+        let Some(lists) = self.lists else { return Ok(Bpobj::free(&dsl.mos.objset, self.object, tx)?) };
+        for list in lists.into_values() {
+            if Some(list) == dsl.empty_bpobj() {
+                release_empty(dsl, tx)?;
+            } else {
+                Bpobj::free(&dsl.mos.objset, list, tx)?;
+            }
+        }
+        Ok(dsl.mos.free(self.object, tx)?)
+    }
+
+    /// Allocated bytes of all it lists.
+    pub fn used(dsl: &Dsl, object: u64) -> Result<u64> {
+        let dnode = dsl.mos.hold(object)?;
+        if is_old_form(dnode.object_type()) {
+            return Ok(Bpobj::open(&dsl.mos.objset, object)?.phys()?.bytes);
+        }
+        let bonus = dnode.bonus();
+        Ok(DeadlistPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))?.used)
+    }
+}
+
+fn entries<'a>(blocks: impl Iterator<Item = &'a BlkPtr>) -> Vec<(BlkPtr, bool)> {
+    blocks.map(|bp| (*bp, false)).collect()
+}
+
+fn damaged(object: u64) -> PoolError {
+    DmuError::Corrupt { object, block: 0 }.into()
+}
+
+/// A list with nothing in it: the pool's shared one where the pool has the feature (`bpobj_alloc_empty`).
+fn empty_list(dsl: &Dsl, tx: &Tx) -> Result<u64> {
+    if !dsl.features().is_enabled("empty_bpobj") {
+        return Ok(Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?);
+    }
+    let shared = match dsl.empty_bpobj() {
+        Some(object) => object,
+        None => {
+            let object = Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?;
+            dsl.mos.set_root(pool_directory::EMPTY_BPOBJ, object, tx)?;
+            dsl.set_empty_bpobj(Some(object));
+            object
+        }
+    };
+    dsl.features().increment("empty_bpobj", tx)?;
+    Ok(shared)
+}
+
+/// One user fewer of the shared list; the last one takes it along (`bpobj_decr_empty`).
+fn release_empty(dsl: &Dsl, tx: &Tx) -> Result<()> {
+    dsl.features().decrement("empty_bpobj", tx)?;
+    if !dsl.features().is_active("empty_bpobj")
+        && let Some(object) = dsl.empty_bpobj()
+    {
+        dsl.mos.remove(pool_directory::OBJECT, pool_directory::EMPTY_BPOBJ, tx)?;
+        Bpobj::free(&dsl.mos.objset, object, tx)?;
+        dsl.set_empty_bpobj(None);
+    }
+    Ok(())
+}

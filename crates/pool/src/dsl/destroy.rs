@@ -1,0 +1,365 @@
+//! Destroying a head dataset, and giving its blocks back a bounded part a transaction group.
+//!
+//! The dataset itself goes at once. Its tree of blocks is put on a queue (`bptree`, feature `async_destroy`); what it
+//! used is moved to the hidden directory `$FREE`, and leaves that as blocks are freed. A walk that has used up its time
+//! remembers where it stopped: every object before that, and every block before in that object, is freed.
+//!
+//! A block is freed after everything below it, so what the remembered place needs is always readable.
+//!
+//! Sources: module/zfs/dsl_destroy.c, dsl_scan.c (`dsl_process_async_destroys`), bptree.c.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dmu::bpobj::Space;
+use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
+use dmu::{Bpobj, Bptree, DmuError, Tx};
+use env::Nanos;
+use ondisk::BlkPtr;
+use ondisk::bptree::BptreeEntry;
+use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
+use ondisk::dsl_dir::{self, DslDirPhys};
+use ondisk::object_type::pool_directory;
+
+use super::dataset::sums_of;
+use super::deadlist::Deadlist;
+use super::dir::{Dir, Sums, Used};
+use super::names::Found;
+use super::Dsl;
+use crate::frees::FreeQueue;
+use crate::{PoolError, Result};
+
+/// What one transaction group may spend on freeing.
+const BLOCKS: u64 = 200_000;
+const TIME: Nanos = Nanos::from_millis(500);
+/// How often the clock is looked at.
+const CLOCK_EVERY: u64 = 1024;
+/// Objects from here on are the accounting's; they are small and freed in one go.
+const LAST_OBJECT: u64 = 1 << 48;
+
+impl Dsl {
+    /// What destroying a dataset takes along, children before parents, and the bytes that gives back.
+    pub fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
+        let _config = self.reading();
+        let found = self.find(name)?;
+        if found.is_snapshot() {
+            return Ok((vec![name.to_owned()], found.phys.unique_bytes));
+        }
+        if !recursive {
+            return Ok((vec![name.to_owned()], found.dir.phys().used_bytes));
+        }
+        let mut names = self.names_below(&found.dir)?;
+        names.reverse();
+        Ok((names, found.dir.phys().used_bytes))
+    }
+
+    /// Why this head cannot be destroyed now, its children apart.
+    pub(crate) fn check_destroy(&self, found: &Found, name: &str) -> Result<()> {
+        let busy = |why: &str| Err(PoolError::Refused(format!("cannot destroy '{name}': {why}")));
+        if found.is_snapshot() {
+            return Err(PoolError::Unsupported("destroying snapshots".into()));
+        }
+        if found.dir.parent().is_none() {
+            return busy("operation does not apply to pools\nuse 'zfs destroy -r ' to destroy all datasets in the pool\nuse 'zpool destroy ' to destroy the pool itself");
+        }
+        if found.phys.prev_snap_obj != 0 {
+            let prev = self.mos.dataset(found.phys.prev_snap_obj)?;
+            if prev.next_snap_obj == found.object {
+                return busy("filesystem has children");
+            }
+        }
+        if let Some(open) = self.if_open(found.object)
+            && Arc::strong_count(&open) > 2
+        {
+            return busy("dataset is busy");
+        }
+        if self.mos.is_zapified(found.dir.object)?
+            && self.mos.find(found.dir.object, dsl_dir::FIELD_LIVELIST)?.is_some()
+        {
+            return Err(PoolError::Unsupported("destroying a clone with a livelist".into()));
+        }
+        Ok(())
+    }
+
+    /// Destroys a head that may be. Syncing context.
+    pub(crate) fn destroy_head(&self, found: &Found, tx: &Tx) -> Result<()> {
+        let object = found.object;
+        let features = super::dataset::recorded_features(self, object)?;
+        if let Some(open) = self.if_open(object) {
+            open.core.settle(self, None, tx)?;
+        }
+        self.forget_dataset(object);
+        self.drop_refreservation(&found.dir, tx)?;
+        let phys = self.mos.dataset(object)?;
+        if phys.prev_snap_obj != 0 {
+            let prev = self.mos.dataset(phys.prev_snap_obj)?;
+            self.edit_dataset(phys.prev_snap_obj, tx, |prev| prev.num_children -= 1)?;
+            if prev.next_clones_obj != 0 {
+                self.mos.remove_int(prev.next_clones_obj, object, tx)?;
+            }
+            let clones = self.dir(prev.dir_obj)?.phys().clones;
+            if clones != 0 {
+                self.mos.remove_int(clones, object, tx)?;
+            }
+        }
+        Deadlist::open(self, phys.deadlist_obj)?.destroy(self, tx)?;
+        self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, tx)?;
+        found.dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = 0)?;
+        self.mos.free(phys.snapnames_zapobj, tx)?;
+        self.free_dataset_object(object, &features, tx)?;
+        self.destroy_dir(&found.dir, tx)
+    }
+
+    fn drop_refreservation(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
+        let held = dir.phys().used_refrsrv;
+        let sums = Sums { used: -(held as i64), ..Sums::default() };
+        Ok(dir.used(&self.mos, Used::RefReserve, sums, tx)?)
+    }
+
+    /// Puts what a head uses on the queue of trees to be freed.
+    fn queue_tree(&self, dir: &Arc<Dir>, root: &BlkPtr, birth_txg: u64, tx: &Tx) -> Result<()> {
+        let phys = dir.phys();
+        let sums = Sums {
+            used: phys.used_bytes as i64,
+            comp: phys.compressed_bytes as i64,
+            uncomp: phys.uncompressed_bytes as i64,
+        };
+        let Some(free_dir) = self.special(|special| special.free_dir.clone()) else {
+            return Err(PoolError::Unsupported("destroying datasets in a pool of an old version".into()));
+        };
+        if !self.features().is_enabled("async_destroy") {
+            dir.used(&self.mos, Used::Head, sums.negated(), tx)?;
+            return self.free_tree_now(root, birth_txg);
+        }
+        let queue = match self.special(|special| special.bptree) {
+            Some(object) => object,
+            None => {
+                let object = Bptree::alloc(&self.mos.objset, tx)?;
+                self.mos.set_root(pool_directory::BPTREE_OBJ, object, tx)?;
+                self.features().increment("async_destroy", tx)?;
+                self.special(|special| special.bptree = Some(object));
+                object
+            }
+        };
+        let space = Space { used: phys.used_bytes, comp: phys.compressed_bytes, uncomp: phys.uncompressed_bytes };
+        Bptree::open(&self.mos.objset, queue)?.add(root, birth_txg, space, tx)?;
+        dir.used(&self.mos, Used::Head, sums.negated(), tx)?;
+        Ok(free_dir.used(&self.mos, Used::Head, sums, tx)?)
+    }
+
+    fn free_tree_now(&self, root: &BlkPtr, birth_txg: u64) -> Result<()> {
+        let mut freeing = Freeing::new(self, None, u64::MAX, Nanos(u64::MAX));
+        traverse(self.parts.store().as_ref(), root, birth_txg, &mut freeing);
+        freeing.outcome().map(drop)
+    }
+
+    /// Takes a directory without dataset and children away.
+    fn destroy_dir(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
+        let Some(parent) = dir.parent() else { return Err(PoolError::Busy) };
+        self.count_datasets(&parent, dsl_dir::FIELD_FILESYSTEM_COUNT, -1, tx)?;
+        dir.set_reserved(&self.mos, 0, tx)?;
+        let phys: DslDirPhys = dir.phys();
+        for zap in [phys.child_dir_zapobj, phys.props_zapobj, phys.clones] {
+            if zap != 0 {
+                self.mos.free(zap, tx)?;
+            }
+        }
+        if phys.deleg_zapobj != 0 {
+            for (_, value) in self.mos.entries(phys.deleg_zapobj)? {
+                self.mos.free(value.first(), tx)?;
+            }
+            self.mos.free(phys.deleg_zapobj, tx)?;
+        }
+        self.mos.remove(parent.phys().child_dir_zapobj, &dir.last_name(), tx)?;
+        self.forget_dir(dir.object);
+        self.free_zapified(dir.object, tx)
+    }
+
+    /// Frees a bounded part of what has been destroyed. Syncing context, once a group.
+    pub fn process_async_destroy(&self, tx: &Tx) -> Result<()> {
+        let deadline = Nanos(self.parts.env.clock.now().0.saturating_add(TIME.0));
+        let mut left = BLOCKS;
+        self.process_free_list(&mut left, tx)?;
+        while left > 0 && self.process_first_tree(&mut left, deadline, tx)? {}
+        Ok(())
+    }
+
+    /// Something destroyed still waits to be freed.
+    pub fn is_freeing(&self) -> bool {
+        self.special(|special| special.bptree.is_some())
+    }
+
+    /// Bytes that are still to be freed: property `freeing` of the pool.
+    pub fn freeing(&self) -> u64 {
+        self.special(|special| special.free_dir.clone()).map_or(0, |dir| dir.phys().used_bytes)
+    }
+
+    /// Frees (part of) the first tree; whether there is another.
+    fn process_first_tree(&self, left: &mut u64, deadline: Nanos, tx: &Tx) -> Result<bool> {
+        let (queue, free_dir) = self.special(|special| (special.bptree, special.free_dir.clone()));
+        let (Some(queue), Some(free_dir)) = (queue, free_dir) else { return Ok(false) };
+        let tree = Bptree::open(&self.mos.objset, queue)?;
+        let Some(mut entry) = tree.first()? else {
+            self.drop_queue(queue, tx)?;
+            return Ok(false);
+        };
+        let mut freeing = Freeing::new(self, Some(&entry), *left, deadline);
+        traverse(self.parts.store().as_ref(), &entry.root, entry.birth_txg, &mut freeing);
+        *left = freeing.left;
+        let stopped = freeing.stopped_at;
+        let freed = freeing.outcome()?;
+        free_dir.used(&self.mos, Used::Head, freed.negated(), tx)?;
+        let space = Space { used: freed.used as u64, comp: freed.comp as u64, uncomp: freed.uncomp as u64 };
+        match stopped {
+            Some((object, blkid)) => {
+                (entry.object, entry.level, entry.blkid) = (object, 0, blkid);
+                tree.set_first(&entry, space, tx)?;
+                Ok(false)
+            }
+            None => {
+                tree.remove_first(space, tx)?;
+                if tree.is_empty()? {
+                    self.drop_queue(queue, tx)?;
+                    return Ok(false);
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn drop_queue(&self, queue: u64, tx: &Tx) -> Result<()> {
+        self.mos.remove(pool_directory::OBJECT, pool_directory::BPTREE_OBJ, tx)?;
+        self.mos.free(queue, tx)?;
+        self.special(|special| special.bptree = None);
+        self.features().decrement("async_destroy", tx)
+    }
+
+    /// Blocks that destroyed snapshots left on a list.
+    fn process_free_list(&self, left: &mut u64, tx: &Tx) -> Result<()> {
+        let (list, free_dir) = self.special(|special| (special.free_bpobj, special.free_dir.clone()));
+        let (Some(list), Some(free_dir)) = (list, free_dir) else { return Ok(()) };
+        let list = Bpobj::open(&self.mos.objset, list)?;
+        if list.is_empty()? {
+            return Ok(());
+        }
+        let mut freed = Sums::default();
+        let _ = list.drain(tx, &mut |bp: &BlkPtr, _| -> std::result::Result<ControlFlow<()>, DmuError> {
+            if *left == 0 {
+                return Ok(ControlFlow::Break(()));
+            }
+            *left -= 1;
+            freed.add(sums_of(bp, self.dsize(bp)));
+            self.parts.frees.free(bp);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(free_dir.used(&self.mos, Used::Head, freed.negated(), tx)?)
+    }
+}
+
+/// Frees the blocks of a tree, from a place remembered on.
+struct Freeing<'a> {
+    dsl: &'a Dsl,
+    frees: &'a FreeQueue,
+    /// `(object, block)`: everything before is freed.
+    resume: Option<(u64, u64)>,
+    left: u64,
+    deadline: Nanos,
+    freed: Sums,
+    stopped_at: Option<(u64, u64)>,
+    error: Option<DmuError>,
+}
+
+impl<'a> Freeing<'a> {
+    fn new(dsl: &'a Dsl, entry: Option<&BptreeEntry>, left: u64, deadline: Nanos) -> Freeing<'a> {
+        let resume = entry.map(|entry| (entry.object, entry.blkid)).filter(|(object, _)| *object != 0);
+        let frees = &dsl.parts.frees;
+        Freeing {
+            dsl,
+            frees,
+            resume,
+            left,
+            deadline,
+            freed: Sums::default(),
+            stopped_at: None,
+            error: None,
+        }
+    }
+
+    fn free(&mut self, bp: &BlkPtr) {
+        self.freed.add(sums_of(bp, self.dsl.dsize(bp)));
+        self.frees.free(bp);
+        self.left = self.left.saturating_sub(1);
+        if self.left.is_multiple_of(CLOCK_EVERY) && self.dsl.parts.env.clock.now() >= self.deadline {
+            self.left = 0;
+        }
+    }
+
+    /// What was freed. Blocks below one that could not be read stay allocated, and are told.
+    fn outcome(self) -> Result<Sums> {
+        if let Some(error) = self.error {
+            tracing::error!(%error, "part of a destroyed dataset cannot be read; its blocks leak");
+        }
+        Ok(self.freed)
+    }
+
+    /// Everything at and below this block was freed before.
+    fn is_done(&self, visit: &Visit<'_>) -> bool {
+        let (Some((object, blkid)), Part::Tree { level, blkid: at }) = (self.resume, visit.part) else {
+            return false;
+        };
+        let Some(dnode) = visit.dnode else { return false };
+        let end = at.saturating_add(1).saturating_mul(dnode.span(level));
+        if visit.object == 0 {
+            return end.saturating_mul(SLOTS_PER_BLOCK as u64) <= object;
+        }
+        visit.object < object || (visit.object == object && end <= blkid)
+    }
+
+    /// Where a walk that ends before this block goes on.
+    fn place(visit: &Visit<'_>) -> Option<(u64, u64)> {
+        let dnode = visit.dnode?;
+        let Part::Tree { level, blkid } = visit.part else { return None };
+        let may_stop = visit.object != 0 && visit.object < LAST_OBJECT;
+        may_stop.then(|| (visit.object, blkid.saturating_mul(dnode.span(level))))
+    }
+}
+
+impl Visitor for Freeing<'_> {
+    fn block(&mut self, visit: &Visit<'_>) -> Go {
+        if self.is_done(visit) {
+            return Go::Past;
+        }
+        if self.left == 0
+            && let Some(place) = Freeing::place(visit)
+        {
+            self.stopped_at = Some(place);
+            return Go::Stop;
+        }
+        let is_leaf = match visit.part {
+            Part::Root => false,
+            Part::Tree { level, .. } => level == 0 && visit.object != 0,
+            Part::Spill => true,
+        };
+        if is_leaf {
+            self.free(visit.bp);
+            return Go::Past;
+        }
+        Go::On
+    }
+
+    fn object(&mut self, object: u64, _dnode: &DnodePhys) -> Go {
+        match self.resume {
+            Some((resume, _)) if object != 0 && object < resume => Go::Past,
+            _ => Go::On,
+        }
+    }
+
+    fn left(&mut self, visit: &Visit<'_>) {
+        self.free(visit.bp);
+    }
+
+    fn unreadable(&mut self, _visit: &Visit<'_>, error: DmuError) -> Go {
+        self.error = Some(error);
+        Go::Past
+    }
+}

@@ -1,0 +1,159 @@
+//! Listing datasets: by name in order, parents first, a dataset's snapshots right after it by age.
+//!
+//! What a listing reads grows with the number of datasets listed, never with their data. Property ZAPs are read once
+//! a directory and handed down.
+
+use std::sync::Arc;
+
+use super::dir::Dir;
+use super::names::Found;
+use super::prop::{Chain, Own};
+use super::stats::Subject;
+use super::Dsl;
+use crate::Result;
+use crate::prop::Shown;
+
+/// What a dataset is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DatasetKind {
+    Filesystem,
+    Volume,
+    Snapshot,
+}
+
+impl DatasetKind {
+    /// As property `type` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DatasetKind::Filesystem => "filesystem",
+            DatasetKind::Volume => "volume",
+            DatasetKind::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// Which datasets to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Names to start from; none: the whole pool.
+    pub roots: Vec<String>,
+    /// How deep below the roots; `None`: all the way.
+    pub depth: Option<u32>,
+    /// None: file systems and volumes.
+    pub kinds: Vec<DatasetKind>,
+    /// Only these properties; none: all.
+    pub props: Vec<String>,
+}
+
+/// One dataset of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub name: String,
+    pub kind: DatasetKind,
+    pub guid: u64,
+    pub createtxg: u64,
+    /// In `get all`'s order, or as asked for.
+    pub props: Vec<Shown>,
+}
+
+struct Walk<'a> {
+    dsl: &'a Dsl,
+    filter: &'a ListFilter,
+    out: Vec<Listed>,
+}
+
+impl Dsl {
+    /// See the module. `NotFound` when a root does not exist.
+    pub fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>> {
+        let _config = self.reading();
+        let mut walk = Walk { dsl: self, filter, out: Vec::new() };
+        if filter.roots.is_empty() {
+            let root = self.root()?;
+            let chain = Chain::of(self, &root)?;
+            walk.dir(&root, chain, filter.depth)?;
+        }
+        for name in &filter.roots {
+            let found = self.find(name)?;
+            let chain = Chain::of(self, &found.dir)?;
+            if found.is_snapshot() {
+                walk.one(name, &found, DatasetKind::Snapshot, &chain)?;
+            } else {
+                walk.dir(&found.dir.clone(), chain, filter.depth)?;
+            }
+        }
+        Ok(walk.out)
+    }
+
+    /// Names of all datasets below a directory, it included, parents first; without snapshots.
+    pub(crate) fn names_below(&self, dir: &Arc<Dir>) -> Result<Vec<String>> {
+        let mut names = vec![dir.name()];
+        for (name, object) in self.children(dir)? {
+            names.extend(self.names_below(&self.child_dir(dir, &name, object)?)?);
+        }
+        Ok(names)
+    }
+
+    /// A directory's children that are datasets, by name.
+    pub(crate) fn children(&self, dir: &Arc<Dir>) -> Result<Vec<(String, u64)>> {
+        let mut children = self.mos.sorted(dir.phys().child_dir_zapobj)?;
+        children.retain(|(name, _)| !name.starts_with('$') && !name.starts_with('%'));
+        Ok(children)
+    }
+}
+
+impl Walk<'_> {
+    fn wants(&self, kind: DatasetKind) -> bool {
+        match self.filter.kinds.as_slice() {
+            [] => kind != DatasetKind::Snapshot,
+            kinds => kinds.contains(&kind),
+        }
+    }
+
+    fn dir(&mut self, dir: &Arc<Dir>, chain: Chain, depth: Option<u32>) -> Result<()> {
+        let object = dir.phys().head_dataset_obj;
+        if object != 0 {
+            let found = Found { dir: dir.clone(), object, phys: self.dsl.mos.dataset(object)? };
+            let kind = self.dsl.head_kind(object, &found.phys)?;
+            if self.wants(kind) {
+                let name = chain.dir_name().to_owned();
+                self.one(&name, &found, kind, &chain)?;
+            }
+            if depth != Some(0) && self.wants(DatasetKind::Snapshot) {
+                self.snapshots(&found, &chain)?;
+            }
+        }
+        if depth == Some(0) {
+            return Ok(());
+        }
+        for (name, object) in self.dsl.children(dir)? {
+            let child = self.dsl.child_dir(dir, &name, object)?;
+            let full = format!("{}/{name}", chain.dir_name());
+            let below = Chain::read(self.dsl, &child, full, Some(chain.clone()))?;
+            self.dir(&child, below, depth.map(|depth| depth - 1))?;
+        }
+        Ok(())
+    }
+
+    fn snapshots(&mut self, head: &Found, chain: &Chain) -> Result<()> {
+        let mut snapshots = Vec::new();
+        for (name, object) in self.dsl.mos.sorted(head.phys.snapnames_zapobj)? {
+            snapshots.push((name, object, self.dsl.mos.dataset(object)?));
+        }
+        snapshots.sort_by_key(|(_, _, phys)| phys.creation_txg);
+        for (name, object, phys) in snapshots {
+            let found = Found { dir: head.dir.clone(), object, phys };
+            let name = format!("{}@{name}", chain.dir_name());
+            self.one(&name, &found, DatasetKind::Snapshot, chain)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, name: &str, found: &Found, kind: DatasetKind, chain: &Chain) -> Result<()> {
+        let own = found.is_snapshot().then(|| Own::read(self.dsl, found.phys.props_obj)).transpose()?;
+        let subject = Subject { found, kind, chain, own };
+        let props = self.dsl.describe(&subject, &self.filter.props)?;
+        let (guid, createtxg) = (found.phys.guid, found.phys.creation_txg);
+        self.out.push(Listed { name: name.to_owned(), kind, guid, createtxg, props });
+        Ok(())
+    }
+}

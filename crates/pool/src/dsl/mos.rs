@@ -1,0 +1,192 @@
+//! The meta object set as this module sees it: ZAPs by object number, and the two kinds of bonus.
+//!
+//! Nothing is kept here: what is asked for is the newest state, this transaction group's included.
+
+use std::sync::Arc;
+
+use dmu::zap::{Value, Zap, ZapParams};
+use dmu::{Dnode, DmuError, ObjectSpec, Objset, Tx};
+use env::{Entropy, Env};
+use ondisk::Malformed;
+use ondisk::dsl_dataset::DslDatasetPhys;
+use ondisk::dsl_dir::DslDirPhys;
+use ondisk::object_type::{ObjectType, pool_directory};
+
+/// `U8_TEXTPREP_TOUPPER`: how names of snapshots are hashed.
+const TO_UPPER: u64 = 2;
+
+/// See the module.
+pub(crate) struct Mos {
+    pub objset: Arc<Objset>,
+    entropy: Arc<dyn Entropy>,
+}
+
+/// The object does not hold what it should.
+pub(crate) fn corrupt(object: u64) -> impl Fn(Malformed) -> DmuError {
+    move |_| DmuError::Corrupt { object, block: 0 }
+}
+
+fn upper() -> dmu::zap::Normalize {
+    Arc::new(|name, _| Some(name.to_ascii_uppercase()))
+}
+
+impl Mos {
+    pub fn new(objset: Arc<Objset>, env: &Env) -> Mos {
+        Mos { objset, entropy: env.entropy.clone() }
+    }
+
+    pub fn random(&self) -> u64 {
+        self.entropy.u64()
+    }
+
+    pub fn hold(&self, object: u64) -> Result<Arc<Dnode>, DmuError> {
+        self.objset.hold(object)
+    }
+
+    fn zap(&self, object: u64) -> Result<Zap, DmuError> {
+        Ok(Zap::open(&self.objset, object)?.with_normalize(upper()))
+    }
+
+    /// The first number under this name.
+    pub fn find(&self, object: u64, name: &str) -> Result<Option<u64>, DmuError> {
+        Ok(self.zap(object)?.find(name)?.map(|value| value.first()))
+    }
+
+    pub fn find_value(&self, object: u64, name: &str) -> Result<Option<Value>, DmuError> {
+        self.zap(object)?.find(name)
+    }
+
+    pub fn set(
+        &self,
+        object: u64,
+        name: &str,
+        value: impl Into<Value>,
+        tx: &Tx,
+    ) -> Result<(), DmuError> {
+        self.zap(object)?.update(name, value, tx)
+    }
+
+    /// Whether there was such an entry.
+    pub fn remove(&self, object: u64, name: &str, tx: &Tx) -> Result<bool, DmuError> {
+        match self.zap(object)?.remove(name, tx) {
+            Ok(()) => Ok(true),
+            Err(DmuError::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn add_int(&self, object: u64, number: u64, tx: &Tx) -> Result<(), DmuError> {
+        self.zap(object)?.add_int(number, tx)
+    }
+
+    /// Whether there was such an entry.
+    pub fn remove_int(&self, object: u64, number: u64, tx: &Tx) -> Result<bool, DmuError> {
+        match self.zap(object)?.remove_int(number, tx) {
+            Ok(()) => Ok(true),
+            Err(DmuError::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn set_int_key(&self, object: u64, key: u64, value: u64, tx: &Tx) -> Result<(), DmuError> {
+        self.zap(object)?.update_int_key(key, value, tx)
+    }
+
+    pub fn count(&self, object: u64) -> Result<u64, DmuError> {
+        self.zap(object)?.count()
+    }
+
+    /// Every entry, in no order that means anything.
+    pub fn entries(&self, object: u64) -> Result<Vec<(String, Value)>, DmuError> {
+        let mut entries = Vec::new();
+        for entry in self.zap(object)?.entries()? {
+            entries.push((String::from_utf8_lossy(&entry.name).into_owned(), entry.value));
+        }
+        Ok(entries)
+    }
+
+    /// Names and their first numbers, sorted by name.
+    pub fn sorted(&self, object: u64) -> Result<Vec<(String, u64)>, DmuError> {
+        let mut entries: Vec<_> =
+            self.entries(object)?.into_iter().map(|(name, value)| (name, value.first())).collect();
+        entries.sort();
+        Ok(entries)
+    }
+
+    /// A new, empty ZAP.
+    pub fn create_zap(&self, object_type: ObjectType, tx: &Tx) -> Result<u64, DmuError> {
+        self.create(ObjectSpec::new(object_type), 0, tx)
+    }
+
+    /// A ZAP for names of snapshots.
+    pub fn create_snap_map(&self, tx: &Tx) -> Result<u64, DmuError> {
+        self.create(ObjectSpec::new(ObjectType::DSL_DS_SNAP_MAP), TO_UPPER, tx)
+    }
+
+    pub fn create(&self, spec: ObjectSpec, normflags: u64, tx: &Tx) -> Result<u64, DmuError> {
+        let params = ZapParams { normflags, ..ZapParams::salted(self.random()) };
+        Ok(Zap::create(&self.objset, spec, params, tx)?.object())
+    }
+
+    /// Makes a ZAP of an object that had no data, only a bonus; says whether it was none yet.
+    pub fn zapify(&self, object: u64, tx: &Tx) -> Result<bool, DmuError> {
+        let dnode = self.hold(object)?;
+        if dnode.object_type() == ObjectType::OTN_ZAP_METADATA {
+            return Ok(false);
+        }
+        dnode.set_object_type(ObjectType::OTN_ZAP_METADATA, tx)?;
+        Zap::of(dnode)?.format(ZapParams::salted(self.random()), tx)?;
+        Ok(true)
+    }
+
+    pub fn is_zapified(&self, object: u64) -> Result<bool, DmuError> {
+        Ok(self.hold(object)?.object_type() == ObjectType::OTN_ZAP_METADATA)
+    }
+
+    pub fn free(&self, object: u64, tx: &Tx) -> Result<(), DmuError> {
+        self.objset.free(object, tx)
+    }
+
+    pub fn dir(&self, object: u64) -> Result<DslDirPhys, DmuError> {
+        let bonus = self.hold(object)?.bonus();
+        if bonus.bonus_type != ObjectType::DSL_DIR {
+            return Err(DmuError::Corrupt { object, block: 0 });
+        }
+        DslDirPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))
+    }
+
+    pub fn put_dir(&self, object: u64, phys: &DslDirPhys, tx: &Tx) -> Result<(), DmuError> {
+        self.put(object, &phys.encode(), tx)
+    }
+
+    pub fn dataset(&self, object: u64) -> Result<DslDatasetPhys, DmuError> {
+        let bonus = self.hold(object)?.bonus();
+        if bonus.bonus_type != ObjectType::DSL_DATASET {
+            return Err(DmuError::Corrupt { object, block: 0 });
+        }
+        DslDatasetPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))
+    }
+
+    pub fn put_dataset(&self, object: u64, phys: &DslDatasetPhys, tx: &Tx) -> Result<(), DmuError> {
+        self.put(object, &phys.encode(), tx)
+    }
+
+    /// Writes the bonus, unless it is the same already.
+    fn put(&self, object: u64, bytes: &[u8], tx: &Tx) -> Result<(), DmuError> {
+        let dnode = self.hold(object)?;
+        let bonus = dnode.bonus();
+        if bonus.bytes == bytes {
+            return Ok(());
+        }
+        dnode.set_bonus(bonus.bonus_type, bytes, tx)
+    }
+
+    /// An entry of the pool's directory.
+    pub fn root(&self, name: &str) -> Result<Option<u64>, DmuError> {
+        self.find(pool_directory::OBJECT, name)
+    }
+
+    pub fn set_root(&self, name: &str, object: u64, tx: &Tx) -> Result<(), DmuError> {
+        self.set(pool_directory::OBJECT, name, object, tx)
+    }
+}

@@ -1,0 +1,142 @@
+//! Names of datasets: which are valid, and what they lead to.
+//!
+//! Sources: module/zcommon/zfs_namecheck.c (rules and their order), lib/libzfs/libzfs_dataset.c (texts).
+
+use std::sync::Arc;
+
+use ondisk::dsl_dataset::DslDatasetPhys;
+
+use super::Dsl;
+use super::dir::Dir;
+use super::list::DatasetKind;
+use crate::{PoolError, Result};
+
+/// Longest name of a dataset, in bytes.
+pub const MAX_NAME: usize = 255;
+/// Levels a name may have.
+pub const MAX_DEPTH: usize = 50;
+
+/// What a name leads to.
+#[derive(Clone)]
+pub(crate) struct Found {
+    pub dir: Arc<Dir>,
+    /// Object of the dataset.
+    pub object: u64,
+    pub phys: DslDatasetPhys,
+}
+
+impl Found {
+    pub fn is_snapshot(&self) -> bool {
+        self.phys.is_snapshot()
+    }
+}
+
+/// Why this is no name for a file system; as `zfs create` puts it.
+pub(crate) fn check_filesystem(name: &str) -> std::result::Result<(), String> {
+    if name.len() > MAX_NAME {
+        return Err("name is too long".into());
+    }
+    if name.starts_with('/') {
+        return Err("leading slash in name".into());
+    }
+    if name.ends_with('/') {
+        return Err("trailing slash in name".into());
+    }
+    for part in name.split('/') {
+        if part.is_empty() {
+            return Err("empty component or misplaced '@' or '#' delimiter in name".into());
+        }
+        if let Some(bad) = part.chars().find(|c| !is_valid(*c)) {
+            return Err(match bad {
+                '@' => "snapshot delimiter '@' is not expected here".into(),
+                '#' => "bookmark delimiter '#' is not expected here".into(),
+                bad => format!("invalid character '{bad}' in name"),
+            });
+        }
+        if part == "." {
+            return Err("self reference, '.' is found in name".into());
+        }
+        if part == ".." {
+            return Err("parent reference, '..' is found in name".into());
+        }
+    }
+    if name.split('/').count() > MAX_DEPTH {
+        return Err("name is too deep".into());
+    }
+    Ok(())
+}
+
+fn is_valid(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | ' ')
+}
+
+/// The name one level up.
+pub(crate) fn parent_of(name: &str) -> Option<&str> {
+    name.rsplit_once('/').map(|(parent, _)| parent)
+}
+
+impl Dsl {
+    /// The directory of this name; `NotFound` also when the pool has another name.
+    pub(crate) fn find_dir(&self, name: &str) -> Result<Arc<Dir>> {
+        let mut parts = name.split('/');
+        if parts.next() != Some(self.parts.name().as_str()) {
+            return Err(PoolError::NotFound);
+        }
+        let mut dir = self.root()?;
+        for part in parts {
+            if part.starts_with('$') {
+                return Err(PoolError::NotFound);
+            }
+            let object = self.mos.find(dir.phys().child_dir_zapobj, part)?.ok_or(PoolError::NotFound)?;
+            dir = self.child_dir(&dir, part, object)?;
+        }
+        Ok(dir)
+    }
+
+    /// A file system, volume or snapshot by its name.
+    pub(crate) fn find(&self, name: &str) -> Result<Found> {
+        let (head, snap) = name.split_once('@').map_or((name, None), |(head, snap)| (head, Some(snap)));
+        let dir = self.find_dir(head)?;
+        let object = dir.phys().head_dataset_obj;
+        if object == 0 {
+            return Err(PoolError::NotFound);
+        }
+        let phys = self.mos.dataset(object)?;
+        let Some(snap) = snap else { return Ok(Found { dir, object, phys }) };
+        let object = self.mos.find(phys.snapnames_zapobj, snap)?.ok_or(PoolError::NotFound)?;
+        let phys = self.mos.dataset(object)?;
+        Ok(Found { dir, object, phys })
+    }
+
+    /// The name of a dataset's object.
+    pub(crate) fn dataset_name(&self, object: u64) -> Result<String> {
+        let phys = self.mos.dataset(object)?;
+        let dir = self.dir(phys.dir_obj)?;
+        if !phys.is_snapshot() {
+            return Ok(dir.name());
+        }
+        let head = self.mos.dataset(dir.phys().head_dataset_obj)?;
+        let names = self.mos.entries(head.snapnames_zapobj)?;
+        let name = names.into_iter().find(|(_, value)| value.first() == object);
+        let (name, _) = name.ok_or(PoolError::NotFound)?;
+        Ok(format!("{}@{name}", dir.name()))
+    }
+
+    /// Opens a file system, volume or snapshot.
+    pub fn open_dataset(&self, name: &str) -> Result<Arc<super::Dataset>> {
+        let _config = self.reading();
+        let found = self.find(name)?;
+        self.open_object(found.object)
+    }
+
+    /// Its kind; opens the object set, for only that knows.
+    pub(crate) fn kind_of(&self, found: &Found) -> Result<DatasetKind> {
+        if found.is_snapshot() {
+            return Ok(DatasetKind::Snapshot);
+        }
+        self.head_kind(found.object, &found.phys)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,505 @@
+//! Making the tree of a new pool, finding that of an old one, and opening datasets.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, RwLock};
+
+use dmu::bpobj::Bpobj;
+use dmu::{DmuError, ObjectSpec, Objset, ReadOnlyAdmission, Tx};
+use env::lock;
+use ondisk::bpobj::BpobjForm;
+use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_CI_DATASET, FLAG_INCONSISTENT, FLAG_UNIQUE_ACCURATE};
+use ondisk::dsl_dir::{self, DslDirPhys, FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR, ORIGIN_DIR};
+use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::objset::ObjsetType;
+
+use super::dataset::{Core, Dataset, State, recorded_features};
+use super::deadlist::Deadlist;
+use super::dir::{Dir, Sums, Used};
+use super::{Dsl, Mos, Special};
+use crate::parts::DslParts;
+use crate::prop::{FsProps, RawProps, RawValue};
+use crate::{PoolError, Result};
+
+/// A number of file systems has 56 bits: clients append a byte of their own.
+const FSID_MASK: u64 = (1 << 56) - 1;
+/// The first transaction group of a pool; `$ORIGIN` has to look older than everything in it.
+const ORIGIN_TXG: u64 = 1;
+
+impl Dsl {
+    fn bare(parts: DslParts) -> Arc<Dsl> {
+        let mos = Mos::new(parts.mos.clone(), &parts.env);
+        Arc::new_cyclic(|this| Dsl {
+            mos,
+            parts,
+            this: this.clone(),
+            special: Mutex::new(Special::default()),
+            dirs: Mutex::new(HashMap::new()),
+            datasets: Mutex::new(HashMap::new()),
+            config: RwLock::new(()),
+            altroot: Mutex::new(None),
+            hostname: Mutex::new(String::new()),
+            changes: crate::change::Queue::default(),
+        })
+    }
+
+    /// Directories of a new pool, and what the pool's directory says of them. The root has no dataset yet: see
+    /// [`Dsl::create_root`].
+    pub fn create(parts: DslParts, tx: &Tx) -> Result<Arc<Dsl>> {
+        let dsl = Dsl::bare(parts);
+        let root = dsl.create_dir(None, "", tx)?;
+        dsl.special(|special| special.root = Some(root.clone()));
+        let mos_dir = dsl.create_dir(Some(&root), MOS_DIR, tx)?;
+        let free_dir = dsl.create_dir(Some(&root), FREE_DIR, tx)?;
+        let free_bpobj = Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?;
+        dsl.mos.set_root(pool_directory::FREE_BPOBJ, free_bpobj, tx)?;
+        dsl.special(|special| {
+            special.mos_dir = Some(mos_dir);
+            special.free_dir = Some(free_dir);
+            special.free_bpobj = Some(free_bpobj);
+        });
+        dsl.create_origin(&root, tx)?;
+        Ok(dsl)
+    }
+
+    /// The root dataset, once the pool's features are there. `props` are the raw local properties.
+    pub fn create_root(&self, props: &RawProps, tx: &Tx) -> Result<Arc<Dataset>> {
+        let root = self.root()?;
+        self.create_filesystem_in(&root, props, tx)
+    }
+
+    /// A new file system in a directory that has no dataset yet.
+    pub(crate) fn create_filesystem_in(
+        &self,
+        dir: &Arc<Dir>,
+        props: &RawProps,
+        tx: &Tx,
+    ) -> Result<Arc<Dataset>> {
+        let object = self.create_dataset(dir, tx)?;
+        self.write_props(dir, props, tx)?;
+        let fs_props = self.fs_props(object)?.with_creation(props);
+        let dataset = self.new_objset(object, &fs_props, tx)?;
+        self.parts.fs_format.create(dataset.objset(), &fs_props, tx)?;
+        Ok(dataset)
+    }
+
+    /// The tree of a pool on disk.
+    pub fn open(parts: DslParts) -> Result<Arc<Dsl>> {
+        let dsl = Dsl::bare(parts);
+        let missing = || PoolError::Corrupt("the pool has no root dataset".into());
+        let root = dsl.dir(dsl.mos.root(pool_directory::ROOT_DATASET)?.ok_or_else(missing)?)?;
+        let children = root.phys().child_dir_zapobj;
+        let special_dir = |name: &str| -> Result<Option<Arc<Dir>>> {
+            let object = dsl.mos.find(children, name)?;
+            object.map(|object| dsl.child_dir(&root, name, object)).transpose()
+        };
+        let (mos_dir, free_dir) = (special_dir(MOS_DIR)?, special_dir(FREE_DIR)?);
+        let origin_snap = match special_dir(ORIGIN_DIR)? {
+            Some(dir) => Some(dsl.mos.dataset(dir.phys().head_dataset_obj)?.prev_snap_obj),
+            None => None,
+        };
+        let (empty_bpobj, free_bpobj, bptree) = (
+            dsl.mos.root(pool_directory::EMPTY_BPOBJ)?,
+            dsl.mos.root(pool_directory::FREE_BPOBJ)?,
+            dsl.mos.root(pool_directory::BPTREE_OBJ)?,
+        );
+        *lock(&dsl.special) = Special {
+            root: Some(root.clone()),
+            mos_dir,
+            free_dir,
+            origin_snap,
+            empty_bpobj,
+            free_bpobj,
+            bptree,
+        };
+        Ok(dsl)
+    }
+
+    /// A directory without dataset. `None`: the root.
+    pub(crate) fn create_dir(&self, parent: Option<&Arc<Dir>>, name: &str, tx: &Tx) -> Result<Arc<Dir>> {
+        let spec = ObjectSpec::new(ObjectType::DSL_DIR)
+            .with_bonus(ObjectType::DSL_DIR, DslDirPhys::SIZE as u16);
+        let dnode = self.mos.objset.alloc(spec, tx)?;
+        let object = dnode.object();
+        match parent {
+            Some(parent) => self.mos.set(parent.phys().child_dir_zapobj, name, object, tx)?,
+            None => self.mos.set_root(pool_directory::ROOT_DATASET, object, tx)?,
+        }
+        if let Some(parent) = parent
+            && !name.starts_with('$')
+        {
+            self.count_datasets(parent, dsl_dir::FIELD_FILESYSTEM_COUNT, 1, tx)?;
+        }
+        let phys = DslDirPhys {
+            creation_time: self.now(),
+            parent_obj: parent.map_or(0, |parent| parent.object),
+            props_zapobj: self.mos.create_zap(ObjectType::DSL_PROPS, tx)?,
+            child_dir_zapobj: self.mos.create_zap(ObjectType::DSL_DIR_CHILD_MAP, tx)?,
+            flags: FLAG_USED_BREAKDOWN,
+            ..DslDirPhys::default()
+        };
+        self.mos.put_dir(object, &phys, tx)?;
+        let name = if parent.is_none() { self.parts.name() } else { name.to_owned() };
+        self.remember(Dir::new(object, parent.cloned(), name, phys))
+    }
+
+    /// What a new file system's content takes from its parent's: names compare as they do there.
+    pub(crate) fn inherit_creation(&self, parent: &Arc<Dir>, props: &mut RawProps) -> Result<()> {
+        let head = parent.phys().head_dataset_obj;
+        if head == 0 {
+            return Ok(());
+        }
+        let above = self.open_object(head)?;
+        for (name, number) in self.parts.fs_format.props(above.objset())? {
+            if name != "version" && !props.creation.iter().any(|(given, _)| *given == name) {
+                props.creation.push((name, number));
+            }
+        }
+        Ok(())
+    }
+
+    /// The dataset of a directory.
+    pub(crate) fn head_of(&self, dir: &Arc<Dir>) -> Result<Option<super::names::Found>> {
+        let object = dir.phys().head_dataset_obj;
+        if object == 0 {
+            return Ok(None);
+        }
+        Ok(Some(super::names::Found { dir: dir.clone(), object, phys: self.mos.dataset(object)? }))
+    }
+
+    /// Puts a directory under another parent, with its space (`dsl_dir_rename_sync`).
+    pub(crate) fn move_dir(&self, dir: &Arc<Dir>, parent: &Arc<Dir>, name: &str, tx: &Tx) -> Result<()> {
+        let from = dir.parent().ok_or(PoolError::Busy)?;
+        if from.object != parent.object {
+            let phys = dir.phys();
+            let held_back = phys.reserved.saturating_sub(phys.used_bytes) as i64;
+            let sums = Sums {
+                used: phys.used_bytes as i64,
+                comp: phys.compressed_bytes as i64,
+                uncomp: phys.uncompressed_bytes as i64,
+            };
+            let reserve = Sums { used: held_back, ..Sums::default() };
+            from.used(&self.mos, Used::Child, sums.negated(), tx)?;
+            parent.used(&self.mos, Used::Child, sums, tx)?;
+            if held_back != 0 {
+                from.used(&self.mos, Used::ChildReserve, reserve.negated(), tx)?;
+                parent.used(&self.mos, Used::ChildReserve, reserve, tx)?;
+            }
+            let datasets = self.names_below(dir)?.len() as i64;
+            self.count_datasets(&from, dsl_dir::FIELD_FILESYSTEM_COUNT, -datasets, tx)?;
+            self.count_datasets(parent, dsl_dir::FIELD_FILESYSTEM_COUNT, datasets, tx)?;
+        }
+        self.mos.remove(from.phys().child_dir_zapobj, &dir.last_name(), tx)?;
+        self.mos.set(parent.phys().child_dir_zapobj, name, dir.object, tx)?;
+        dir.move_to(Some(parent.clone()), name.to_owned());
+        dir.edit(&self.mos, tx, |phys| phys.parent_obj = parent.object)?;
+        Ok(())
+    }
+
+    /// Names of datasets whose intent log holds records that were never replayed.
+    pub fn unreplayed_logs(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        let root = self.root()?;
+        for name in self.names_below(&root)? {
+            let object = self.find_dir(&name)?.phys().head_dataset_obj;
+            if object == 0 {
+                continue;
+            }
+            let phys = self.mos.dataset(object)?;
+            if phys.bp.is_hole() {
+                continue;
+            }
+            let block = self.parts.store().read(&phys.bp, env::IoClass::SyncRead);
+            let block = block.map_err(|_| PoolError::Io)?;
+            let objset = ondisk::objset::ObjsetPhys::decode(&block, block.endian())?;
+            if !objset.zil_header.log.is_hole() {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Stores properties of a new pool.
+    pub fn init_pool_props(&self, props: &[(String, String)], tx: &Tx) -> Result<()> {
+        for (name, value) in props {
+            let (prop, raw) = crate::prop::parse_pool_value(name, value, "cannot create pool")?;
+            self.write_pool_prop(prop.name, &raw, tx)?;
+        }
+        Ok(())
+    }
+
+    /// Stores a property of the pool.
+    pub(crate) fn write_pool_prop(&self, name: &str, value: &RawValue, tx: &Tx) -> Result<()> {
+        let object = match self.mos.root(pool_directory::PROPS)? {
+            Some(object) => object,
+            None => {
+                let object = self.mos.create_zap(ObjectType::POOL_PROPS, tx)?;
+                self.mos.set_root(pool_directory::PROPS, object, tx)?;
+                object
+            }
+        };
+        Ok(self.mos.set(object, name, value.to_zap(), tx)?)
+    }
+
+    /// The stored properties of the pool.
+    pub fn pool_props(&self) -> Result<Vec<(String, RawValue)>> {
+        let Some(object) = self.mos.root(pool_directory::PROPS)? else { return Ok(Vec::new()) };
+        let entries = self.mos.entries(object)?;
+        Ok(entries.into_iter().map(|(name, value)| (name, RawValue::from_zap(&value))).collect())
+    }
+
+    /// Counts of file systems and snapshots, kept below directories with a limit only.
+    pub(crate) fn count_datasets(&self, dir: &Arc<Dir>, field: &str, delta: i64, tx: &Tx) -> Result<()> {
+        let mut dir = Some(dir.clone());
+        while let Some(this) = dir {
+            if !self.mos.is_zapified(this.object)? {
+                return Ok(());
+            }
+            let Some(count) = self.mos.find(this.object, field)? else { return Ok(()) };
+            self.mos.set(this.object, field, count.saturating_add_signed(delta), tx)?;
+            dir = this.parent();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.parts.env.clock.wall().secs.max(0) as u64
+    }
+
+    fn new_fsid(&self) -> u64 {
+        (self.mos.random() & FSID_MASK).max(1)
+    }
+
+    /// An object for a dataset; one that can have fields of its own where the pool has that feature.
+    fn alloc_dataset(&self, tx: &Tx) -> Result<u64> {
+        let size = DslDatasetPhys::SIZE as u16;
+        if self.features().is_enabled("extensible_dataset") {
+            let spec =
+                ObjectSpec::new(ObjectType::OTN_ZAP_METADATA).with_bonus(ObjectType::DSL_DATASET, size);
+            let object = self.mos.create(spec, 0, tx)?;
+            self.features().increment("extensible_dataset", tx)?;
+            return Ok(object);
+        }
+        let spec = ObjectSpec::new(ObjectType::DSL_DATASET).with_bonus(ObjectType::DSL_DATASET, size);
+        Ok(self.mos.objset.alloc(spec, tx)?.object())
+    }
+
+    /// A head dataset for a directory, a clone of `$ORIGIN@$ORIGIN` if there is that.
+    fn create_dataset(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<u64> {
+        let object = self.alloc_dataset(tx)?;
+        let mut phys = DslDatasetPhys {
+            dir_obj: dir.object,
+            fsid_guid: self.new_fsid(),
+            guid: self.mos.random(),
+            snapnames_zapobj: self.mos.create_snap_map(tx)?,
+            creation_time: self.now(),
+            creation_txg: if self.origin_snap().is_none() { ORIGIN_TXG } else { self.creation_txg(tx) },
+            flags: FLAG_UNIQUE_ACCURATE,
+            ..DslDatasetPhys::default()
+        };
+        match self.origin_snap() {
+            Some(origin) => self.clone_of(origin, object, &mut phys, dir, tx)?,
+            None => phys.deadlist_obj = Deadlist::create(self, tx)?.object(),
+        }
+        self.mos.put_dataset(object, &phys, tx)?;
+        dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = object)?;
+        Ok(object)
+    }
+
+    /// The root dataset of a pool counts as made in group 1, whichever group that was.
+    fn creation_txg(&self, tx: &Tx) -> u64 {
+        let is_first = self.root().is_ok_and(|root| root.phys().head_dataset_obj == 0);
+        if is_first { ORIGIN_TXG } else { tx.txg() }
+    }
+
+    fn clone_of(
+        &self,
+        origin: u64,
+        object: u64,
+        phys: &mut DslDatasetPhys,
+        dir: &Arc<Dir>,
+        tx: &Tx,
+    ) -> Result<()> {
+        let from = self.mos.dataset(origin)?;
+        phys.prev_snap_obj = origin;
+        phys.prev_snap_txg = from.creation_txg;
+        phys.referenced_bytes = from.referenced_bytes;
+        phys.compressed_bytes = from.compressed_bytes;
+        phys.uncompressed_bytes = from.uncompressed_bytes;
+        phys.bp = from.bp;
+        phys.flags |= from.flags & (FLAG_INCONSISTENT | FLAG_CI_DATASET);
+        let origin_dir = self.dir(from.dir_obj)?;
+        let head = self.mos.dataset(origin_dir.phys().head_dataset_obj)?;
+        let deadlist = Deadlist::open(self, head.deadlist_obj)?;
+        phys.deadlist_obj = deadlist.cloned(self, phys.prev_snap_txg, tx)?.object();
+        let next_clones = match from.next_clones_obj {
+            0 => self.mos.create_zap(ObjectType::NEXT_CLONES, tx)?,
+            object => object,
+        };
+        self.mos.add_int(next_clones, object, tx)?;
+        self.edit_dataset(origin, tx, |origin| {
+            origin.num_children += 1;
+            origin.next_clones_obj = next_clones;
+        })?;
+        dir.edit(&self.mos, tx, |dir| dir.origin_obj = origin)?;
+        if origin_dir.phys().clones == 0 {
+            let clones = self.mos.create_zap(ObjectType::DSL_CLONES, tx)?;
+            origin_dir.edit(&self.mos, tx, |dir| dir.clones = clones)?;
+        }
+        self.mos.add_int(origin_dir.phys().clones, object, tx)?;
+        Ok(())
+    }
+
+    /// `$ORIGIN` and its one, empty snapshot (`dsl_pool_create_origin`).
+    fn create_origin(&self, root: &Arc<Dir>, tx: &Tx) -> Result<()> {
+        let dir = self.create_dir(Some(root), ORIGIN_DIR, tx)?;
+        let head_object = self.create_dataset(&dir, tx)?;
+        let snap_object = self.alloc_dataset(tx)?;
+        let mut head = self.mos.dataset(head_object)?;
+        let snap = DslDatasetPhys {
+            dir_obj: dir.object,
+            fsid_guid: self.new_fsid(),
+            guid: self.mos.random(),
+            next_snap_obj: head_object,
+            num_children: 1,
+            creation_time: self.now(),
+            creation_txg: ORIGIN_TXG,
+            deadlist_obj: head.deadlist_obj,
+            flags: head.flags,
+            ..DslDatasetPhys::default()
+        };
+        self.mos.put_dataset(snap_object, &snap, tx)?;
+        let mut deadlist = Deadlist::open(self, head.deadlist_obj)?.cloned(self, u64::MAX, tx)?;
+        deadlist.add_key(self, head.prev_snap_txg, tx)?;
+        head.deadlist_obj = deadlist.object();
+        head.prev_snap_obj = snap_object;
+        head.prev_snap_txg = ORIGIN_TXG;
+        head.unique_bytes = 0;
+        head.flags |= FLAG_UNIQUE_ACCURATE;
+        self.mos.put_dataset(head_object, &head, tx)?;
+        self.mos.set(head.snapnames_zapobj, ORIGIN_DIR, snap_object, tx)?;
+        self.special(|special| special.origin_snap = Some(snap_object));
+        Ok(())
+    }
+
+    /// The new object set of a new dataset, dirty in this group.
+    fn new_objset(&self, object: u64, props: &FsProps, tx: &Tx) -> Result<Arc<Dataset>> {
+        let core = self.core_of(object)?;
+        let policy = self.policy(props);
+        let objset = Objset::create(
+            self.parts.store().clone(),
+            ObjsetType::Zfs,
+            core.clone(),
+            core.admission(),
+            policy,
+            tx.txg(),
+        );
+        objset.set_owner_of(self.parts.fs_format.owner_of());
+        let dataset = Dataset::new(core, objset);
+        lock(&self.datasets).insert(object, dataset.clone());
+        Ok(dataset)
+    }
+
+    /// An open dataset by its object.
+    pub fn open_object(&self, object: u64) -> Result<Arc<Dataset>> {
+        if let Some(open) = self.if_open(object) {
+            return Ok(open);
+        }
+        let core = self.core_of(object)?;
+        let phys = core.state(|state| state.phys.clone());
+        if let Some(why) = self.unwritable(&core, &phys)? {
+            core.refuse_writes(why);
+        }
+        let policy = self.policy(&self.fs_props(object)?);
+        let admission = if core.is_snapshot { ReadOnlyAdmission::shared() } else { core.admission() };
+        let objset = Objset::open(self.parts.store().clone(), phys.bp, core.clone(), admission, policy)?;
+        if objset.kind() == ObjsetType::Zfs && !core.is_snapshot {
+            objset.set_owner_of(self.parts.fs_format.owner_of());
+        }
+        let mut datasets = lock(&self.datasets);
+        let dataset = datasets.entry(object).or_insert_with(|| Dataset::new(core, objset));
+        Ok(dataset.clone())
+    }
+
+    /// Why this dataset may not be written.
+    fn unwritable(&self, core: &Core, phys: &DslDatasetPhys) -> Result<Option<&'static str>> {
+        if self.parts.readonly {
+            return Ok(Some("pool is read-only"));
+        }
+        if core.is_snapshot {
+            return Ok(Some("dataset is a snapshot"));
+        }
+        if phys.flags & FLAG_INCONSISTENT != 0 {
+            return Ok(Some("dataset is incomplete: a receive did not finish"));
+        }
+        if core.state(|state| state.features.contains(&"encryption")) {
+            return Ok(Some("dataset is encrypted"));
+        }
+        if self.mos.is_zapified(core.dir.object)?
+            && self.mos.find(core.dir.object, dsl_dir::FIELD_LIVELIST)?.is_some()
+        {
+            return Ok(Some("clone has a livelist"));
+        }
+        if self.mos.is_zapified(core.object)?
+            && self.mos.find(core.object, ondisk::dsl_dataset::FIELD_BOOKMARK_NAMES)?.is_some()
+        {
+            return Ok(Some("dataset has bookmarks"));
+        }
+        Ok(None)
+    }
+
+    fn core_of(&self, object: u64) -> Result<Arc<Core>> {
+        let phys = self.mos.dataset(object)?;
+        let dir = self.dir(phys.dir_obj)?;
+        let prev = match phys.prev_snap_obj {
+            0 => None,
+            prev => Some(self.mos.dataset(prev).map(|prev| (prev.prev_snap_txg, prev.next_snap_obj))?),
+        };
+        let origin = dir.phys().origin_obj;
+        let origin_txg = if origin == 0 || Some(origin) == self.origin_snap() {
+            0
+        } else {
+            self.mos.dataset(origin)?.creation_txg
+        };
+        let limit = |name: &str| -> std::result::Result<u64, DmuError> {
+            if phys.is_snapshot() {
+                return Ok(0);
+            }
+            Ok(self.mos.find(dir.phys().props_zapobj, name)?.unwrap_or(0))
+        };
+        let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
+        let features = recorded_features(self, object)?;
+        let state = State { phys, features, deadlist: None, quota, reserved, prev, origin_txg };
+        Ok(Core::new(&self.arc()?, object, dir, state))
+    }
+
+    /// Records that a dataset uses a feature.
+    pub(crate) fn activate_feature(&self, object: u64, name: &str, tx: &Tx) -> Result<()> {
+        let feature = ondisk::feature::by_name(name).ok_or(PoolError::NotFound)?;
+        if self.mos.zapify(object, tx)? {
+            self.features().increment("extensible_dataset", tx)?;
+        }
+        self.mos.set(object, feature.guid, 0u64, tx)?;
+        self.features().increment(name, tx)
+    }
+
+    /// Forgets the features a dataset uses, and frees its object.
+    pub(crate) fn free_dataset_object(
+        &self,
+        object: u64,
+        features: &[&'static str],
+        tx: &Tx,
+    ) -> Result<()> {
+        for name in features {
+            self.features().decrement(name, tx)?;
+        }
+        self.free_zapified(object, tx)
+    }
+
+    /// Frees a directory's or dataset's object, whichever form it has.
+    pub(crate) fn free_zapified(&self, object: u64, tx: &Tx) -> Result<()> {
+        if self.mos.is_zapified(object)? {
+            self.features().decrement("extensible_dataset", tx)?;
+        }
+        Ok(self.mos.free(object, tx)?)
+    }
+}

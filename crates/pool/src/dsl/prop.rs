@@ -1,0 +1,316 @@
+//! Properties as they lie in the pool: a ZAP a directory, inherited downwards.
+//!
+//! A value is looked for, from the dataset upwards: under its own name with `$iuv`, under its own name, and, unless
+//! `$inherit` says otherwise, as received (`$recvd`). What nobody set has its default. A snapshot has values of its
+//! own too, and else those of the dataset it was taken of.
+//!
+//! Source: module/zfs/dsl_prop.c.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use dmu::zap::Value;
+use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
+use ondisk::objset::ObjsetSize;
+use ondisk::prop::{
+    COMPRESS_BITS, DATASET, Prop, PropType, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED, dataset_prop,
+};
+use ondisk::{ChecksumKind, CompressKind};
+
+use super::Dsl;
+use super::dir::Dir;
+use crate::Result;
+use crate::prop::{FsProps, RawProps, RawValue, Source, default_of};
+
+/// Slots of a dnode under `dnodesize=auto`.
+const AUTO_DNODE_SLOTS: u8 = 2;
+const DNODE_SLOT: u64 = 512;
+
+/// The property ZAPs from a directory up to the root, read once.
+#[derive(Clone)]
+pub(crate) struct Chain(Arc<Level>);
+
+struct Level {
+    dir_name: String,
+    values: HashMap<String, Value>,
+    above: Option<Chain>,
+}
+
+impl Chain {
+    /// Reads a directory's ZAP; `above` is its parent's chain.
+    pub fn read(
+        dsl: &Dsl,
+        dir: &Dir,
+        dir_name: String,
+        above: Option<Chain>,
+    ) -> std::result::Result<Chain, DmuError> {
+        let values = read_zap(dsl, dir.phys().props_zapobj)?;
+        Ok(Chain(Arc::new(Level { dir_name, values, above })))
+    }
+
+    /// Of a directory and all above it.
+    pub fn of(dsl: &Dsl, dir: &Arc<Dir>) -> std::result::Result<Chain, DmuError> {
+        let above = dir.parent().map(|parent| Chain::of(dsl, &parent)).transpose()?;
+        Chain::read(dsl, dir, dir.name(), above)
+    }
+
+    pub fn dir_name(&self) -> &str {
+        &self.0.dir_name
+    }
+
+    /// The names of users' properties set here or above.
+    pub fn user_names(&self) -> Vec<String> {
+        let mut names = self.0.above.as_ref().map_or_else(Vec::new, Chain::user_names);
+        names.extend(self.0.values.keys().filter_map(|name| user_name(name)));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The value of a name and where it comes from; `None` where nobody set it. `below` says that the dataset itself
+    /// is further down (or a snapshot).
+    fn find(
+        &self,
+        name: &str,
+        inherited: bool,
+        known: &dyn Fn(&Value) -> bool,
+        below: bool,
+    ) -> Option<(Value, Source)> {
+        let level = &*self.0;
+        let from = || if below { Source::Inherited(level.dir_name.clone()) } else { Source::Local };
+        if let Some(value) = level.values.get(&format!("{name}{SUFFIX_IUV}")).filter(|value| known(value)) {
+            return Some((value.clone(), from()));
+        }
+        if let Some(value) = level.values.get(name) {
+            return Some((value.clone(), from()));
+        }
+        if !level.values.contains_key(&format!("{name}{SUFFIX_INHERIT}"))
+            && let Some(value) = level.values.get(&format!("{name}{SUFFIX_RECEIVED}"))
+        {
+            return Some((value.clone(), if below { from() } else { Source::Received }));
+        }
+        if !inherited {
+            return None;
+        }
+        level.above.as_ref()?.find(name, inherited, known, true)
+    }
+
+    /// The effective value of a property; `own` are a snapshot's own values.
+    pub fn value(&self, prop: &Prop, own: Option<&Own>) -> (RawValue, Source) {
+        let known = |value: &Value| match prop.kind {
+            PropType::Choice(..) => prop.word_of(value.first()).is_some(),
+            _ => true,
+        };
+        if let Some(found) = own.and_then(|own| own.find(prop.name, prop.is_inherited())) {
+            return typed(prop, found);
+        }
+        if own.is_some() && !prop.is_inherited() {
+            return (default_of(prop), Source::Default);
+        }
+        match self.find(prop.name, prop.is_inherited(), &known, own.is_some()) {
+            Some(found) => typed(prop, found),
+            None => (default_of(prop), Source::Default),
+        }
+    }
+
+    /// The effective value of a user's property.
+    pub fn user_value(&self, name: &str, own: Option<&Own>) -> Option<(RawValue, Source)> {
+        let found = own
+            .and_then(|own| own.find(name, true))
+            .or_else(|| self.find(name, true, &|_| true, own.is_some()))?;
+        Some((RawValue::from_zap(&found.0), found.1))
+    }
+}
+
+/// The properties a snapshot has itself.
+pub(crate) struct Own {
+    pub values: HashMap<String, Value>,
+}
+
+impl Own {
+    pub fn read(dsl: &Dsl, props_obj: u64) -> std::result::Result<Own, DmuError> {
+        let values = if props_obj == 0 { HashMap::new() } else { read_zap(dsl, props_obj)? };
+        Ok(Own { values })
+    }
+
+    pub fn user_names(&self) -> Vec<String> {
+        self.values.keys().filter_map(|name| user_name(name)).collect()
+    }
+
+    fn find(&self, name: &str, inherited: bool) -> Option<(Value, Source)> {
+        if let Some(value) = self.values.get(name) {
+            return Some((value.clone(), Source::Local));
+        }
+        let hidden = inherited && self.values.contains_key(&format!("{name}{SUFFIX_INHERIT}"));
+        let received = self.values.get(&format!("{name}{SUFFIX_RECEIVED}")).filter(|_| !hidden)?;
+        Some((received.clone(), Source::Received))
+    }
+}
+
+fn user_name(stored: &str) -> Option<String> {
+    let name = stored.split('$').next().unwrap_or(stored);
+    name.contains(':').then(|| name.to_owned())
+}
+
+fn typed(prop: &Prop, (value, source): (Value, Source)) -> (RawValue, Source) {
+    let raw = match prop.kind {
+        PropType::Text(_) => RawValue::Text(value.as_text().unwrap_or("").to_owned()),
+        _ => RawValue::Number(value.first()),
+    };
+    (raw, source)
+}
+
+fn read_zap(dsl: &Dsl, object: u64) -> std::result::Result<HashMap<String, Value>, DmuError> {
+    Ok(dsl.mos.entries(object)?.into_iter().collect())
+}
+
+impl Dsl {
+    /// The effective properties of a dataset.
+    pub fn fs_props(&self, object: u64) -> Result<FsProps> {
+        let phys = self.mos.dataset(object)?;
+        let dir = self.dir(phys.dir_obj)?;
+        let chain = Chain::of(self, &dir)?;
+        let own = phys.is_snapshot().then(|| Own::read(self, phys.props_obj)).transpose()?;
+        let settable = DATASET.iter().filter(|prop| !prop.is_readonly());
+        let values = settable.map(|prop| {
+            let (value, source) = chain.value(prop, own.as_ref());
+            (prop.name, value, source)
+        });
+        Ok(FsProps { values: values.collect() })
+    }
+
+    /// Stores local values and tells the directories and datasets whom they concern. Syncing context.
+    pub(crate) fn write_props(&self, dir: &Arc<Dir>, props: &RawProps, tx: &Tx) -> Result<()> {
+        for (name, value) in &props.local {
+            self.write_prop(dir, name, Some(value), tx)?;
+        }
+        Ok(())
+    }
+
+    /// Sets one, or with `None` takes the local value away.
+    pub(crate) fn write_prop(
+        &self,
+        dir: &Arc<Dir>,
+        name: &str,
+        value: Option<&RawValue>,
+        tx: &Tx,
+    ) -> Result<()> {
+        let zap = dir.phys().props_zapobj;
+        self.mos.remove(zap, &format!("{name}{SUFFIX_IUV}"), tx)?;
+        match value {
+            Some(value) => {
+                self.mos.remove(zap, &format!("{name}{SUFFIX_INHERIT}"), tx)?;
+                self.mos.set(zap, name, value.to_zap(), tx)?;
+            }
+            None => {
+                self.mos.remove(zap, name, tx)?;
+                if self.mos.find_value(zap, &format!("{name}{SUFFIX_RECEIVED}"))?.is_some() {
+                    self.mos.set(zap, &format!("{name}{SUFFIX_INHERIT}"), "", tx)?;
+                }
+            }
+        }
+        let number = value.and_then(RawValue::number).unwrap_or(0);
+        self.apply_limit(dir, name, number, tx)
+    }
+
+    /// Limits are kept in the directory or dataset itself, too.
+    fn apply_limit(&self, dir: &Arc<Dir>, name: &str, number: u64, tx: &Tx) -> Result<()> {
+        let head = dir.phys().head_dataset_obj;
+        match name {
+            "quota" => dir.edit(&self.mos, tx, |phys| phys.quota = number)?,
+            "reservation" => dir.set_reserved(&self.mos, number, tx)?,
+            "refquota" => {
+                if let Some(open) = self.if_open(head) {
+                    open.core.state(|state| state.quota = number);
+                }
+            }
+            "refreservation" if head != 0 => self.set_refreservation(dir, head, number, tx)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_refreservation(&self, dir: &Arc<Dir>, head: u64, number: u64, tx: &Tx) -> Result<()> {
+        let unique = self.mos.dataset(head)?.unique_bytes;
+        let before = self.mos_refreserved(dir)?;
+        let delta = number.saturating_sub(unique).wrapping_sub(before.saturating_sub(unique)) as i64;
+        let sums = super::Sums { used: delta, ..super::Sums::default() };
+        dir.used(&self.mos, super::Used::RefReserve, sums, tx)?;
+        if let Some(open) = self.if_open(head) {
+            open.core.state(|state| state.reserved = number);
+        }
+        Ok(())
+    }
+
+    /// The refreservation that is accounted for now: what the directory holds back plus what is unique already.
+    fn mos_refreserved(&self, dir: &Arc<Dir>) -> Result<u64> {
+        let phys = dir.phys();
+        if phys.used_refrsrv == 0 {
+            return Ok(0);
+        }
+        Ok(phys.used_refrsrv + self.mos.dataset(phys.head_dataset_obj)?.unique_bytes)
+    }
+
+    /// How the blocks of a file system with these properties are written.
+    pub(crate) fn policy(&self, props: &FsProps) -> ObjsetPolicy {
+        let features = self.features();
+        let lz4 = features.is_enabled("lz4_compress");
+        let metadata_compression = if lz4 { CompressKind::Lz4 } else { CompressKind::Lzjb };
+        let compression = props.number("compression");
+        let compression_kind = CompressKind::from_raw((compression & ((1 << COMPRESS_BITS) - 1)) as u8);
+        let checksum = ChecksumKind::from_raw(props.number("checksum") as u8);
+        let slots = match props.number("dnodesize") {
+            _ if !features.is_enabled("large_dnode") => 1,
+            0 => 1,
+            1 => AUTO_DNODE_SLOTS,
+            bytes => (bytes / DNODE_SLOT).clamp(1, 32) as u8,
+        };
+        let (objects, projects) =
+            (features.is_enabled("userobj_accounting"), features.is_enabled("project_quota"));
+        ObjsetPolicy {
+            checksum: match checksum {
+                None | Some(ChecksumKind::On | ChecksumKind::Inherit) => ChecksumKind::Fletcher4,
+                Some(kind) => kind,
+            },
+            compression: match compression_kind {
+                None | Some(CompressKind::On | CompressKind::Inherit) => metadata_compression,
+                Some(kind) => kind,
+            },
+            complevel: (compression >> COMPRESS_BITS) as i32,
+            copies: props.number("copies").clamp(1, 3) as u8,
+            redundant_metadata: match props.number("redundant_metadata") {
+                1 => RedundantMetadata::Most,
+                2 => RedundantMetadata::Some,
+                3 => RedundantMetadata::None,
+                _ => RedundantMetadata::All,
+            },
+            metadata_compression,
+            recordsize: props.number("recordsize").clamp(512, 1 << 20) as u32,
+            dnode_slots: slots,
+            embedded_data: features.is_active("embedded_data"),
+            hole_birth: features.is_active("hole_birth"),
+            objset_size: if projects { ObjsetSize::V3 } else { ObjsetSize::V2 },
+            account_space: true,
+            account_objects: objects,
+            account_projects: projects,
+        }
+    }
+
+    /// Open datasets at and below a directory take over their properties.
+    pub(crate) fn refresh_policies(&self, name: &str) -> Result<()> {
+        for dataset in self.open_datasets() {
+            let of_dir = dataset.core.dir.name();
+            let below = of_dir.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            if below && !dataset.is_snapshot() {
+                dataset.objset().set_policy(self.policy(&self.fs_props(dataset.object())?));
+            }
+        }
+        Ok(())
+    }
+
+    /// The local value of a property as it is now.
+    pub(crate) fn local_number(&self, dir: &Arc<Dir>, name: &str) -> Result<u64> {
+        let default = dataset_prop(name).and_then(Prop::default_number).unwrap_or(0);
+        Ok(self.mos.find(dir.phys().props_zapobj, name)?.unwrap_or(default))
+    }
+}

@@ -1,0 +1,257 @@
+//! What a dataset uses, and the other things it says of itself.
+//!
+//! Sources: module/zfs/dsl_dataset.c (`dsl_dataset_stats`), dsl_dir.c (`dsl_dir_stats`).
+
+use dmu::DmuError;
+use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT};
+use ondisk::dsl_dir::{
+    DslDirPhys, FIELD_FILESYSTEM_COUNT, FIELD_SNAPSHOT_COUNT, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN,
+};
+use ondisk::objset::ObjsetType;
+use ondisk::prop::{DATASET, FILESYSTEM, Prop, SNAPSHOT, VOLUME, dataset_prop, is_user_prop};
+
+use super::dataset::available;
+use super::deadlist::Deadlist;
+use super::list::DatasetKind;
+use super::names::Found;
+use super::prop::{Chain, Own};
+use super::Dsl;
+use crate::prop::{CREATION, RawValue, Shown, Source, exact};
+use crate::{PoolError, Result};
+
+/// A ratio of nothing: 1.00.
+const RATIO_ONE: u64 = 100;
+
+fn ratio(uncompressed: u64, compressed: u64) -> u64 {
+    if compressed == 0 { RATIO_ONE } else { uncompressed.saturating_mul(100) / compressed }
+}
+
+/// A dataset about to be described.
+pub(crate) struct Subject<'a> {
+    pub found: &'a Found,
+    pub kind: DatasetKind,
+    pub chain: &'a Chain,
+    pub own: Option<Own>,
+}
+
+impl Dsl {
+    /// The properties asked for (all where `names` is empty), in order. What does not apply is left out of "all", and
+    /// shown empty where it was asked for.
+    pub(crate) fn describe(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<Shown>> {
+        let mut shown = Vec::new();
+        if !names.is_empty() {
+            for name in names {
+                shown.push(self.describe_one(subject, name)?);
+            }
+            return Ok(shown);
+        }
+        let types = types_of(subject.kind);
+        for prop in DATASET.iter().filter(|prop| !prop.hidden && prop.is_of(types)) {
+            if let Some(value) = self.native(subject, prop)? {
+                shown.push(value);
+            }
+        }
+        let mut users = subject.chain.user_names();
+        users.extend(subject.own.iter().flat_map(Own::user_names));
+        users.sort();
+        users.dedup();
+        for name in users {
+            let value = self.describe_one(subject, &name)?;
+            if value.source != Source::None {
+                shown.push(value);
+            }
+        }
+        Ok(shown)
+    }
+
+    fn describe_one(&self, subject: &Subject<'_>, name: &str) -> Result<Shown> {
+        let absent = |name: &str, render| Shown {
+            name: name.to_owned(),
+            value: String::new(),
+            render,
+            source: Source::None,
+        };
+        if is_user_prop(name) {
+            let value = subject.chain.user_value(name, subject.own.as_ref());
+            return Ok(match value {
+                Some((value, source)) => Shown {
+                    value: value.text().map_or_else(String::new, str::to_owned),
+                    source,
+                    ..absent(name, ondisk::prop::Render::Text)
+                },
+                None => absent(name, ondisk::prop::Render::Text),
+            });
+        }
+        let prop = dataset_prop(name)
+            .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
+        if !prop.is_of(types_of(subject.kind)) {
+            return Ok(absent(prop.name, prop.render));
+        }
+        Ok(self.native(subject, prop)?.unwrap_or_else(|| absent(prop.name, prop.render)))
+    }
+
+    fn native(&self, subject: &Subject<'_>, prop: &'static Prop) -> Result<Option<Shown>> {
+        let (value, source) = if prop.is_readonly() {
+            let Some(value) = self.statistic(subject, prop.name)? else { return Ok(None) };
+            (value, Source::None)
+        } else if CREATION.iter().any(|(name, _)| *name == prop.name) {
+            let Some(value) = self.kept_in_content(subject, prop.name)? else { return Ok(None) };
+            (value, Source::None)
+        } else {
+            subject.chain.value(prop, subject.own.as_ref())
+        };
+        let text = match (prop.name, &value) {
+            ("mountpoint", RawValue::Text(text)) => {
+                let altroot = self.altroot();
+                crate::prop::mountpoint(text, &source, subject.chain.dir_name(), altroot.as_deref())
+            }
+            _ => exact(prop, &value),
+        };
+        Ok(Some(Shown { name: prop.name.to_owned(), value: text, render: prop.render, source }))
+    }
+
+    /// What the object set itself keeps.
+    fn kept_in_content(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
+        if subject.kind == DatasetKind::Volume {
+            return Ok(None);
+        }
+        let dataset = match self.open_object(subject.found.object) {
+            Ok(dataset) => dataset,
+            Err(_) => return Ok(None),
+        };
+        let props = match self.parts.fs_format.props(dataset.objset()) {
+            Ok(props) => props,
+            Err(_) => return Ok(None),
+        };
+        Ok(props.into_iter().find(|(n, _)| *n == name).map(|(_, number)| RawValue::Number(number)))
+    }
+
+    fn statistic(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
+        let phys = &subject.found.phys;
+        let snapshot = subject.kind == DatasetKind::Snapshot;
+        let dir = subject.found.dir.phys();
+        let number = match name {
+            "type" => return Ok(Some(RawValue::Text(subject.kind.name().to_owned()))),
+            "name" => return Ok(Some(RawValue::Text(self.dataset_name(subject.found.object)?))),
+            "origin" => return self.origin_name(&dir),
+            "clones" => return self.clones_of(phys),
+            "encryptionroot" | "receive_resume_token" | "redact_snaps" | "prevsnap" => return Ok(None),
+            "used" if snapshot => phys.unique_bytes,
+            "used" => dir.used_bytes,
+            "available" => self.available_of(subject.found)?,
+            "compressratio" if !snapshot => ratio(dir.uncompressed_bytes, dir.compressed_bytes),
+            "compressratio" | "refcompressratio" => ratio(phys.uncompressed_bytes, phys.compressed_bytes),
+            "written" => self.written(phys)?,
+            "filesystem_count" => return self.dir_field(subject, FIELD_FILESYSTEM_COUNT),
+            "snapshot_count" => return self.dir_field(subject, FIELD_SNAPSHOT_COUNT),
+            "snapshots_changed" => return self.dir_field(subject, FIELD_SNAPSHOTS_CHANGED),
+            _ => match plain(name, phys, &dir, subject.found.object) {
+                Some(number) => number,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(RawValue::Number(number)))
+    }
+
+    fn dir_field(&self, subject: &Subject<'_>, field: &str) -> Result<Option<RawValue>> {
+        let object = subject.found.dir.object;
+        let default = dataset_prop(field.rsplit(':').next().unwrap_or(field))
+            .and_then(Prop::default_number)
+            .filter(|default| *default != 0);
+        if !self.mos.is_zapified(object)? {
+            return Ok(default.map(RawValue::Number));
+        }
+        Ok(self.mos.find(object, field)?.or(default).map(RawValue::Number))
+    }
+
+    /// Bytes that may still be written to a head dataset.
+    pub(crate) fn available_of(&self, found: &Found) -> Result<u64> {
+        let room = found.dir.available(self.pool_size(), None, false);
+        let zap = found.dir.phys().props_zapobj;
+        let limit = |name: &str| -> std::result::Result<u64, DmuError> {
+            Ok(self.mos.find(zap, name)?.unwrap_or(0))
+        };
+        let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
+        Ok(available(room, found.phys.referenced_bytes, found.phys.unique_bytes, quota, reserved))
+    }
+
+    /// What was written since the snapshot before (`dsl_dataset_space_written`).
+    fn written(&self, phys: &DslDatasetPhys) -> Result<u64> {
+        if phys.prev_snap_obj == 0 {
+            return Ok(phys.referenced_bytes);
+        }
+        let before = self.mos.dataset(phys.prev_snap_obj)?;
+        let dead = Deadlist::used(self, phys.deadlist_obj)?;
+        Ok((phys.referenced_bytes + dead).saturating_sub(before.referenced_bytes))
+    }
+
+    fn origin_name(&self, dir: &DslDirPhys) -> Result<Option<RawValue>> {
+        if dir.origin_obj == 0 || Some(dir.origin_obj) == self.origin_snap() {
+            return Ok(None);
+        }
+        Ok(Some(RawValue::Text(self.dataset_name(dir.origin_obj)?)))
+    }
+
+    fn clones_of(&self, phys: &DslDatasetPhys) -> Result<Option<RawValue>> {
+        let mut names = Vec::new();
+        if phys.next_clones_obj != 0 {
+            for (_, value) in self.mos.entries(phys.next_clones_obj)? {
+                let clone = self.mos.dataset(value.first())?;
+                names.push(self.dir(clone.dir_obj)?.name());
+            }
+        }
+        names.sort();
+        Ok((!names.is_empty()).then(|| RawValue::Text(names.join(","))))
+    }
+
+    /// Whether a head is a file system or a volume.
+    pub(crate) fn head_kind(&self, object: u64, phys: &DslDatasetPhys) -> Result<DatasetKind> {
+        if let Some(open) = self.if_open(object) {
+            return Ok(kind_of(open.objset().kind()));
+        }
+        if phys.bp.is_hole() {
+            return Ok(DatasetKind::Filesystem);
+        }
+        let root = self.parts.store().read(&phys.bp, env::IoClass::SyncRead);
+        let root = root.map_err(|_| PoolError::Io)?;
+        let phys = ondisk::objset::ObjsetPhys::decode(&root, root.endian())?;
+        Ok(kind_of(phys.objset_type))
+    }
+}
+
+fn kind_of(objset_type: ObjsetType) -> DatasetKind {
+    if objset_type == ObjsetType::Zvol { DatasetKind::Volume } else { DatasetKind::Filesystem }
+}
+
+fn types_of(kind: DatasetKind) -> u8 {
+    match kind {
+        DatasetKind::Filesystem => FILESYSTEM,
+        DatasetKind::Volume => VOLUME,
+        DatasetKind::Snapshot => SNAPSHOT,
+    }
+}
+
+/// The statistics that are one field.
+fn plain(name: &str, phys: &DslDatasetPhys, dir: &DslDirPhys, object: u64) -> Option<u64> {
+    let breakdown = dir.flags & FLAG_USED_BREAKDOWN != 0;
+    Some(match name {
+        "creation" => phys.creation_time,
+        "createtxg" => phys.creation_txg,
+        "guid" => phys.guid,
+        "objsetid" => object,
+        "referenced" => phys.referenced_bytes,
+        "logicalreferenced" => phys.uncompressed_bytes,
+        "logicalused" => dir.uncompressed_bytes,
+        "unique" => phys.unique_bytes,
+        "usedbysnapshots" if breakdown => dir.used_snap,
+        "usedbydataset" if breakdown => dir.used_head,
+        "usedbychildren" if breakdown => dir.used_child + dir.used_child_rsrv,
+        "usedbyrefreservation" if breakdown => dir.used_refrsrv,
+        "userrefs" => 0,
+        "numclones" => phys.num_children.saturating_sub(1),
+        "defer_destroy" => u64::from(phys.flags & FLAG_DEFER_DESTROY != 0),
+        "inconsistent" => u64::from(phys.flags & FLAG_INCONSISTENT != 0),
+        _ => return None,
+    })
+}
+

@@ -1,0 +1,224 @@
+//! The pool's history: a ring of records in one object, of which the first, the pool's creation, is kept for ever.
+//!
+//! ```text
+//!   object data:  creation │ ring: … oldest … newest …│           positions grow without end and are folded
+//!                 0        creation_len                max        into the ring when bytes are touched
+//!   a record:     length (u64, little endian), then a packed nvlist in native encoding
+//! ```
+//! Source: module/zfs/spa_history.c, include/sys/spa_impl.h, include/sys/fs/zfs.h (names).
+
+use dmu::{Dnode, DmuError, ObjectSpec, Objset, Tx};
+use ondisk::nvlist::NvList;
+use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::spa_history::SpaHistoryPhys;
+
+use crate::dsl::Dsl;
+use crate::{PoolError, Result};
+
+const BLOCK: u32 = 128 << 10;
+/// The ring has a thousandth of the pool, within these bounds.
+const RING_MIN: u64 = 128 << 10;
+const RING_MAX: u64 = 1 << 30;
+/// No record is longer.
+const RECORD_MAX: u64 = 16 << 20;
+const LENGTH_BYTES: u64 = 8;
+
+const COMMAND: &str = "history command";
+const WHO: &str = "history who";
+const TIME: &str = "history time";
+const HOST: &str = "history hostname";
+const TXG: &str = "history txg";
+const EVENT: &str = "history internal event";
+const EVENT_NAME: &str = "internal_name";
+const EVENT_TEXT: &str = "history internal str";
+const DATASET: &str = "dsname";
+const DATASET_ID: &str = "dsid";
+const IOCTL: &str = "ioctl";
+
+/// One record as it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryRecord {
+    /// Seconds since 1970.
+    pub time: u64,
+    /// The command, or what happened.
+    pub text: String,
+    pub txg: Option<u64>,
+    pub internal: bool,
+    /// Number of the user.
+    pub who: Option<u64>,
+    pub host: Option<String>,
+}
+
+/// A record to be written; time and host are added then.
+pub(crate) struct Record(NvList);
+
+impl Record {
+    /// A command line.
+    pub fn command(line: &str) -> Record {
+        Record(NvList::new().with(COMMAND, line).with(WHO, 0u64))
+    }
+
+    /// Something the program did by itself.
+    pub fn internal(event: &str, text: &str, txg: u64) -> Record {
+        Record(NvList::new().with(EVENT_NAME, event).with(EVENT_TEXT, text).with(TXG, txg))
+    }
+
+    /// The same, to a dataset.
+    pub fn internal_on(event: &str, dataset: &str, object: u64, text: &str, txg: u64) -> Record {
+        let list = NvList::new().with(DATASET, dataset).with(DATASET_ID, object).with(EVENT_NAME, event);
+        Record(list.with(EVENT_TEXT, text).with(TXG, txg))
+    }
+}
+
+/// Makes the ring of a new pool of `dspace` bytes. Syncing context.
+pub fn create(mos: &std::sync::Arc<Objset>, dspace: u64, tx: &Tx) -> Result<()> {
+    let spec = ObjectSpec::new(ObjectType::SPA_HISTORY)
+        .with_block_size(BLOCK)
+        .with_bonus(ObjectType::SPA_HISTORY_OFFSETS, SpaHistoryPhys::SIZE as u16);
+    let dnode = mos.alloc(spec, tx)?;
+    let max_off = (dspace / 1000).clamp(RING_MIN, RING_MAX);
+    let phys = SpaHistoryPhys { max_off, ..SpaHistoryPhys::default() };
+    dnode.set_bonus(ObjectType::SPA_HISTORY_OFFSETS, &phys.encode(), tx)?;
+    dmu::Zap::open(mos, pool_directory::OBJECT)?.add(pool_directory::HISTORY, dnode.object(), tx)?;
+    Ok(())
+}
+
+/// Appends a record. Syncing context.
+pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
+    let object = match dsl.mos.root(pool_directory::HISTORY)? {
+        Some(object) => object,
+        None => {
+            create(&dsl.mos.objset, dsl.parts.space().dspace, tx)?;
+            dsl.mos.root(pool_directory::HISTORY)?.ok_or(PoolError::NotFound)?
+        }
+    };
+    let is_command = record.0.contains(COMMAND);
+    let list = record.0.with(TIME, dsl.now()).with(HOST, dsl.hostname().as_str());
+    let packed = list.encode_native();
+    let mut ring = Ring::open(dsl.mos.hold(object)?)?;
+    ring.append(&(packed.len() as u64).to_le_bytes(), tx)?;
+    ring.append(&packed, tx)?;
+    if ring.phys.create_len == 0 && is_command {
+        ring.phys.create_len = ring.phys.eof;
+        ring.phys.bof = ring.phys.eof;
+    }
+    Ok(ring.store(tx)?)
+}
+
+struct Ring {
+    dnode: std::sync::Arc<Dnode>,
+    phys: SpaHistoryPhys,
+}
+
+impl Ring {
+    fn open(dnode: std::sync::Arc<Dnode>) -> std::result::Result<Ring, DmuError> {
+        let bonus = dnode.bonus();
+        let corrupt = DmuError::Corrupt { object: dnode.object(), block: 0 };
+        let phys = SpaHistoryPhys::decode(&bonus.bytes, bonus.endian).map_err(|_| corrupt)?;
+        let sane = phys.create_len < phys.max_off && phys.bof <= phys.eof && phys.bof >= phys.create_len;
+        if sane || phys.eof == 0 { Ok(Ring { dnode, phys }) } else { Err(corrupt) }
+    }
+
+    fn store(&self, tx: &Tx) -> std::result::Result<(), DmuError> {
+        self.dnode.set_bonus(ObjectType::SPA_HISTORY_OFFSETS, &self.phys.encode(), tx)
+    }
+
+    /// Bytes of the ring.
+    fn capacity(&self) -> u64 {
+        self.phys.max_off - self.phys.create_len
+    }
+
+    /// Where a position lies in the object.
+    fn place(&self, position: u64) -> u64 {
+        (position.saturating_sub(self.phys.create_len)) % self.capacity() + self.phys.create_len
+    }
+
+    fn append(&mut self, bytes: &[u8], tx: &Tx) -> std::result::Result<(), DmuError> {
+        let len = bytes.len() as u64;
+        if len >= self.capacity() {
+            return Err(DmuError::TooBig);
+        }
+        while self.capacity() - (self.phys.eof - self.phys.bof) <= len {
+            let record = u64::from_le_bytes(self.read(self.phys.bof, LENGTH_BYTES)?.try_into().unwrap_or([0; 8]));
+            let next = self.phys.bof.saturating_add(record).saturating_add(LENGTH_BYTES);
+            self.phys.bof = next.min(self.phys.eof);
+            self.phys.records_lost += 1;
+        }
+        let at = self.place(self.phys.eof);
+        let (first, rest) = bytes.split_at(len.min(self.phys.max_off - at) as usize);
+        self.dnode.write(at, first, tx)?;
+        if !rest.is_empty() {
+            self.dnode.write(self.phys.create_len, rest, tx)?;
+        }
+        self.phys.eof += len;
+        Ok(())
+    }
+
+    fn read(&self, position: u64, len: u64) -> std::result::Result<Vec<u8>, DmuError> {
+        let at = if position < self.phys.create_len { position } else { self.place(position) };
+        let first = len.min(self.phys.max_off - at);
+        let mut bytes = self.dnode.read_bytes(at, first as usize)?;
+        if first < len {
+            bytes.extend(self.dnode.read_bytes(self.phys.create_len, (len - first) as usize)?);
+        }
+        Ok(bytes)
+    }
+
+    /// Lengths and bytes of the records in `[from, to)`.
+    fn records(&self, from: u64, to: u64, out: &mut Vec<NvList>) -> std::result::Result<(), DmuError> {
+        let mut at = from;
+        while at + LENGTH_BYTES <= to {
+            let len = u64::from_le_bytes(self.read(at, LENGTH_BYTES)?.try_into().unwrap_or([0; 8]));
+            let body = at + LENGTH_BYTES;
+            if len == 0 || len > RECORD_MAX || len > to - body {
+                return Ok(());
+            }
+            if let Ok(list) = NvList::decode(&self.read(body, len)?) {
+                out.push(list);
+            }
+            at = body + len;
+        }
+        Ok(())
+    }
+}
+
+impl Dsl {
+    /// The history, oldest first; internal events only if asked for. What cannot be read is left out.
+    pub fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
+        let Some(object) = self.mos.root(pool_directory::HISTORY)? else { return Ok(Vec::new()) };
+        let ring = Ring::open(self.mos.hold(object)?)?;
+        let mut lists = Vec::new();
+        ring.records(0, ring.phys.create_len, &mut lists)?;
+        ring.records(ring.phys.bof.max(ring.phys.create_len), ring.phys.eof, &mut lists)?;
+        let records = lists.iter().filter_map(read_record);
+        Ok(records.filter(|record| internal || !record.internal).collect())
+    }
+}
+
+fn read_record(list: &NvList) -> Option<HistoryRecord> {
+    let command = list.string(COMMAND);
+    let text = match command {
+        Some(command) => command.to_owned(),
+        None if list.contains(EVENT_NAME) => {
+            let name = list.string(EVENT_NAME).unwrap_or("");
+            let text = list.string(EVENT_TEXT).unwrap_or("");
+            match (list.string(DATASET), list.u64(DATASET_ID)) {
+                (Some(dataset), Some(id)) => format!("{name} {dataset} ({id}) {text}"),
+                _ => format!("{name} {text}"),
+            }
+        }
+        None if list.contains(EVENT) => list.string(EVENT_TEXT).unwrap_or("").to_owned(),
+        None => format!("ioctl {}", list.string(IOCTL)?),
+    };
+    Some(HistoryRecord {
+        time: list.u64(TIME)?,
+        text,
+        txg: list.u64(TXG),
+        internal: command.is_none(),
+        who: list.u64(WHO),
+        host: list.string(HOST).map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Properties: what a value may be, how it reads, and where it comes from.
+//!
+//! The table is [`ondisk::prop`]; how values are stored and inherited is [`crate::dsl`]'s business. Here text becomes
+//! numbers and numbers text, with OpenZFS's own words when they do not.
+//!
+//! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`), libzfs_util.c (`zprop_parse_value`).
+
+mod check;
+mod number;
+
+use ondisk::prop::{Prop, PropType, Render, UNLIMITED, dataset_prop};
+
+pub use check::{Checker, parse_pool_value};
+pub use number::parse_number;
+
+/// A stored value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RawValue {
+    Number(u64),
+    Text(String),
+}
+
+impl RawValue {
+    pub fn number(&self) -> Option<u64> {
+        if let RawValue::Number(number) = self { Some(*number) } else { None }
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        if let RawValue::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(crate) fn to_zap(&self) -> dmu::zap::Value {
+        match self {
+            RawValue::Number(number) => dmu::zap::Value::one(*number),
+            RawValue::Text(text) => dmu::zap::Value::text(text),
+        }
+    }
+
+    pub(crate) fn from_zap(value: &dmu::zap::Value) -> RawValue {
+        match value.as_text() {
+            Some(text) => RawValue::Text(text.to_owned()),
+            None => RawValue::Number(value.first()),
+        }
+    }
+}
+
+/// Validated values for a dataset: those stored as properties, and those its content keeps.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RawProps {
+    pub local: Vec<(String, RawValue)>,
+    /// `version`, `casesensitivity`, `normalization`, `utf8only`: given at creation.
+    pub creation: Vec<(&'static str, u64)>,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Statistics have none.
+    None,
+    Default,
+    Local,
+    /// From the dataset of this name.
+    Inherited(String),
+    Received,
+}
+
+/// A value to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    pub name: String,
+    /// The exact form (`-p`); empty where it does not apply.
+    pub value: String,
+    pub render: Render,
+    pub source: Source,
+}
+
+/// The effective properties of a file system, as its content and its servers use them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FsProps {
+    pub(crate) values: Vec<(&'static str, RawValue, Source)>,
+}
+
+/// Kept in the content of a file system, with the values of a new one.
+pub(crate) const CREATION: [(&str, u64); 4] =
+    [("version", 5), ("utf8only", 0), ("normalization", 0), ("casesensitivity", 0)];
+
+impl FsProps {
+    /// A number or the number of a choice; 0 for a name that has none.
+    pub fn number(&self, name: &str) -> u64 {
+        let found = self.values.iter().find(|(n, ..)| *n == name);
+        found.and_then(|(_, value, _)| value.number()).unwrap_or(0)
+    }
+
+    pub fn is_on(&self, name: &str) -> bool {
+        self.number(name) != 0
+    }
+
+    pub fn text(&self, name: &str) -> &str {
+        let found = self.values.iter().find(|(n, ..)| *n == name);
+        found.and_then(|(_, value, _)| value.text()).unwrap_or("")
+    }
+
+    pub fn source(&self, name: &str) -> Source {
+        let found = self.values.iter().find(|(n, ..)| *n == name);
+        found.map_or(Source::None, |(_, _, source)| source.clone())
+    }
+
+    /// With what the content of a new file system is to keep.
+    pub(crate) fn with_creation(mut self, props: &RawProps) -> FsProps {
+        for (name, default) in CREATION {
+            let given = props.creation.iter().find(|(n, _)| *n == name);
+            let number = given.map_or(default, |(_, number)| *number);
+            self.values.retain(|(n, ..)| *n != name);
+            self.values.push((name, RawValue::Number(number), Source::None));
+        }
+        self
+    }
+
+    /// Names and exact values.
+    pub fn to_text(&self) -> Vec<(String, String)> {
+        let exact = |(name, value, _): &(&'static str, RawValue, Source)| {
+            Some(((*name).to_owned(), exact(dataset_prop(name)?, value)))
+        };
+        self.values.iter().filter_map(exact).collect()
+    }
+
+    /// Where it is mounted under `altroot`: a path, or `none` or `legacy`. `name` is the dataset's.
+    pub fn mountpoint(&self, name: &str, altroot: Option<&str>) -> String {
+        mountpoint(self.text("mountpoint"), &self.source("mountpoint"), name, altroot)
+    }
+}
+
+/// The path that a value of `mountpoint` means for this dataset (`dsl_get_mountpoint`).
+pub fn mountpoint(value: &str, source: &Source, name: &str, altroot: Option<&str>) -> String {
+    if !value.starts_with('/') {
+        return value.to_owned();
+    }
+    let below = match source {
+        Source::Inherited(from) => name.strip_prefix(from.as_str()).unwrap_or("").trim_start_matches('/'),
+        Source::Default => name,
+        _ => "",
+    };
+    let root = altroot.filter(|root| *root != "/").unwrap_or("");
+    let base = if value == "/" && (!root.is_empty() || !below.is_empty()) { "" } else { value };
+    if below.is_empty() { format!("{root}{base}") } else { format!("{root}{base}/{below}") }
+}
+
+/// The exact form of a stored value.
+pub fn exact(prop: &Prop, value: &RawValue) -> String {
+    match value {
+        RawValue::Text(text) => text.clone(),
+        RawValue::Number(number) => match prop.kind {
+            PropType::Choice(..) => prop.word_of(*number).map_or_else(|| number.to_string(), str::to_owned),
+            _ if prop.render == Render::Ratio => format!("{}.{:02}", number / 100, number % 100),
+            _ => number.to_string(),
+        },
+    }
+}
+
+/// The value of a property nobody set.
+pub fn default_of(prop: &Prop) -> RawValue {
+    match prop.kind {
+        PropType::Number(number) | PropType::Choice(number, _) => RawValue::Number(number),
+        PropType::Text(text) => RawValue::Text(text.unwrap_or("").to_owned()),
+    }
+}
+
+/// Whether "no limit" is the largest number rather than 0.
+pub(crate) fn none_number(name: &str) -> u64 {
+    if matches!(name, "filesystem_limit" | "snapshot_limit") { UNLIMITED } else { 0 }
+}
+
+#[cfg(test)]
+mod tests;

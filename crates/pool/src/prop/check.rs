@@ -1,0 +1,207 @@
+//! Whether a value may be set, said in OpenZFS's words.
+
+use ondisk::prop::{self, Prop, PropType, dataset_prop, pool_prop};
+
+use super::{CREATION, RawProps, RawValue, none_number, parse_number};
+use crate::{PoolError, Result};
+
+/// Values of `checksum` and `compression` that can be written, beyond what features tell.
+const CHECKSUMS: [&str; 5] = ["on", "off", "fletcher2", "fletcher4", "sha256"];
+const COMPRESSIONS: [&str; 5] = ["on", "off", "lzjb", "zle", "lz4"];
+/// Known, but of no effect here unless at their default.
+const UNBUILT: [&str; 13] = [
+    "dedup",
+    "encryption",
+    "keyformat",
+    "keylocation",
+    "pbkdf2iters",
+    "mlslabel",
+    "special_small_blocks",
+    "longname",
+    "zoned",
+    "zoned_uid",
+    "nbmand",
+    "filesystem_limit",
+    "snapshot_limit",
+];
+
+/// Judges values for one dataset.
+pub struct Checker<'a> {
+    /// What the message starts with: `cannot create 'tank/a'`.
+    pub prefix: String,
+    /// The dataset is being made: set-once properties may be given.
+    pub creating: bool,
+    /// Whether the pool has a feature enabled.
+    pub has_feature: &'a dyn Fn(&str) -> bool,
+}
+
+impl Checker<'_> {
+    fn refuse(&self, why: impl std::fmt::Display) -> PoolError {
+        PoolError::Refused(format!("{}: {why}", self.prefix))
+    }
+
+    /// All of them, as they will be stored.
+    pub fn all(&self, props: &[(String, String)]) -> Result<RawProps> {
+        let mut raw = RawProps::default();
+        for (name, value) in props {
+            if raw.local.iter().any(|(n, _)| n == name) {
+                return Err(self.refuse(format_args!("property '{name}' specified multiple times")));
+            }
+            let (name, value) = self.one(name, value)?;
+            let kept = CREATION.iter().find(|(n, _)| *n == name);
+            match (kept, value.number()) {
+                (Some((name, _)), Some(number)) => raw.creation.push((name, number)),
+                _ => raw.local.push((name, value)),
+            }
+        }
+        // Names that must be normalised must be UTF-8.
+        let normalized = raw.creation.iter().any(|(name, number)| *name == "normalization" && *number != 0);
+        if normalized {
+            raw.creation.retain(|(name, _)| *name != "utf8only");
+            raw.creation.push(("utf8only", 1));
+        }
+        Ok(raw)
+    }
+
+    /// One, with its proper name.
+    pub fn one(&self, name: &str, value: &str) -> Result<(String, RawValue)> {
+        if prop::is_user_prop(name) {
+            return self.user(name, value);
+        }
+        if prop::is_userspace_prop(name) {
+            return Err(PoolError::Unsupported(format!("property {name}")));
+        }
+        let prop = dataset_prop(name).ok_or_else(|| self.refuse(format_args!("invalid property '{name}'")))?;
+        if prop.is_readonly() || (prop.is_once() && !self.creating) {
+            return Err(self.refuse(format_args!("'{}' is readonly", prop.name)));
+        }
+        if prop.name == "volsize" || !prop.is_of(prop::FILESYSTEM) {
+            return Err(
+                self.refuse(format_args!("'{}' does not apply to datasets of this type", prop.name))
+            );
+        }
+        let raw = self.parse(prop, value)?;
+        self.built(prop, value, &raw)?;
+        self.sensible(prop, value, &raw)?;
+        Ok((prop.name.to_owned(), raw))
+    }
+
+    fn user(&self, name: &str, value: &str) -> Result<(String, RawValue)> {
+        if name.len() >= prop::MAX_NAME {
+            return Err(self.refuse(format_args!("property name '{name}' is too long")));
+        }
+        if value.len() >= prop::MAX_TEXT {
+            return Err(self.refuse(format_args!("property value '{value}' is too long")));
+        }
+        Ok((name.to_owned(), RawValue::Text(value.to_owned())))
+    }
+
+    fn parse(&self, prop: &Prop, value: &str) -> Result<RawValue> {
+        match prop.kind {
+            PropType::Text(_) => {
+                if value.len() >= prop::MAX_TEXT || value.contains('\0') {
+                    return Err(self.refuse(format_args!("'{}' is too long", prop.name)));
+                }
+                Ok(RawValue::Text(value.to_owned()))
+            }
+            PropType::Choice(..) => {
+                let number = prop.number_of(value).map(RawValue::Number);
+                let none = || self.refuse(format_args!("'{}' must be one of '{}'", prop.name, prop.values));
+                number.ok_or_else(none)
+            }
+            PropType::Number(_) if value == "none" => Ok(RawValue::Number(none_number(prop.name))),
+            PropType::Number(_) => {
+                let number = parse_number(value)
+                    .ok_or_else(|| self.refuse(format_args!("bad numeric value '{value}'")))?;
+                if number == 0 && matches!(prop.name, "quota" | "refquota") {
+                    return Err(self.refuse(format_args!("use 'none' to disable quota/refquota")));
+                }
+                Ok(RawValue::Number(number))
+            }
+        }
+    }
+
+    /// Values that this program could not honour are refused by name.
+    fn built(&self, prop: &Prop, value: &str, raw: &RawValue) -> Result<()> {
+        let refuse = || Err(PoolError::Unsupported(format!("{}={value}", prop.name)));
+        if UNBUILT.contains(&prop.name) && *raw != super::default_of(prop) {
+            return refuse();
+        }
+        match prop.name {
+            "checksum" if !CHECKSUMS.contains(&value) => refuse(),
+            "compression" if !COMPRESSIONS.contains(&value) => refuse(),
+            "aclmode" | "acltype" if value == "nfsv4" => refuse(),
+            _ => Ok(()),
+        }
+    }
+
+    fn sensible(&self, prop: &Prop, value: &str, raw: &RawValue) -> Result<()> {
+        let number = raw.number().unwrap_or(0);
+        let feature = |name: &str| (self.has_feature)(name);
+        match prop.name {
+            "recordsize" => {
+                let max: u64 = if feature("large_blocks") { 1 << 20 } else { 128 << 10 };
+                if !number.is_power_of_two() || !(512..=max).contains(&number) {
+                    let max = if max == 1 << 20 { "1M" } else { "128K" };
+                    let name = prop.name;
+                    return Err(
+                        self.refuse(format_args!("'{name}' must be power of 2 from 512B to {max}"))
+                    );
+                }
+            }
+            "mountpoint" if !value.starts_with('/') && value != "none" && value != "legacy" => {
+                return Err(self.refuse(format_args!(
+                    "'{}' must be an absolute path, 'none', or 'legacy'",
+                    prop.name
+                )));
+            }
+            "dnodesize" if number != 0 && !feature("large_dnode") => {
+                return Err(self.refuse("pool and or dataset must be upgraded to set this property or value"));
+            }
+            "compression" if value == "lz4" && !feature("lz4_compress") => {
+                return Err(self.refuse("pool and or dataset must be upgraded to set this property or value"));
+            }
+            "version" if number != 5 => {
+                return Err(PoolError::Unsupported(format!("version={value}")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A value of a pool's property, as it will be stored.
+pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'static Prop, RawValue)> {
+    let refuse = |why: String| PoolError::Refused(format!("{prefix}: {why}"));
+    let prop = pool_prop(name).ok_or_else(|| refuse(format!("invalid property '{name}'")))?;
+    if prop.is_readonly() || prop.is_once() || prop.name == "readonly" {
+        return Err(refuse(format!("'{}' is readonly", prop.name)));
+    }
+    let raw = match prop.kind {
+        PropType::Text(_) => RawValue::Text(value.to_owned()),
+        PropType::Choice(..) => {
+            let number = prop.number_of(value);
+            let none = || refuse(format!("'{}' must be one of '{}'", prop.name, prop.values));
+            RawValue::Number(number.ok_or_else(none)?)
+        }
+        PropType::Number(_) => {
+            let number = parse_number(value).ok_or_else(|| refuse(format!("bad numeric value '{value}'")))?;
+            RawValue::Number(number)
+        }
+    };
+    match prop.name {
+        "comment" if value.len() > 32 => {
+            Err(refuse("comment must not exceed 32 characters".into()))
+        }
+        "comment" if value.chars().any(|c| !c.is_ascii_graphic() && c != ' ') => {
+            Err(refuse(format!("comment may only have printable characters")))
+        }
+        "ashift" if !matches!(raw.number(), Some(0 | 9..=16)) => {
+            Err(refuse(format!("property '{}' number {value} is invalid, only values between 9 and 16 are allowed", prop.name)))
+        }
+        "multihost" | "autotrim" if raw.number() != Some(0) => {
+            Err(PoolError::Unsupported(format!("{}={value}", prop.name)))
+        }
+        _ => Ok((prop, raw)),
+    }
+}
