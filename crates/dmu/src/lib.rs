@@ -15,10 +15,12 @@ pub mod store;
 mod sync;
 #[cfg(test)]
 mod testing;
+pub mod traverse;
 mod tree;
 mod tx;
 pub mod zap;
 
+pub use accounting::{Owner, OwnerOf};
 pub use bpobj::Bpobj;
 pub use bptree::Bptree;
 pub use dnode::{Bonus, Chunk, Dnode, Seek};

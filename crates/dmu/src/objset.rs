@@ -201,7 +201,7 @@ impl Objset {
             meta_dnode,
             zil_header: ZilHeader::default(),
             objset_type: kind,
-            flags: 0,
+            flags: crate::accounting::flags_of_new(kind, &policy),
             portable_mac: [0; ondisk::objset::MAC_LEN],
             local_mac: [0; ondisk::objset::MAC_LEN],
             userused_dnode: None,
@@ -262,6 +262,11 @@ impl Objset {
 
     pub fn policy(&self) -> Arc<ObjsetPolicy> {
         self.core.policy()
+    }
+
+    /// How the owner of an object is found, so that space is counted by owner.
+    pub fn set_owner_of(&self, owner_of: Arc<dyn crate::accounting::OwnerOf>) {
+        *self.owner_of.write().expect("another thread panicked while setting this") = Some(owner_of);
     }
 
     pub fn kind(&self) -> ObjsetType {

@@ -258,6 +258,14 @@ impl Dnode {
         Ok(())
     }
 
+    /// Turns the object into one of another type, its content as it is.
+    pub fn set_object_type(&self, object_type: ObjectType, tx: &Tx) -> Result<(), DmuError> {
+        let mut state = self.state_mut();
+        self.check_block(&state, 0)?;
+        self.change(&mut state, tx.txg()).attrs.object_type = object_type;
+        Ok(())
+    }
+
     /// Changes bonus bytes in place; the length stays. `Unsupported` for a bonus in the other byte order.
     pub fn update_bonus<R>(&self, tx: &Tx, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError> {
         let mut state = self.state_mut();
@@ -293,6 +301,14 @@ impl Dnode {
         changes.attrs.has_spill = true;
         drop(state);
         self.report(true, bytes.len(), tx.txg());
+        Ok(())
+    }
+
+    /// Has the dnode written again as it is.
+    pub(crate) fn touch_in(&self, tx: &Tx) -> Result<(), DmuError> {
+        let mut state = self.state_mut();
+        self.check_block(&state, 0)?;
+        self.change(&mut state, tx.txg());
         Ok(())
     }
 

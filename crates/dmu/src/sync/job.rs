@@ -19,8 +19,8 @@ pub struct Job {
     /// Dirty data blocks no pass has written, ascending.
     pub data: Vec<(u64, Arc<Block>)>,
     pub spill: Option<Arc<Block>>,
-    /// The dnode as it was before this group, if it was on disk at all.
-    pub before: Option<DnodePhys>,
+    /// The dnode as it was before this pass, if it was one at all.
+    pub previous: Option<DnodePhys>,
     to_free: Ranges,
     txg: Txg,
 }
@@ -30,8 +30,10 @@ impl Job {
     pub fn begin(dnode: &Arc<Dnode>, txg: Txg) -> Option<Job> {
         let mut state = dnode.state_mut();
         let clean = state.clean.clone();
-        let synced = state.synced.as_ref().filter(|(at, _)| *at == txg).map(|(_, s)| s.phys.clone());
-        let allocated = clean.attrs.exists;
+        let synced = state.synced.as_ref().filter(|(at, _)| *at == txg).map(|(_, synced)| synced);
+        let last = synced.unwrap_or(&clean);
+        let phys = last.phys.clone();
+        let previous = last.attrs.exists.then(|| phys.clone());
         let changes = state.changes_mut(txg).filter(|c| c.pending)?;
         changes.pending = false;
         let unwritten = changes.blocks.iter().filter(|(_, dirty)| !dirty.written);
@@ -43,9 +45,8 @@ impl Job {
         let to_free = std::mem::take(&mut changes.to_free);
         let attrs = changes.attrs.clone();
         drop(state);
-        let before = allocated.then(|| clean.phys.clone());
-        let tree = SyncTree::new(dnode.object(), synced.unwrap_or_else(|| clean.phys.clone()));
-        Some(Job { dnode: dnode.clone(), tree, attrs, data, spill, before, to_free, txg })
+        let tree = SyncTree::new(dnode.object(), phys);
+        Some(Job { dnode: dnode.clone(), tree, attrs, data, spill, previous, to_free, txg })
     }
 
     /// Nothing of the object remains.
@@ -53,9 +54,9 @@ impl Job {
         !self.attrs.exists
     }
 
-    /// Whether the object ever had a place among the dnodes: one that was made and freed in one group had not.
+    /// Whether the object has a place among the dnodes: one that was made and freed between two passes has not.
     pub fn was_stored(&self) -> bool {
-        self.before.is_some() || self.dnode.state().synced.is_some()
+        self.previous.is_some()
     }
 
     /// Everything but blocks: geometry, frees, growth.

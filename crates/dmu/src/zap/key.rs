@@ -122,6 +122,14 @@ impl<'a> Wanted<'a> {
         &self.hasher
     }
 
+    /// The name, where no other is meant.
+    pub fn exact_name(&self) -> Option<&'a [u8]> {
+        match self.key {
+            Key::Name(name) if self.fold.is_none() => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether an entry of this name is meant.
     pub fn is(&self, name: &[u8]) -> bool {
         match &self.fold {

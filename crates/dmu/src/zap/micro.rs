@@ -46,6 +46,9 @@ fn find<'a, B: Blocks>(
     zap: &MicroZap<'a>,
     wanted: &Wanted<'_>,
 ) -> Result<Option<(usize, MicroEntry<'a>)>, DmuError> {
+    if let Some(name) = wanted.exact_name() {
+        return Ok(zap.find(name));
+    }
     let mut best: Option<(usize, MicroEntry<'a>)> = None;
     for entry in zap.entries() {
         let (index, entry) = entry.map_err(blocks.corrupt_at(0))?;

@@ -16,7 +16,7 @@ use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 
 use super::Device;
-use crate::WriteError;
+use crate::{Storage, WriteError};
 
 /// A device that takes part.
 #[derive(Clone)]
@@ -50,6 +50,31 @@ pub fn commit(
         run.labels(label, false)?;
     }
     Ok(run.failed.into_inner().expect("a panic has been passed on"))
+}
+
+impl Storage {
+    /// [`commit`] on all usable disks. A disk that failed is faulted where the pool can do without it.
+    pub fn commit_uberblock(
+        &self,
+        uberblock: &Uberblock,
+        label: Option<LabelOf<'_>>,
+    ) -> Result<(), WriteError> {
+        if self.is_suspended() {
+            return Err(WriteError::Suspended);
+        }
+        let leaves = self.leaves().into_iter().filter(|leaf| leaf.usable);
+        let targets: Vec<Target> = leaves
+            .map(|leaf| Target { guid: leaf.guid, top: leaf.top, ashift: leaf.ashift, device: leaf.device })
+            .collect();
+        let result = commit(self.env(), &targets, uberblock, label);
+        match &result {
+            Ok(failed) => failed.iter().for_each(|guid| {
+                self.fault(*guid);
+            }),
+            Err(_) => self.set_suspended(true),
+        }
+        result.map(drop)
+    }
 }
 
 struct Run<'a> {

@@ -27,6 +27,32 @@ impl Storage {
         }
     }
 
+    /// Every piece of space that a block takes: all copies, and of a gang its headers and members.
+    pub fn all_dvas(&self, bp: &BlkPtr) -> Result<Vec<Dva>, ReadError> {
+        let mut dvas = Vec::new();
+        self.collect_dvas(&self.tree(), bp, 0, &mut dvas)?;
+        Ok(dvas)
+    }
+
+    fn collect_dvas(
+        &self,
+        tree: &Arc<Tree>,
+        bp: &BlkPtr,
+        depth: u32,
+        into: &mut Vec<Dva>,
+    ) -> Result<(), ReadError> {
+        if bp.is_gang() {
+            for piece in self.read_header(tree, bp, IoClass::SyncRead, depth)? {
+                self.collect_dvas(tree, &piece, depth + 1, into)?;
+            }
+        }
+        for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
+            let asize = if dva.gang { header_asize(tree, dva.vdev) } else { dva.asize };
+            into.push(Dva::new(dva.vdev, dva.offset, asize));
+        }
+        Ok(())
+    }
+
     fn free_tree(&self, tree: &Arc<Tree>, bp: &BlkPtr, depth: u32) -> Result<(), ReadError> {
         let mut result = Ok(());
         if bp.is_gang() {

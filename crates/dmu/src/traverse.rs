@@ -1,0 +1,232 @@
+//! Walking every block of an object set, in the order of objects and blocks, without the object set being open: for
+//! verifying a pool and for giving up a dead dataset's blocks.
+//!
+//! The walk is depth first and keeps one path of blocks in memory; before it goes into the children of an indirect
+//! block it asks storage for a window of them. What lies below a block it cannot read is reported, not guessed.
+
+use std::sync::Arc;
+
+use env::IoClass;
+use ondisk::BlkPtr;
+use ondisk::dnode::{DnodePhys, SLOT_SIZE, SLOTS_PER_BLOCK};
+use ondisk::object_type::ObjectType;
+use ondisk::objset::{GROUPUSED_OBJECT, ObjsetPhys, PROJECTUSED_OBJECT, USERUSED_OBJECT};
+
+use crate::DmuError;
+use crate::error::read_failed;
+use crate::objset::META_OBJECT;
+use crate::store::{Block, BlockStore};
+use crate::tree::check_pointer;
+
+/// Pointers asked for ahead.
+const WINDOW: usize = 32;
+
+/// What part of an object a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The object set's own block.
+    Root,
+    /// Level 0 holds data, higher ones pointers.
+    Tree { level: u8, blkid: u64 },
+    Spill,
+}
+
+/// A block met on the walk.
+#[derive(Debug, Clone, Copy)]
+pub struct Visit<'a> {
+    /// 0 is the meta dnode.
+    pub object: u64,
+    pub part: Part,
+    /// Never a hole; may be embedded.
+    pub bp: &'a BlkPtr,
+    /// The object it belongs to; none for the root.
+    pub dnode: Option<&'a DnodePhys>,
+}
+
+/// How the walk goes on after a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Go {
+    On,
+    /// Not below this block.
+    Past,
+    /// No further at all.
+    Stop,
+}
+
+/// Who wants to see the blocks.
+pub trait Visitor {
+    /// Called for each block before those below it.
+    fn block(&mut self, visit: &Visit<'_>) -> Go;
+
+    /// Called for each object before its blocks.
+    fn object(&mut self, object: u64, dnode: &DnodePhys) -> Go {
+        let _ = (object, dnode);
+        Go::On
+    }
+
+    /// Called after everything below a block that was gone into.
+    fn left(&mut self, visit: &Visit<'_>) {
+        let _ = visit;
+    }
+
+    /// This block's children cannot be known.
+    fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Go;
+}
+
+/// Walks all blocks born after `min_txg`.
+pub fn traverse(store: &dyn BlockStore, root: &BlkPtr, min_txg: u64, visitor: &mut dyn Visitor) {
+    if root.is_hole() || root.birth() <= min_txg {
+        return;
+    }
+    let mut walk = Walk { store, min_txg, visitor };
+    // Stopping is an outcome, not an error.
+    let _ = walk.root(root);
+}
+
+/// Walks the blocks of one object.
+pub fn traverse_object(
+    store: &dyn BlockStore,
+    object: u64,
+    dnode: &DnodePhys,
+    min_txg: u64,
+    visitor: &mut dyn Visitor,
+) {
+    let mut walk = Walk { store, min_txg, visitor };
+    let _ = walk.object(object, dnode);
+}
+
+struct Stopped;
+
+struct Walk<'a> {
+    store: &'a dyn BlockStore,
+    min_txg: u64,
+    visitor: &'a mut dyn Visitor,
+}
+
+impl Walk<'_> {
+    fn root(&mut self, bp: &BlkPtr) -> Result<(), Stopped> {
+        let visit = Visit { object: META_OBJECT, part: Part::Root, bp, dnode: None };
+        let Some(block) = self.enter(&visit)? else { return Ok(()) };
+        let Ok(phys) = ObjsetPhys::decode(&block, block.endian()) else {
+            return self.unreadable(&visit, DmuError::Corrupt { object: META_OBJECT, block: 0 });
+        };
+        self.object(META_OBJECT, &phys.meta_dnode)?;
+        let special = [
+            (USERUSED_OBJECT, &phys.userused_dnode),
+            (GROUPUSED_OBJECT, &phys.groupused_dnode),
+            (PROJECTUSED_OBJECT, &phys.projectused_dnode),
+        ];
+        for (object, dnode) in special {
+            if let Some(dnode) = dnode {
+                self.object(object, dnode)?;
+            }
+        }
+        self.visitor.left(&visit);
+        Ok(())
+    }
+
+    fn object(&mut self, object: u64, dnode: &DnodePhys) -> Result<(), Stopped> {
+        match self.visitor.object(object, dnode) {
+            Go::On => {}
+            Go::Past => return Ok(()),
+            Go::Stop => return Err(Stopped),
+        }
+        for (blkid, bp) in dnode.blkptrs.iter().enumerate() {
+            self.below(object, dnode, dnode.nlevels - 1, blkid as u64, bp)?;
+        }
+        if let Some(bp) = dnode.spill.as_ref().filter(|bp| !bp.is_hole() && bp.birth() > self.min_txg) {
+            let visit = Visit { object, part: Part::Spill, bp, dnode: Some(dnode) };
+            if self.visitor.block(&visit) == Go::Stop {
+                return Err(Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    fn below(
+        &mut self,
+        object: u64,
+        dnode: &DnodePhys,
+        level: u8,
+        blkid: u64,
+        bp: &BlkPtr,
+    ) -> Result<(), Stopped> {
+        if bp.is_hole() || bp.birth() <= self.min_txg {
+            return Ok(());
+        }
+        let visit = Visit { object, part: Part::Tree { level, blkid }, bp, dnode: Some(dnode) };
+        let of_dnodes = dnode.object_type == ObjectType::DNODE && object == META_OBJECT;
+        if level == 0 && !of_dnodes {
+            return if self.visitor.block(&visit) == Go::Stop { Err(Stopped) } else { Ok(()) };
+        }
+        let Some(block) = self.enter(&visit)? else { return Ok(()) };
+        if level == 0 {
+            self.dnodes(&visit, &block, blkid)?;
+        } else {
+            self.pointers(&visit, &block, level, blkid)?;
+        }
+        self.visitor.left(&visit);
+        Ok(())
+    }
+
+    fn pointers(&mut self, visit: &Visit<'_>, block: &Block, level: u8, blkid: u64) -> Result<(), Stopped> {
+        let dnode = visit.dnode.expect("an indirect block belongs to an object");
+        let count = block.len() / BlkPtr::SIZE;
+        if block.len() as u64 != dnode.indirect_block_size() {
+            return self.unreadable(visit, DmuError::Corrupt { object: visit.object, block: blkid });
+        }
+        let pointer = |i| BlkPtr::decode_at(block, i, block.endian()).expect("an index within the block");
+        let readable = level > 1 || visit.object == META_OBJECT;
+        for index in 0..count {
+            if readable && index % WINDOW == 0 {
+                let window = (index..count.min(index + WINDOW)).map(pointer);
+                let wanted = window.filter(|bp| {
+                    !bp.is_hole() && !bp.is_embedded() && bp.birth() > self.min_txg && bp.validate().is_ok()
+                });
+                self.store.prefetch(wanted.collect());
+            }
+            let child = blkid.wrapping_mul(count as u64).wrapping_add(index as u64);
+            self.below(visit.object, dnode, level - 1, child, &pointer(index))?;
+        }
+        Ok(())
+    }
+
+    fn dnodes(&mut self, visit: &Visit<'_>, block: &Block, blkid: u64) -> Result<(), Stopped> {
+        let mut slot = 0;
+        while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|bytes| !bytes.is_empty()) {
+            match DnodePhys::decode(bytes, block.endian()) {
+                Ok(None) => slot += 1,
+                Ok(Some(dnode)) => {
+                    self.object(blkid * SLOTS_PER_BLOCK as u64 + slot as u64, &dnode)?;
+                    slot += dnode.slots();
+                }
+                Err(_) => {
+                    self.unreadable(visit, DmuError::Corrupt { object: META_OBJECT, block: blkid })?;
+                    slot += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the block and reads it, unless the visitor wants to pass it by.
+    fn enter(&mut self, visit: &Visit<'_>) -> Result<Option<Arc<Block>>, Stopped> {
+        match self.visitor.block(visit) {
+            Go::On => {}
+            Go::Past => return Ok(None),
+            Go::Stop => return Err(Stopped),
+        }
+        let read = check_pointer(visit.bp, visit.object, 0).and_then(|()| {
+            let block = self.store.read(visit.bp, IoClass::AsyncRead);
+            block.map_err(|e| read_failed(e, visit.object, 0))
+        });
+        match read {
+            Ok(block) => Ok(Some(block)),
+            Err(error) => self.unreadable(visit, error).map(|()| None),
+        }
+    }
+
+    fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Result<(), Stopped> {
+        if self.visitor.unreadable(visit, error) == Go::Stop { Err(Stopped) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,86 @@
+//! What can go wrong with a pool, for the layer above.
+
+use std::fmt;
+
+use dmu::{DmuError, SyncError};
+
+/// An operation on a pool or dataset that was not done. Nothing was changed by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolError {
+    NotFound,
+    Exists,
+    Busy,
+    ReadOnly,
+    NoSpace,
+    Quota,
+    NameTooLong,
+    /// Damage: what could not be understood or read.
+    Corrupt(String),
+    Io,
+    Suspended,
+    /// Makes no sense; says what.
+    Invalid(String),
+    /// Known but not built.
+    Unsupported(String),
+    /// Refused for a reason that an operator must read whole, in OpenZFS's words.
+    Refused(String),
+}
+
+/// Result of pool operations.
+pub type Result<T> = std::result::Result<T, PoolError>;
+
+impl fmt::Display for PoolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PoolError::NotFound => f.write_str("no such pool or dataset"),
+            PoolError::Exists => f.write_str("already exists"),
+            PoolError::Busy => f.write_str("busy"),
+            PoolError::ReadOnly => f.write_str("read-only"),
+            PoolError::NoSpace => f.write_str("out of space"),
+            PoolError::Quota => f.write_str("quota exceeded"),
+            PoolError::NameTooLong => f.write_str("name is too long"),
+            PoolError::Corrupt(what) => write!(f, "damaged: {what}"),
+            PoolError::Io => f.write_str("I/O error"),
+            PoolError::Suspended => f.write_str("pool I/O is currently suspended"),
+            PoolError::Invalid(what) => f.write_str(what),
+            PoolError::Unsupported(what) => write!(f, "not supported: {what}"),
+            PoolError::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for PoolError {}
+
+impl From<DmuError> for PoolError {
+    fn from(error: DmuError) -> PoolError {
+        match error {
+            DmuError::NotFound => PoolError::NotFound,
+            DmuError::Exists => PoolError::Exists,
+            DmuError::Corrupt { .. } => PoolError::Corrupt(error.to_string()),
+            DmuError::Io => PoolError::Io,
+            DmuError::NoSpace => PoolError::NoSpace,
+            DmuError::Quota => PoolError::Quota,
+            DmuError::Busy => PoolError::Busy,
+            DmuError::TooBig => PoolError::Invalid("too large".into()),
+            DmuError::ReadOnly => PoolError::ReadOnly,
+            DmuError::Suspended => PoolError::Suspended,
+            DmuError::Invalid(what) => PoolError::Invalid(what.into()),
+            DmuError::Unsupported(what) => PoolError::Unsupported(what.into()),
+        }
+    }
+}
+
+impl From<SyncError> for PoolError {
+    fn from(error: SyncError) -> PoolError {
+        match error {
+            SyncError::Read(error) => error.into(),
+            SyncError::Write(_) => PoolError::Suspended,
+        }
+    }
+}
+
+impl From<ondisk::Malformed> for PoolError {
+    fn from(error: ondisk::Malformed) -> PoolError {
+        PoolError::Corrupt(error.to_string())
+    }
+}

@@ -1,0 +1,25 @@
+//! The pool: the only crate that knows all layers.
+//!
+//! [`txg`] decides when, [`sync`] writes; [`dsl`] knows datasets, [`space`] the maps of free space, [`feature`] the
+//! flags; [`spa`] brings a pool into memory and out of it again.
+//!
+//! Invariants:
+//! - `sync` is the only place that makes anything durable. What it did not finish never was.
+//! - The meta object set is changed in syncing context only.
+
+pub mod change;
+pub mod dsl;
+mod error;
+pub mod feature;
+pub mod frees;
+pub mod history;
+pub mod parts;
+pub mod prop;
+pub mod space;
+pub mod spa;
+pub mod sync;
+pub mod txg;
+pub mod verify;
+
+pub use error::{PoolError, Result};
+pub use spa::Pool;

@@ -1,0 +1,62 @@
+//! What the layers of this crate hand to each other: plain bundles of shared parts.
+
+use std::sync::{Arc, Mutex};
+
+use dmu::{BlockOwner, Objset, SyncTx};
+use env::{Env, lock};
+use ondisk::BlkPtr;
+use storage::Storage;
+
+use crate::dsl::{FsFormat, MosUsage, PoolSpace};
+use crate::feature::Features;
+use crate::frees::FreeQueue;
+use crate::txg::Txgs;
+
+/// What datasets are built on.
+#[derive(Clone)]
+pub struct DslParts {
+    pub env: Env,
+    pub storage: Arc<Storage>,
+    pub mos: Arc<Objset>,
+    pub txgs: Arc<Txgs>,
+    pub frees: Arc<FreeQueue>,
+    pub features: Arc<Features>,
+    pub pool_name: Arc<Mutex<String>>,
+    pub fs_format: Arc<dyn FsFormat>,
+    pub readonly: bool,
+    pub version: u64,
+    pub mos_usage: Arc<MosUsage>,
+    pub space: Arc<dyn Fn() -> PoolSpace + Send + Sync>,
+}
+
+impl DslParts {
+    pub fn name(&self) -> String {
+        lock(&self.pool_name).clone()
+    }
+
+    pub fn space(&self) -> PoolSpace {
+        (self.space)()
+    }
+
+    pub fn store(&self) -> &Arc<Storage> {
+        &self.storage
+    }
+}
+
+/// Pays for the blocks of the meta object set.
+pub(crate) struct MosOwner {
+    pub storage: Arc<Storage>,
+    pub frees: Arc<FreeQueue>,
+    pub usage: Arc<MosUsage>,
+}
+
+impl BlockOwner for MosOwner {
+    fn born(&self, bp: &BlkPtr, _tx: &SyncTx) {
+        self.usage.add(bp, self.storage.dsize(bp));
+    }
+
+    fn kill(&self, bp: &BlkPtr, _tx: &SyncTx) {
+        self.usage.sub(bp, self.storage.dsize(bp));
+        self.frees.free(bp);
+    }
+}

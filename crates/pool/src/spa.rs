@@ -1,0 +1,221 @@
+//! A pool in memory: how it comes there ([`create`], [`import`]) and how it leaves ([`Pool::export`]).
+//!
+//! [`Core`] is everything below datasets; [`Pool`] adds those. While a pool is imported for writing, its configuration
+//! in the labels says *active*, with this host's name; exporting writes *exported*, so that another host may take it.
+
+pub mod config;
+pub mod create;
+pub mod import;
+pub mod labels;
+pub mod status;
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use dmu::bpobj::Bpobj;
+use dmu::zap::Zap;
+use dmu::{ObjectSpec, Objset, Tx};
+use env::{Env, lock};
+use ondisk::BlkPtr;
+use ondisk::label::config::PoolState;
+use ondisk::object_type::{ObjectType, pool_directory};
+use storage::Storage;
+
+use crate::dsl::{Dsl, PoolSpace};
+use crate::feature::Features;
+use crate::frees::FreeQueue;
+use crate::space::{MapForm, SpaceMaps};
+use crate::txg::Txgs;
+use crate::{PoolError, Result};
+use config::PoolConfig;
+
+/// The first transaction group of a pool (`TXG_INITIAL`): room for two deferrals before it.
+pub const TXG_INITIAL: u64 = 4;
+/// Bytes of a block of the packed configuration.
+pub(crate) const CONFIG_BLOCK: u32 = 16 << 10;
+/// An imported pool.
+pub struct Pool {
+    pub(crate) core: Arc<Core>,
+    pub dsl: Arc<Dsl>,
+}
+
+/// The pool below its datasets.
+pub struct Core {
+    pub env: Env,
+    pub storage: Arc<Storage>,
+    pub mos: Arc<Objset>,
+    pub txgs: Arc<Txgs>,
+    pub(crate) frees: Arc<FreeQueue>,
+    pub features: Arc<Features>,
+    pub(crate) maps: Arc<SpaceMaps>,
+    pub(crate) name: Arc<Mutex<String>>,
+    pub(crate) config: Mutex<PoolConfig>,
+    /// The labels and the MOS have an older configuration.
+    pub(crate) config_dirty: AtomicBool,
+    /// Log space maps have been read and not yet retired.
+    pub(crate) has_logs: AtomicBool,
+    /// Objects of the MOS.
+    pub(crate) config_object: u64,
+    pub(crate) deferred: Option<Mutex<Bpobj>>,
+    pub readonly: bool,
+    pub altroot: Option<String>,
+}
+
+impl Core {
+    pub fn version(&self) -> u64 {
+        lock(&self.config).version
+    }
+
+    pub(crate) fn guid_sum(&self) -> u64 {
+        lock(&self.config).tree.guid_sum()
+    }
+
+    pub(crate) fn map_form(&self) -> MapForm {
+        MapForm {
+            two_words: self.features.is_active("spacemap_v2"),
+            histogram: self.features.is_enabled("spacemap_histogram"),
+        }
+    }
+
+    /// Puts a freed block on the list that the next group frees.
+    pub(crate) fn defer_free(&self, bp: &BlkPtr, tx: &Tx) -> Result<()> {
+        let deferred = self.deferred.as_ref().ok_or_else(|| PoolError::Corrupt("no deferred list".into()))?;
+        Ok(lock(deferred).enqueue(bp, false, tx)?)
+    }
+
+    /// Frees what the group before put on the list.
+    pub(crate) fn free_deferred(&self, tx: &Tx) -> Result<()> {
+        let Some(deferred) = &self.deferred else { return Ok(()) };
+        let _: ControlFlow<()> = lock(deferred).drain(tx, |bp, _freed| {
+            self.storage.free(bp, tx.txg());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(())
+    }
+
+    /// Writes the packed configuration into the MOS if it changed.
+    pub(crate) fn write_config(&self, tx: &Tx) -> Result<()> {
+        let packed = {
+            let mut config = lock(&self.config);
+            let features = self.features.for_labels();
+            if config.features_for_read != features {
+                config.features_for_read = features;
+                self.config_dirty.store(true, SeqCst);
+            }
+            if !self.config_dirty.load(SeqCst) {
+                return Ok(());
+            }
+            config.txg = tx.txg();
+            config.to_mos_nvlist().encode_xdr()
+        };
+        write_packed(&self.mos, self.config_object, &packed, tx)
+    }
+
+    /// The configuration to put into labels in this group; `None` if they have it.
+    pub(crate) fn config_for_labels(&self, txg: u64) -> Option<PoolConfig> {
+        self.config_dirty.swap(false, SeqCst).then(|| PoolConfig { txg, ..lock(&self.config).clone() })
+    }
+
+    /// Brings the changes that log space maps hold home to the metaslabs' own maps, and frees the logs.
+    pub(crate) fn retire_log_space_maps(&self, tx: &Tx) -> Result<()> {
+        if !self.has_logs.swap(false, SeqCst) {
+            return Ok(());
+        }
+        self.maps.flush_unflushed(&self.storage, self.map_form(), &self.features, 1, tx)?;
+        let directory = Zap::open(&self.mos, pool_directory::OBJECT)?;
+        let logs = directory.lookup_u64(pool_directory::LOG_SPACEMAP_ZAP)?;
+        for entry in Zap::open(&self.mos, logs)?.entries()? {
+            self.maps.free_map(entry.value.first(), &self.features, tx)?;
+        }
+        self.mos.free(logs, tx)?;
+        directory.remove(pool_directory::LOG_SPACEMAP_ZAP, tx)?;
+        self.forget_unflushed_txgs(tx)?;
+        self.features.decrement("log_spacemap", tx)
+    }
+
+    /// Removes the arrays that tell how far each metaslab's own map is complete: now all are.
+    fn forget_unflushed_txgs(&self, tx: &Tx) -> Result<()> {
+        let tops: Vec<u64> = lock(&self.config).tree.children.iter().filter_map(|top| top.top_zap).collect();
+        for top in tops {
+            let zap = Zap::open(&self.mos, top)?;
+            if let Some(array) = zap.find_u64(import::UNFLUSHED_TXGS)? {
+                self.mos.free(array, tx)?;
+                zap.remove(import::UNFLUSHED_TXGS, tx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Space as datasets see it.
+    pub fn space(&self) -> PoolSpace {
+        let space = self.storage.space();
+        let deferred_frees = self.deferred.as_ref().map_or(0, |deferred| lock(deferred).space().map_or(0, |space| space.used));
+        PoolSpace { dspace: space.capacity, deferred_frees, deferred: space.deferred }
+    }
+}
+
+impl Pool {
+    pub fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub fn name(&self) -> String {
+        lock(&self.core.name).clone()
+    }
+
+    pub fn guid(&self) -> u64 {
+        lock(&self.core.config).guid
+    }
+
+    /// The configuration as labels will have it.
+    pub fn config(&self) -> PoolConfig {
+        lock(&self.core.config).clone()
+    }
+
+    /// Ends the use of the pool: everything is written, the labels say `state`, the devices are closed. Works on a pool
+    /// that has lost its devices too; then `Err` tells that the labels could not be written.
+    pub fn close(&self, state: PoolState) -> Result<()> {
+        let core = &self.core;
+        let mut written = Ok(());
+        if !core.readonly && !core.txgs.is_stopped() {
+            written = self.dsl.close_all().and_then(|()| {
+                lock(&core.config).state = state;
+                core.config_dirty.store(true, SeqCst);
+                core.txgs.sync_empty()?;
+                Ok(())
+            });
+        }
+        let stopped = core.txgs.stop();
+        core.storage.close();
+        written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
+    }
+
+    /// [`Pool::close`] as exported.
+    pub fn export(&self) -> Result<()> {
+        self.close(PoolState::Exported)
+    }
+
+    /// [`Pool::close`] as destroyed: it can be imported again with `-D` until its disks are used otherwise.
+    pub fn destroy(&self) -> Result<()> {
+        self.close(PoolState::Destroyed)
+    }
+}
+
+/// A new object for a packed nvlist.
+pub(crate) fn alloc_packed(mos: &Objset, tx: &Tx) -> Result<u64> {
+    let spec = ObjectSpec::new(ObjectType::PACKED_NVLIST)
+        .with_block_size(CONFIG_BLOCK)
+        .with_bonus(ObjectType::PACKED_NVLIST_SIZE, 8);
+    Ok(mos.alloc(spec, tx)?.object())
+}
+
+/// Replaces a packed nvlist: whole blocks, zeros behind it, its length in the bonus.
+pub(crate) fn write_packed(mos: &Objset, object: u64, packed: &[u8], tx: &Tx) -> Result<()> {
+    let dnode = mos.hold(object)?;
+    let mut padded = packed.to_vec();
+    padded.resize(packed.len().next_multiple_of(CONFIG_BLOCK as usize), 0);
+    dnode.write(0, &padded, tx)?;
+    dnode.set_bonus(ObjectType::PACKED_NVLIST_SIZE, &(packed.len() as u64).to_le_bytes(), tx)?;
+    Ok(())
+}

@@ -1,0 +1,327 @@
+//! Making a pool: devices, vdev tree, and the first transaction group, which writes everything a pool is born with.
+//!
+//! Nothing of the pool exists before that group's uberblock. Until then only the devices' labels are touched, and they
+//! are cleared again when something fails. Sources: module/zfs/spa.c (`spa_create`), vdev.c
+//! (`vdev_metaslab_set_size`), dsl_pool.c (`dsl_pool_create`).
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use dmu::bpobj::Bpobj;
+use dmu::zap::{Zap, ZapParams};
+use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
+use env::Env;
+use ondisk::bpobj::BpobjForm;
+use ondisk::feature::{Feature, VERSION_FEATURES};
+use ondisk::label::config::{PoolState, key};
+use ondisk::nvlist::NvList;
+use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::objset::ObjsetType;
+use storage::arc::Cache;
+use storage::{OpenIntent, Storage, VdevConfig, VdevKind};
+
+use crate::dsl::{Dsl, FsFormat, MosUsage};
+use crate::feature::Features;
+use crate::frees::FreeQueue;
+use crate::history;
+use crate::parts::{DslParts, MosOwner};
+use crate::prop::RawProps;
+use crate::space::{SpaceMaps, VdevSpace};
+use crate::spa::config::{Host, PoolConfig};
+use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
+use crate::txg::{Limits, Txgs};
+use crate::{PoolError, Result};
+
+/// A vdev to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VdevSpec {
+    Leaf(String),
+    Mirror(Vec<VdevSpec>),
+}
+
+/// A pool to make. Names, properties and features have been checked.
+pub struct CreateSpec {
+    pub name: String,
+    pub vdevs: Vec<VdevSpec>,
+    pub features: Vec<&'static Feature>,
+    /// log2 of the smallest write; `None`: what the devices like best.
+    pub ashift: Option<u64>,
+    /// Pool properties to keep in the pool.
+    pub props: Vec<(String, String)>,
+    /// Properties of the root dataset.
+    pub fs_props: RawProps,
+    pub compatibility: Option<String>,
+    pub comment: Option<String>,
+    pub altroot: Option<String>,
+    pub host: Host,
+    /// Take devices that hold another pool.
+    pub force: bool,
+    /// For the pool's history.
+    pub history: String,
+}
+
+/// What pools are made in and of.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub env: Env,
+    pub cache: Arc<Cache>,
+    pub limits: Limits,
+    pub fs_format: Arc<dyn FsFormat>,
+}
+
+/// Makes a pool and imports it.
+pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
+    let env = &around.env;
+    let paths = leaf_paths(&spec.vdevs);
+    if !spec.force {
+        labels::refuse_used(env, &paths)?;
+    }
+    let guid = new_guid(env);
+    let tree = plan_tree(env, guid, spec);
+    let storage = Storage::new(env.clone(), around.cache.clone(), guid);
+    storage.open_tree(&tree, OpenIntent::Create).map_err(|error| PoolError::Invalid(error.to_string()))?;
+    storage.update_config(|root| root.children.iter_mut().for_each(size_metaslabs));
+    let config = PoolConfig {
+        version: VERSION_FEATURES,
+        name: spec.name.clone(),
+        state: PoolState::Active,
+        txg: TXG_INITIAL,
+        guid,
+        host: spec.host.clone(),
+        comment: spec.comment.clone(),
+        compatibility: spec.compatibility.clone(),
+        features_for_read: Vec::new(),
+        vdev_children: tree.children.len() as u64,
+        tree: storage.config(),
+        pairs: NvList::new(),
+    };
+    for leaf in storage.leaves() {
+        let blank = NvList::new().with(key::POOL_TXG, 0u64).with(key::POOL_STATE, PoolState::Destroyed as u64);
+        leaf.device.init(&blank).map_err(|_| PoolError::Io)?;
+    }
+    let pool = first_group(around, spec, storage.clone(), config);
+    if pool.is_err() {
+        for leaf in storage.leaves() {
+            // The devices are as useless as before; what failed first is what the operator hears.
+            let _ = leaf.device.clear();
+        }
+        storage.close();
+    }
+    pool
+}
+
+fn first_group(
+    around: &Surroundings,
+    spec: &CreateSpec,
+    storage: Arc<Storage>,
+    config: PoolConfig,
+) -> Result<Arc<Pool>> {
+    let env = &around.env;
+    let tx = Tx::syncing(TXG_INITIAL);
+    let frees = Arc::new(FreeQueue::default());
+    let mos_usage = Arc::new(MosUsage::default());
+    let owner = MosOwner { storage: storage.clone(), frees: frees.clone(), usage: mos_usage.clone() };
+    let mos = Objset::create(
+        storage.clone(),
+        ObjsetType::Meta,
+        Arc::new(owner),
+        ReadOnlyAdmission::shared(),
+        ObjsetPolicy::meta(),
+        TXG_INITIAL,
+    );
+    let salt = ZapParams::salted(env.entropy.u64());
+    let directory = ObjectSpec::new(ObjectType::OBJECT_DIRECTORY);
+    let directory = Zap::claim(&mos, pool_directory::OBJECT, directory, salt, &tx)?;
+
+    let maps = SpaceMaps::new(mos.clone());
+    let mut config = config;
+    make_vdev_objects(&mos, &storage, &maps, &mut config.tree, env, &tx)?;
+    storage.update_config(|root| *root = config.tree.clone());
+    storage.attach_space(maps.clone());
+
+    let features = Arc::new(Features::none(mos.clone()));
+    let txgs = Txgs::new(env.clone(), around.limits, TXG_INITIAL);
+    let config_object = alloc_packed(&mos, &tx)?;
+    directory.add(pool_directory::CONFIG, config_object, &tx)?;
+    directory.add(pool_directory::CREATION_VERSION, VERSION_FEATURES, &tx)?;
+    directory.add(pool_directory::DEFLATE, 1u64, &tx)?;
+    let deferred = Bpobj::alloc(&mos, BpobjForm::V2, &tx)?;
+    directory.add(pool_directory::SYNC_BPOBJ, deferred, &tx)?;
+    let deferred = Bpobj::open(&mos, deferred)?;
+    let mut checksum_salt = [0; 32];
+    env.entropy.fill(&mut checksum_salt);
+    storage.set_salt(storage::Salt(checksum_salt));
+    directory.add(pool_directory::CHECKSUM_SALT, &checksum_salt[..], &tx)?;
+
+    let core = Arc::new(Core {
+        env: env.clone(),
+        storage: storage.clone(),
+        mos: mos.clone(),
+        txgs: txgs.clone(),
+        frees: frees.clone(),
+        features: features.clone(),
+        maps,
+        name: Arc::new(Mutex::new(spec.name.clone())),
+        config: Mutex::new(config),
+        config_dirty: AtomicBool::new(true),
+        has_logs: AtomicBool::new(false),
+        config_object,
+        deferred: Some(Mutex::new(deferred)),
+        readonly: false,
+        altroot: spec.altroot.clone(),
+    });
+    let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
+    features.create(env.entropy.u64(), &tx)?;
+    for feature in &spec.features {
+        features.enable(feature, env.entropy.u64(), &tx)?;
+    }
+    dsl.create_root(&spec.fs_props, &tx)?;
+    history::create(&mos, storage.space().capacity, &tx)?;
+    dsl.init_pool_props(&spec.props, &tx)?;
+    let pool = Arc::new(Pool { core, dsl });
+    pool.sync_txg(TXG_INITIAL)?;
+    txgs.start(pool.clone());
+    pool.dsl.log_command(&spec.history)?;
+    Ok(pool)
+}
+
+pub(crate) fn dsl_parts(core: &Arc<Core>, mos_usage: Arc<MosUsage>, fs_format: Arc<dyn FsFormat>) -> DslParts {
+    let for_space = Arc::downgrade(core);
+    DslParts {
+        env: core.env.clone(),
+        storage: core.storage.clone(),
+        mos: core.mos.clone(),
+        txgs: core.txgs.clone(),
+        frees: core.frees.clone(),
+        features: core.features.clone(),
+        pool_name: core.name.clone(),
+        fs_format,
+        readonly: core.readonly,
+        version: core.version(),
+        mos_usage,
+        space: Arc::new(move || for_space.upgrade().map_or_else(Default::default, |core| core.space())),
+    }
+}
+
+fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
+    let of = |vdev: &VdevSpec| match vdev {
+        VdevSpec::Leaf(path) => vec![path.clone()],
+        VdevSpec::Mirror(children) => leaf_paths(children),
+    };
+    vdevs.iter().flat_map(of).collect()
+}
+
+fn new_guid(env: &Env) -> u64 {
+    loop {
+        let guid = env.entropy.u64();
+        if guid != 0 {
+            return guid;
+        }
+    }
+}
+
+fn plan_tree(env: &Env, guid: u64, spec: &CreateSpec) -> VdevConfig {
+    let mut root = VdevConfig::new(VdevKind::Root, 0, guid);
+    root.create_txg = Some(TXG_INITIAL);
+    for (id, vdev) in spec.vdevs.iter().enumerate() {
+        let mut top = plan_vdev(env, id as u64, vdev);
+        top.ashift = spec.ashift;
+        root.children.push(top);
+    }
+    root
+}
+
+fn plan_vdev(env: &Env, id: u64, spec: &VdevSpec) -> VdevConfig {
+    let mut vdev = match spec {
+        VdevSpec::Leaf(path) => {
+            let kind = if path.starts_with("/dev/") { VdevKind::Disk } else { VdevKind::File };
+            let mut leaf = VdevConfig::new(kind, id, new_guid(env));
+            leaf.path = Some(path.clone());
+            leaf
+        }
+        VdevSpec::Mirror(children) => {
+            let mut mirror = VdevConfig::new(VdevKind::Mirror, id, new_guid(env));
+            mirror.children =
+                children.iter().enumerate().map(|(id, child)| plan_vdev(env, id as u64, child)).collect();
+            mirror
+        }
+    };
+    vdev.create_txg = Some(TXG_INITIAL);
+    vdev
+}
+
+/// Metaslabs aimed at, at least, and their smallest, usual and largest size as powers of two.
+const METASLABS_WANTED: u64 = 200;
+const METASLABS_MIN: u64 = 16;
+const METASLAB_SHIFT_MIN: u64 = 24;
+const METASLAB_SHIFT_USUAL: u64 = 29;
+const METASLAB_SHIFT_MAX: u64 = 34;
+/// More metaslabs than this are not made: then they are larger than the largest size.
+const METASLABS_MAX: u64 = 1 << 17;
+
+/// Chooses the size of a new top-level vdev's metaslabs.
+fn size_metaslabs(top: &mut VdevConfig) {
+    let asize = top.asize.unwrap_or(0);
+    // One more than the floor of the logarithm, as ZFS's highbit64 counts.
+    let highbit = |bytes: u64| u64::from(u64::BITS - bytes.leading_zeros());
+    let mut shift = METASLAB_SHIFT_USUAL;
+    let count = asize >> shift;
+    if count < METASLABS_MIN {
+        shift = highbit(asize / METASLABS_MIN);
+    } else if count > METASLABS_WANTED {
+        shift = highbit(asize / METASLABS_WANTED);
+    }
+    shift = shift.clamp(METASLAB_SHIFT_MIN, METASLAB_SHIFT_MAX);
+    if asize >> shift > METASLABS_MAX {
+        shift = highbit(asize / METASLABS_MAX);
+    }
+    top.metaslab_shift = Some(shift);
+}
+
+/// The objects that vdevs have: ZAPs for each top-level vdev and leaf, all listed in one more, and metaslab arrays.
+fn make_vdev_objects(
+    mos: &Arc<Objset>,
+    storage: &Storage,
+    maps: &SpaceMaps,
+    root: &mut VdevConfig,
+    env: &Env,
+    tx: &Tx,
+) -> Result<()> {
+    let new_zap = || -> Result<Zap> {
+        let spec = ObjectSpec::new(ObjectType::OTN_ZAP_METADATA);
+        Ok(Zap::create(mos, spec, ZapParams::salted(env.entropy.u64()), tx)?)
+    };
+    let all = new_zap()?;
+    Zap::open(mos, pool_directory::OBJECT)?.add(pool_directory::VDEV_ZAP_MAP, all.object(), tx)?;
+    let listed = || -> Result<Option<u64>> {
+        let zap = new_zap()?.object();
+        all.add_int(zap, tx)?;
+        Ok(Some(zap))
+    };
+    for top in &mut root.children {
+        top.top_zap = listed()?;
+        let mut failed = None;
+        top.visit_mut(&mut |vdev| {
+            if vdev.kind.is_leaf() {
+                match listed() {
+                    Ok(zap) => vdev.leaf_zap = zap,
+                    Err(error) => failed = Some(error),
+                }
+            }
+        });
+        failed.map_or(Ok(()), Err)?;
+        let array = mos.alloc(ObjectSpec::new(ObjectType::OBJECT_ARRAY), tx)?.object();
+        top.metaslab_array = Some(array);
+        let shift = top.metaslab_shift.unwrap_or(METASLAB_SHIFT_USUAL) as u32;
+        let space = VdevSpace {
+            vdev: top.id as u32,
+            ashift: top.ashift.unwrap_or(9) as u32,
+            metaslab_shift: shift,
+            metaslab_count: top.asize.unwrap_or(0) >> shift,
+            array,
+        };
+        maps.add_vdev(space);
+        storage.init_metaslabs(space.vdev, shift, space.metaslab_count, Vec::new());
+    }
+    Ok(())
+}

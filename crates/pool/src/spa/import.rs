@@ -1,0 +1,322 @@
+//! Bringing a pool into memory.
+//!
+//! Labels lead to an uberblock, the uberblock to the meta object set, and that holds the configuration that is
+//! believed: the tree is opened twice, first as the labels tell it, then as the pool itself does. Whatever this
+//! program cannot honour is refused before anything is written; where only writing is out of reach (features for
+//! writing only, intent logs that would have to be replayed) the pool is imported read-only, and says why.
+//!
+//! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use dmu::bpobj::Bpobj;
+use dmu::zap::Zap;
+use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission};
+use env::lock;
+use ondisk::feature::{VERSION_FEATURES, version_is_supported};
+use ondisk::label::config::PoolState;
+use ondisk::malformed::{Endian, u64_at};
+use ondisk::nvlist::NvList;
+use ondisk::object_type::pool_directory;
+use ondisk::uberblock::Uberblock;
+use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
+
+use super::config::{Host, PoolConfig};
+use super::create::{Surroundings, dsl_parts};
+use super::labels::FoundPool;
+use super::{Core, Pool};
+use crate::dsl::{Dsl, MosUsage};
+use crate::feature::{Features, Verdict, judge};
+use crate::frees::FreeQueue;
+use crate::parts::MosOwner;
+use crate::space::{SpaceMaps, VdevSpace};
+use crate::txg::Txgs;
+use crate::{PoolError, Result};
+
+/// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is incomplete.
+pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
+/// Largest packed configuration believed.
+const CONFIG_MAX: u64 = 16 << 20;
+
+/// How to import.
+#[derive(Clone, Debug, Default)]
+pub struct ImportSpec {
+    pub readonly: bool,
+    /// Import though the pool looks used by another host.
+    pub force: bool,
+    /// Fall back on older uberblocks.
+    pub rewind: bool,
+    pub new_name: Option<String>,
+    pub altroot: Option<String>,
+    pub host: Host,
+    pub history: String,
+}
+
+/// Imports a pool.
+pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Result<Arc<Pool>> {
+    let name = spec.new_name.clone().unwrap_or_else(|| found.config.name.clone());
+    let refuse = |why: String| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
+    check_label(&found.config, spec).map_err(refuse)?;
+    let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
+    let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
+    let result = load(around, found, spec, &storage, intent, &name).map_err(|error| match error {
+        PoolError::Refused(_) | PoolError::Suspended => error,
+        other => refuse(other.to_string()),
+    });
+    if result.is_err() {
+        storage.close();
+    }
+    result
+}
+
+/// What the labels alone forbid; `Err` is OpenZFS's sentence.
+fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<(), String> {
+    if !version_is_supported(config.version) {
+        return Err("pool is formatted using an unsupported ZFS version".into());
+    }
+    if config.version < VERSION_FEATURES && !spec.readonly {
+        return Err("pool is formatted using a legacy on-disk version, which can only be read yet\n\
+                    The pool can be imported in read-only mode: use '-o readonly=on'."
+            .into());
+    }
+    if config.state == PoolState::Destroyed {
+        return Err("no such pool available".into());
+    }
+    let active = config.features_for_read.iter().map(|guid| (guid.as_str(), false));
+    refuse_features(&judge(active))?;
+    let foreign = config.host.id != 0 && config.host.id != spec.host.id;
+    if config.state == PoolState::Active && foreign && !spec.force {
+        return Err(format!(
+            "pool was previously in use from another system.\nLast accessed by {} (hostid={:x})\n\
+             The pool can be imported, use 'zpool import -f' to import the pool.",
+            if config.host.name.is_empty() { "<unknown>" } else { &config.host.name },
+            config.host.id
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_features(verdict: &Verdict) -> std::result::Result<(), String> {
+    if verdict.unreadable.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = verdict.unreadable.iter().map(|guid| format!("\t{guid}")).collect();
+    Err(format!("unsupported version or feature\nThis pool uses the following feature(s) not supported by this system:\n{}", list.join("\n")))
+}
+
+fn load(
+    around: &Surroundings,
+    found: &FoundPool,
+    spec: &ImportSpec,
+    storage: &Arc<Storage>,
+    intent: OpenIntent,
+    name: &str,
+) -> Result<Arc<Pool>> {
+    let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
+    let mut tree = found.tree();
+    storage.open_tree(&tree, intent).map_err(|error| open_refused(error, &refuse))?;
+    let frees = Arc::new(FreeQueue::default());
+    let usage = Arc::new(MosUsage::default());
+    let (uberblock, mos) = open_mos(storage, found, spec.rewind, &frees, &usage)
+        .map_err(|_| refuse("one or more devices is currently unavailable or contains corrupted data"))?;
+
+    let directory = Zap::open(&mos, pool_directory::OBJECT)?;
+    let config_object = directory.lookup_u64(pool_directory::CONFIG)?;
+    let mut config = PoolConfig::from_nvlist(&read_packed(&mos, config_object)?)?;
+    found.fix_paths(&mut config.tree);
+    if config.tree != tree {
+        storage.open_tree(&config.tree, intent).map_err(|error| open_refused(error, &refuse))?;
+        tree = storage.config();
+    }
+    let features = Arc::new(Features::open(mos.clone())?);
+    let verdict = features.verdict()?;
+    refuse_features(&verdict).map_err(|why| refuse(&why))?;
+    if let Some(salt) = directory.find(pool_directory::CHECKSUM_SALT)? {
+        let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        storage.set_salt(storage::Salt(bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?));
+    }
+    let (maps, has_logs) = open_space(&mos, storage, &tree, &directory)?;
+    let readonly = spec.readonly || !verdict.unwritable.is_empty();
+    if !spec.readonly && readonly {
+        tracing::warn!(pool = name, features = ?verdict.unwritable, "imported read-only: features for writing are not built");
+    }
+    config.name = name.to_owned();
+    config.tree = tree;
+    config.state = PoolState::Active;
+    config.host = spec.host.clone();
+    let deferred = match directory.find_u64(pool_directory::SYNC_BPOBJ)? {
+        Some(object) => Some(Mutex::new(Bpobj::open(&mos, object)?)),
+        None => None,
+    };
+    let mut core = Core {
+        env: around.env.clone(),
+        storage: storage.clone(),
+        mos: mos.clone(),
+        txgs: Txgs::new(around.env.clone(), around.limits, uberblock.txg),
+        frees,
+        features,
+        maps,
+        name: Arc::new(Mutex::new(name.to_owned())),
+        config: Mutex::new(config),
+        config_dirty: AtomicBool::new(true),
+        has_logs: AtomicBool::new(has_logs),
+        config_object,
+        deferred,
+        readonly,
+        altroot: spec.altroot.clone(),
+    };
+    if !core.readonly && has_unreplayed_logs(around, &core, &usage)? {
+        tracing::warn!(pool = name, "imported read-only: it has intent logs that would have to be replayed");
+        core.readonly = true;
+    }
+    let core = Arc::new(core);
+    let dsl = Dsl::open(dsl_parts(&core, usage, around.fs_format.clone()))?;
+    let pool = Arc::new(Pool { core, dsl });
+    if !pool.core.readonly {
+        pool.core.txgs.start(pool.clone());
+        pool.core.txgs.sync_empty()?;
+        pool.dsl.log_command(&spec.history)?;
+    }
+    Ok(pool)
+}
+
+fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolError {
+    match error {
+        OpenError::MissingTop { .. } => refuse("one or more devices is currently unavailable"),
+        OpenError::Unsupported { kind } => refuse(&format!("vdevs of type '{kind}' are not supported yet")),
+        other => refuse(&other.to_string()),
+    }
+}
+
+/// The newest uberblock whose meta object set can be opened. Without `rewind`, only the newest is tried.
+fn open_mos(
+    storage: &Arc<Storage>,
+    found: &FoundPool,
+    rewind: bool,
+    frees: &Arc<FreeQueue>,
+    usage: &Arc<MosUsage>,
+) -> Result<(Uberblock, Arc<Objset>)> {
+    let mut failure = PoolError::Corrupt("no valid uberblock".into());
+    let tries = if rewind { usize::MAX } else { 1 };
+    for uberblock in found.uberblocks().into_iter().take(tries) {
+        let owner = MosOwner { storage: storage.clone(), frees: frees.clone(), usage: usage.clone() };
+        let opened = Objset::open(
+            storage.clone(),
+            uberblock.root_bp,
+            Arc::new(owner),
+            ReadOnlyAdmission::shared(),
+            ObjsetPolicy::meta(),
+        )
+        .map_err(PoolError::from)
+        .and_then(|mos| {
+            // A root that opens may still lead nowhere: the directory and the configuration must be readable.
+            let directory = Zap::open(&mos, pool_directory::OBJECT)?;
+            read_packed(&mos, directory.lookup_u64(pool_directory::CONFIG)?)?;
+            Ok(mos)
+        });
+        match opened {
+            Ok(mos) => return Ok((uberblock, mos)),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+/// A packed nvlist of the MOS.
+pub(crate) fn read_packed(mos: &Arc<Objset>, object: u64) -> Result<NvList> {
+    let dnode = mos.hold(object)?;
+    let bonus = dnode.bonus();
+    let len = u64_at(&bonus.bytes, 0, bonus.endian, "packed nvlist size")?;
+    if len > CONFIG_MAX {
+        return Err(PoolError::Corrupt(format!("a packed nvlist of {len} bytes")));
+    }
+    Ok(NvList::decode(&dnode.read_bytes(0, len as usize)?)?)
+}
+
+/// Opens the space maps of all top-level vdevs that can be allocated from; tells whether log space maps were read.
+fn open_space(
+    mos: &Arc<Objset>,
+    storage: &Arc<Storage>,
+    tree: &VdevConfig,
+    directory: &Zap,
+) -> Result<(Arc<SpaceMaps>, bool)> {
+    let maps = SpaceMaps::new(mos.clone());
+    let mut vdevs = Vec::new();
+    for top in tree.children.iter().filter(|top| takes_data(top)) {
+        let shift = top.metaslab_shift.unwrap_or(0);
+        let array = top.metaslab_array.unwrap_or(0);
+        let asize = top.asize.unwrap_or(0);
+        if !(9..=50).contains(&shift) || array == 0 {
+            return Err(PoolError::Corrupt(format!("top-level vdev {} without metaslabs", top.id)));
+        }
+        let vdev = VdevSpace {
+            vdev: top.id as u32,
+            ashift: top.ashift.unwrap_or(9) as u32,
+            metaslab_shift: shift as u32,
+            metaslab_count: asize >> shift,
+            array,
+        };
+        maps.add_vdev(vdev);
+        vdevs.push(vdev);
+    }
+    let has_logs = read_logs(mos, &maps, tree, directory)?;
+    for vdev in vdevs {
+        let known = maps.summaries(&vdev)?;
+        storage.init_metaslabs(vdev.vdev, vdev.metaslab_shift, vdev.metaslab_count, known);
+    }
+    storage.attach_space(maps.clone());
+    Ok((maps, has_logs))
+}
+
+fn takes_data(top: &VdevConfig) -> bool {
+    !top.is_log && !matches!(top.kind, VdevKind::Hole | VdevKind::Missing) && top.asize.is_some()
+}
+
+fn read_logs(mos: &Arc<Objset>, maps: &SpaceMaps, tree: &VdevConfig, directory: &Zap) -> Result<bool> {
+    let Some(logs) = directory.find_u64(pool_directory::LOG_SPACEMAP_ZAP)? else { return Ok(false) };
+    let mut flushed = std::collections::BTreeMap::new();
+    for top in &tree.children {
+        let Some(zap) = top.top_zap else { continue };
+        if let Some(array) = Zap::open(mos, zap)?.find_u64(UNFLUSHED_TXGS)? {
+            let count = top.asize.unwrap_or(0) >> top.metaslab_shift.unwrap_or(63).min(63);
+            let bytes = mos.hold(array)?.read_bytes(0, (count * 8) as usize)?;
+            flushed.insert(top.id as u32, bytes);
+        }
+    }
+    let flushed_txg = |vdev: u32, metaslab: u64| {
+        let bytes = flushed.get(&vdev).map_or(&[][..], Vec::as_slice);
+        u64_at(bytes, metaslab as usize * 8, Endian::Little, "unflushed txgs").unwrap_or(0)
+    };
+    let mut entries: Vec<(u64, u64)> = Vec::new();
+    for entry in Zap::open(mos, logs)?.entries()? {
+        let txg = entry.text().and_then(|text| u64::from_str_radix(text, 16).ok());
+        let txg = txg.or_else(|| entry.words.first().copied());
+        let txg = txg.ok_or_else(|| PoolError::Corrupt("list of log space maps".into()))?;
+        entries.push((txg, entry.value.first()));
+    }
+    entries.sort_unstable();
+    for (txg, object) in entries {
+        maps.read_log(object, txg, &flushed_txg)?;
+    }
+    Ok(true)
+}
+
+/// Whether any dataset has an intent log that was not replayed. The look is taken read-only, before anything is written.
+fn has_unreplayed_logs(around: &Surroundings, core: &Core, usage: &Arc<MosUsage>) -> Result<bool> {
+    let parts = crate::parts::DslParts {
+        env: core.env.clone(),
+        storage: core.storage.clone(),
+        mos: core.mos.clone(),
+        txgs: core.txgs.clone(),
+        frees: core.frees.clone(),
+        features: core.features.clone(),
+        pool_name: core.name.clone(),
+        fs_format: around.fs_format.clone(),
+        readonly: true,
+        version: lock(&core.config).version,
+        mos_usage: usage.clone(),
+        space: Arc::new(Default::default),
+    };
+    Ok(!Dsl::open(parts)?.unreplayed_logs()?.is_empty())
+}

@@ -1,0 +1,143 @@
+//! Finding pools: reading the labels of whatever may be a device, and putting together what belongs together.
+//!
+//! Nothing here writes. A device that cannot be read, or holds garbage, is passed over: a search must survive any
+//! folder. Source: lib/libzutil/zutil_import.c (`get_configs`).
+
+use std::collections::BTreeMap;
+
+use env::{Disks, Env, OpenMode};
+use ondisk::label::config::{PoolState, key};
+use ondisk::uberblock::Uberblock;
+use storage::VdevConfig;
+use storage::labels::Device;
+
+use super::config::PoolConfig;
+use crate::{PoolError, Result};
+
+/// A device that belongs to a pool.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub path: String,
+    /// Guid of the leaf it is.
+    pub guid: u64,
+    /// Of its newest label.
+    pub config: PoolConfig,
+    /// Newest first.
+    pub uberblocks: Vec<Uberblock>,
+}
+
+/// All devices found of one pool.
+#[derive(Clone, Debug)]
+pub struct FoundPool {
+    pub guid: u64,
+    /// The newest configuration found: name, host and state are its.
+    pub config: PoolConfig,
+    pub devices: Vec<Candidate>,
+}
+
+impl FoundPool {
+    /// The tree as far as the labels tell it: top-level vdevs in order, a missing one where none of its devices was found.
+    pub fn tree(&self) -> VdevConfig {
+        let mut tops: BTreeMap<u64, (u64, VdevConfig)> = BTreeMap::new();
+        for device in &self.devices {
+            let top = &device.config.tree;
+            let newer = tops.get(&top.id).is_none_or(|(txg, _)| *txg < device.config.txg);
+            if newer {
+                tops.insert(top.id, (device.config.txg, top.clone()));
+            }
+        }
+        let mut root = VdevConfig::new(storage::VdevKind::Root, 0, self.guid);
+        let count = self.config.vdev_children.max(tops.keys().last().map_or(0, |id| id + 1)).min(1 << 16);
+        for id in 0..count {
+            let missing = || VdevConfig::new(storage::VdevKind::Missing, id, 0);
+            root.children.push(tops.remove(&id).map_or_else(missing, |(_, top)| top));
+        }
+        self.fix_paths(&mut root);
+        root
+    }
+
+    /// Says where the leaves were found, wherever the tree thinks they are.
+    pub fn fix_paths(&self, tree: &mut VdevConfig) {
+        tree.visit_mut(&mut |vdev| {
+            if vdev.kind.is_leaf()
+                && let Some(device) = self.devices.iter().find(|device| device.guid == vdev.guid)
+            {
+                vdev.path = Some(device.path.clone());
+            }
+        });
+    }
+
+    /// Every uberblock of every device, newest first.
+    pub fn uberblocks(&self) -> Vec<Uberblock> {
+        let mut all: Vec<Uberblock> = self.devices.iter().flat_map(|device| device.uberblocks.clone()).collect();
+        all.sort_by(|a, b| b.cmp_age(a));
+        all.dedup();
+        all
+    }
+}
+
+/// Reads the labels of one device; `None` where there is no pool on it.
+pub fn probe(env: &Env, path: &str) -> Option<Candidate> {
+    let disk = env.disks.open(path, OpenMode::ReadOnly).ok()?;
+    let found = Device::locate(disk).ok()?.read_labels();
+    let list = found.config()?;
+    let guid = list.u64(key::GUID)?;
+    let config = PoolConfig::from_nvlist(list).ok()?;
+    Some(Candidate { path: path.to_owned(), guid, config, uberblocks: found.uberblocks })
+}
+
+/// Paths to look at: folders stand for what is in them.
+pub fn expand(disks: &dyn Disks, places: &[String]) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for place in places {
+        match disks.list(place) {
+            Ok(inside) => paths.extend(inside),
+            Err(_) => paths.push(place.clone()),
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// All pools with a device among the places, by guid.
+pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
+    let paths = expand(&*env.disks, places);
+    let slots: Vec<std::sync::Mutex<Option<Candidate>>> = paths.iter().map(|_| Default::default()).collect();
+    env.driver.par_map(paths.len(), &|n| *env::lock(&slots[n]) = probe(env, &paths[n]));
+    let mut pools: BTreeMap<u64, FoundPool> = BTreeMap::new();
+    for candidate in slots.into_iter().filter_map(|slot| slot.into_inner().expect("a panic has been passed on")) {
+        let pool = pools.entry(candidate.config.guid).or_insert_with(|| FoundPool {
+            guid: candidate.config.guid,
+            config: candidate.config.clone(),
+            devices: Vec::new(),
+        });
+        if candidate.config.txg > pool.config.txg {
+            pool.config = candidate.config.clone();
+        }
+        // The same disk under two names is one disk.
+        if pool.devices.iter().all(|device| device.guid != candidate.guid) {
+            pool.devices.push(candidate);
+        }
+    }
+    pools.into_values().collect()
+}
+
+/// Refuses devices that belong to a pool that has not been destroyed, in OpenZFS's words.
+pub fn refuse_used(env: &Env, paths: &[String]) -> Result<()> {
+    for path in paths {
+        let Some(found) = probe(env, path) else { continue };
+        let name = &found.config.name;
+        let what = match found.config.state {
+            PoolState::Active => format!("{path} is part of potentially active pool '{name}'"),
+            PoolState::Exported => format!("{path} is part of exported pool '{name}'"),
+            PoolState::Spare => format!("{path} is reserved as a hot spare for pool '{name}'"),
+            PoolState::L2cache => format!("{path} is in use as a cache device for pool '{name}'"),
+            PoolState::Destroyed => continue,
+        };
+        return Err(PoolError::Refused(format!(
+            "invalid vdev specification\nuse '-f' to override the following errors:\n{what}"
+        )));
+    }
+    Ok(())
+}

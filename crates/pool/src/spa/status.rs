@@ -1,0 +1,136 @@
+//! What an operator sees of a pool as a whole: plain data, gathered when asked.
+
+use env::lock;
+use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
+
+use super::labels::FoundPool;
+use super::{Core, Pool};
+
+/// A vdev and what is known of it.
+#[derive(Clone, Debug)]
+pub struct VdevReport {
+    /// As `zpool status` names it: the path's last part, `mirror-0`, the pool's name for the root.
+    pub name: String,
+    pub stat: VdevStat,
+    pub ashift: u32,
+    /// Bytes; of top-level vdevs and the root.
+    pub allocated: u64,
+    pub size: u64,
+    /// Percent; of top-level vdevs.
+    pub fragmentation: Option<u8>,
+    pub children: Vec<VdevReport>,
+}
+
+/// The pool's health follows from its vdevs.
+#[derive(Clone, Debug)]
+pub struct PoolReport {
+    pub state: VdevState,
+    pub suspended: bool,
+    pub root: VdevReport,
+    pub txg: u64,
+}
+
+impl Pool {
+    pub fn report(&self) -> PoolReport {
+        let core = &self.core;
+        let stat = core.storage.status();
+        let tree = lock(&core.config).tree.clone();
+        let space = core.storage.space();
+        let children: Vec<VdevReport> = stat
+            .children
+            .iter()
+            .enumerate()
+            .map(|(index, child)| {
+                let config = tree.children.get(index);
+                let mut report = describe(child, config, index as u64);
+                if let Some(space) = core.storage.vdev_space(index as u32) {
+                    report.allocated = space.allocated;
+                    report.size = space.capacity;
+                    report.fragmentation = core.storage.fragmentation(Some(index as u32));
+                }
+                report
+            })
+            .collect();
+        let suspended = core.storage.is_suspended() || (core.txgs.is_stopped() && !core.readonly);
+        let root = VdevReport {
+            name: self.name(),
+            stat: stat.clone(),
+            ashift: 0,
+            allocated: space.allocated,
+            size: space.capacity,
+            fragmentation: core.storage.fragmentation(None),
+            children,
+        };
+        PoolReport { state: health(&stat), suspended, root, txg: core.txgs.synced() }
+    }
+}
+
+/// Online, unless a vdev below is not (`vdev_propagate_state`).
+fn health(root: &VdevStat) -> VdevState {
+    let worst = root.children.iter().map(|child| child.state).min().unwrap_or(VdevState::Online);
+    if worst == VdevState::Online { VdevState::Online } else { worst.max(VdevState::Degraded) }
+}
+
+fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport {
+    let children = stat.children.iter().enumerate().map(|(index, child)| {
+        describe(child, config.and_then(|config| config.children.get(index)), index as u64)
+    });
+    VdevReport {
+        name: vdev_name(&stat.kind, stat.path.as_deref(), stat.guid, id),
+        stat: stat.clone(),
+        ashift: config.and_then(|config| config.ashift).unwrap_or(0) as u32,
+        allocated: 0,
+        size: stat.size,
+        fragmentation: None,
+        children: children.collect(),
+    }
+}
+
+/// As `zpool status` names a vdev.
+pub fn vdev_name(kind: &VdevKind, path: Option<&str>, guid: u64, id: u64) -> String {
+    match (kind, path) {
+        (VdevKind::Disk, Some(path)) => path.rsplit('/').next().unwrap_or(path).to_owned(),
+        (_, Some(path)) => path.to_owned(),
+        (kind, None) if kind.is_leaf() => guid.to_string(),
+        (kind, None) => format!("{}-{id}", kind.name()),
+    }
+}
+
+/// The states of the vdevs of a pool that is not imported, from which of its devices were found.
+pub fn found_state(found: &FoundPool) -> (VdevState, VdevConfig) {
+    let tree = found.tree();
+    let mut worst = VdevState::Online;
+    for top in tree.children.iter().filter(|top| !top.is_log && top.kind != VdevKind::Hole) {
+        worst = worst.min(found_vdev_state(found, top));
+    }
+    (worst, tree)
+}
+
+/// Online if all its leaves were found, degraded if enough, else unavailable.
+pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
+    match &vdev.kind {
+        kind if kind.is_leaf() => {
+            let there = found.devices.iter().any(|device| device.guid == vdev.guid);
+            if there { VdevState::Online } else { VdevState::Unavail }
+        }
+        VdevKind::Mirror => {
+            let states: Vec<_> = vdev.children.iter().map(|child| found_vdev_state(found, child)).collect();
+            if states.iter().all(|state| *state == VdevState::Online) {
+                VdevState::Online
+            } else if states.contains(&VdevState::Online) {
+                VdevState::Degraded
+            } else {
+                VdevState::Unavail
+            }
+        }
+        VdevKind::Hole => VdevState::Online,
+        _ => VdevState::Unavail,
+    }
+}
+
+impl Core {
+    /// The name of the host that the labels show.
+    pub fn host(&self) -> super::config::Host {
+        lock(&self.config).host.clone()
+    }
+}

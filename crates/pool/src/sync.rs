@@ -1,0 +1,111 @@
+//! Syncing turns the quiesced transaction group into blocks on disk. Read this file first.
+//!
+//! Writing a block allocates; allocating changes space maps; space maps are blocks. So we write in passes until one
+//! leaves nothing dirty. The first carries user data and administrative changes, the rest metadata about metadata.
+//! From [`PASS_REWRITE`] on, blocks born in this group are overwritten where they lie, and what is freed waits on a list
+//! for the next group, so nothing new is allocated or freed and the loop must end.
+//!
+//! A crash sees none of it until the uberblock, which is written last:
+//!
+//! ```text
+//!   data, metadata ─▶ flush ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
+//!                             (only where the configuration changed)                (likewise)
+//! ```
+//!
+//! Sources: module/zfs/spa.c (`spa_sync`), dsl_pool.c, vdev_label.c (`vdev_config_sync`).
+
+use dmu::{SyncError, SyncTx, Tx};
+use ondisk::BlkPtr;
+use ondisk::uberblock::Uberblock;
+
+use crate::spa::Pool;
+use crate::txg::Syncing;
+use crate::{PoolError, Result};
+
+/// From this pass on blocks are rewritten in place.
+pub const PASS_REWRITE: u32 = 2;
+/// From this pass on freed blocks wait for the next group.
+const PASS_DEFER_FREES: u32 = 2;
+/// More passes than this mean that the loop does not converge.
+const PASS_MAX: u32 = 64;
+
+impl Syncing for Pool {
+    fn sync(&self, txg: u64) -> std::result::Result<(), SyncError> {
+        self.sync_txg(txg).map_err(|error| {
+            tracing::error!(txg, %error, "sync failed");
+            SyncError::Write(storage::WriteError::Suspended)
+        })
+    }
+}
+
+impl Pool {
+    /// Writes out `txg`. An error leaves the pool as it was after the group before.
+    pub(crate) fn sync_txg(&self, txg: u64) -> Result<()> {
+        let core = &*self.core;
+        let tx = Tx::syncing(txg);
+        for pass in 1.. {
+            assert!(pass <= PASS_MAX, "{txg} is still dirty after {PASS_MAX} passes");
+            let sync = SyncTx { txg, pass, rewrite: pass >= PASS_REWRITE };
+            if pass == 1 {
+                self.first_pass(&sync, &tx)?;
+            }
+            self.dsl.sync_dirs(&tx)?;
+            let root = core.mos.sync(&sync)?;
+            self.settle_frees(pass, &tx)?;
+            core.maps.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
+            if !core.mos.is_dirty(txg) {
+                self.commit_root(txg, root)?;
+                break;
+            }
+        }
+        core.mos.sync_done(txg);
+        self.dsl.sync_done(txg);
+        core.storage.sync_done(txg);
+        Ok(())
+    }
+
+    /// User data, queued changes, what the group before left over, and the pool's own records.
+    fn first_pass(&self, sync: &SyncTx, tx: &Tx) -> Result<()> {
+        let core = &*self.core;
+        core.free_deferred(tx)?;
+        self.dsl.sync_datasets(sync)?;
+        self.dsl.run_changes(tx)?;
+        self.dsl.process_async_destroy(tx)?;
+        self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
+        core.retire_log_space_maps(tx)?;
+        core.write_config(tx)
+    }
+
+    /// Gives back what this pass freed: at once in the first, through the deferred list later.
+    fn settle_frees(&self, pass: u32, tx: &Tx) -> Result<()> {
+        let core = &*self.core;
+        for bp in core.frees.take() {
+            if pass < PASS_DEFER_FREES {
+                core.storage.free(&bp, tx.txg());
+            } else {
+                core.defer_free(&bp, tx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the new root durable. Until this returns, the pool is what it was.
+    fn commit_root(&self, txg: u64, root: BlkPtr) -> Result<()> {
+        let core = &*self.core;
+        let config = core.config_for_labels(txg);
+        let uberblock = Uberblock {
+            txg,
+            guid_sum: config.as_ref().map_or_else(|| core.guid_sum(), |config| config.tree.guid_sum()),
+            timestamp: core.env.clock.wall().secs.max(0) as u64,
+            root_bp: root,
+            ..Uberblock::new(core.version())
+        };
+        let tops = config.as_ref().map_or_else(Vec::new, |config| config.tree.children.clone());
+        let label = |top: u32, leaf: u64| match (&config, tops.get(top as usize)) {
+            (Some(config), Some(top)) => config.to_label_nvlist(top, leaf),
+            _ => unreachable!("labels are written for leaves of the tree only"),
+        };
+        let label: Option<storage::labels::commit::LabelOf<'_>> = config.as_ref().map(|_| &label as _);
+        core.storage.commit_uberblock(&uberblock, label).map_err(|_| PoolError::Suspended)
+    }
+}

@@ -1,0 +1,352 @@
+//! Transaction groups: open → quiescing → syncing.
+//!
+//! Every change joins the open group and leaves it when it is complete in memory. From time to time the open group
+//! is closed: no one may enter, whoever is inside finishes (quiescing), the next group opens, and the closed one is
+//! written out (syncing) by the worker `txg-sync`. So at any moment one group is open and at most one is syncing, and
+//! **transactions of two groups never overlap**, on which `dmu`'s overlays rely.
+//!
+//! A group is closed when it has grown to a fifth of the dirty limit, when somebody waits for it, or five seconds after
+//! its first change. A pool without changes writes nothing.
+//!
+//! The throttle smooths rather than stops: above 60 % of the limit each newcomer is delayed, and the delay grows
+//! with how little room is left. Delays are handed out one behind the other, so that n writers together get the rate
+//! that one would. Only at the limit itself everyone waits for the sync.
+//!
+//! A group that cannot be written is never tried again: the machine stops, everyone waiting gets `Suspended`. The same
+//! holds when the worker panics. Sources: module/zfs/txg.c, dmu_tx.c (throttle).
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use dmu::{DmuError, SyncError, TxHold};
+use env::{Env, Nanos, Next, Quirk, Worker, WorkerHandle, lock};
+
+/// How much may be dirty and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes dirty in memory at the most.
+    pub dirty_max: u64,
+    /// A group with changes is closed after this time.
+    pub timeout: Nanos,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { dirty_max: 256 << 20, timeout: Nanos::from_secs(5) }
+    }
+}
+
+impl Limits {
+    /// From here on newcomers are delayed.
+    fn delay_from(&self) -> u64 {
+        self.dirty_max / 10 * 6
+    }
+
+    /// From here on the group is closed early.
+    fn sync_from(&self) -> u64 {
+        self.dirty_max / 5
+    }
+
+    /// `zfs_delay_scale` and `zfs_delay_max_ns`, in nanoseconds.
+    fn delay(&self, dirty: u64) -> Nanos {
+        const SCALE: u64 = 500_000;
+        const MAX: u64 = 100_000_000;
+        let over = dirty.saturating_sub(self.delay_from());
+        let room = self.dirty_max.saturating_sub(dirty).max(1);
+        Nanos((u128::from(SCALE) * u128::from(over) / u128::from(room)).min(u128::from(MAX)) as u64)
+    }
+}
+
+/// Whoever writes a group out. Returns when it is durable.
+pub trait Syncing: Send + Sync {
+    fn sync(&self, txg: u64) -> Result<(), SyncError>;
+}
+
+/// The machine. One per pool.
+pub struct Txgs {
+    env: Env,
+    limits: Limits,
+    state: Mutex<State>,
+    changed: Condvar,
+    worker: Mutex<Option<WorkerHandle>>,
+}
+
+struct State {
+    /// The group that newcomers enter.
+    open: u64,
+    /// No one may enter: the open group is about to be closed.
+    quiescing: bool,
+    inside: usize,
+    /// When the open group got its first member.
+    touched: Option<Nanos>,
+    /// Groups up to this one are wanted on disk.
+    wanted: u64,
+    synced: u64,
+    /// Bytes by `txg & 3`.
+    dirty: [u64; 4],
+    /// When the last delayed newcomer is let in.
+    last_wakeup: Nanos,
+    stopped: bool,
+}
+
+impl State {
+    fn dirty(&self) -> u64 {
+        self.dirty.iter().sum()
+    }
+
+    fn is_settled(&self, txg: u64) -> bool {
+        self.synced >= txg || self.stopped
+    }
+}
+
+impl Txgs {
+    /// A machine whose last durable group is `synced`. Nothing is written before [`Txgs::start`].
+    pub fn new(env: Env, limits: Limits, synced: u64) -> Arc<Txgs> {
+        let state = State {
+            open: synced + 1,
+            quiescing: false,
+            inside: 0,
+            touched: None,
+            wanted: 0,
+            synced,
+            dirty: [0; 4],
+            last_wakeup: Nanos(0),
+            stopped: false,
+        };
+        Arc::new(Txgs { env, limits, state: Mutex::new(state), changed: Condvar::new(), worker: Mutex::new(None) })
+    }
+
+    pub fn start(self: &Arc<Txgs>, syncing: Arc<dyn Syncing>) {
+        let worker = SyncWorker { txgs: self.clone(), syncing };
+        *lock(&self.worker) = Some(self.env.driver.spawn(Box::new(worker)));
+    }
+
+    /// Writes out what is dirty, then stops: nobody enters any more. `Err` if a group could not be written.
+    pub fn stop(&self) -> Result<(), DmuError> {
+        let written = self.sync_now().map(drop);
+        lock(&self.state).stopped = true;
+        self.changed.notify_all();
+        let worker = lock(&self.worker).take();
+        if let Some(worker) = worker {
+            worker.wake();
+            worker.stop_and_join();
+        }
+        written
+    }
+
+    /// Enters the open group. With `wait`, waits for room and while a group closes; without, `Busy`.
+    pub fn enter(self: &Arc<Txgs>, wait: bool) -> Result<TxHold, DmuError> {
+        let mut state = lock(&self.state);
+        if !wait && (state.quiescing || state.dirty() >= self.limits.dirty_max) {
+            return Err(DmuError::Busy);
+        }
+        if wait {
+            state = self.delay(state);
+            let limit = self.limits.dirty_max;
+            state = self.env.wait(&self.state, state, &self.changed, &mut |state| {
+                state.stopped || (!state.quiescing && state.dirty() < limit)
+            });
+        }
+        if state.stopped {
+            return Err(DmuError::Suspended);
+        }
+        state.inside += 1;
+        let txg = state.open;
+        if state.touched.is_none() {
+            state.touched = Some(self.env.clock.now());
+            drop(state);
+            self.wake();
+        }
+        let machine = self.clone();
+        Ok(TxHold::new(txg, move || machine.leave()))
+    }
+
+    fn delay<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let mut state = state;
+        let dirty = state.dirty();
+        if dirty <= self.limits.delay_from() || state.stopped {
+            return state;
+        }
+        let delay = self.limits.delay(dirty);
+        let now = self.env.clock.now();
+        let until = Nanos((now.0 + delay.0).max(state.last_wakeup.0 + delay.0).min(now.0 + 100_000_000));
+        state.last_wakeup = until;
+        self.env.wait_until(&self.state, state, &self.changed, until, &mut |state| state.stopped).0
+    }
+
+    fn leave(&self) {
+        let mut state = lock(&self.state);
+        state.inside -= 1;
+        if state.inside == 0 && state.quiescing {
+            self.changed.notify_all();
+        }
+    }
+
+    /// So many bytes became dirty in this group.
+    pub fn dirtied(&self, txg: u64, bytes: u64) {
+        let mut state = lock(&self.state);
+        state.dirty[txg as usize & 3] += bytes;
+        let open = state.open;
+        let full = state.dirty[open as usize & 3] >= self.sync_from() && state.wanted < open;
+        if full {
+            state.wanted = open;
+            drop(state);
+            self.wake();
+        }
+    }
+
+    fn sync_from(&self) -> u64 {
+        if self.env.quirk(Quirk::SmallTxg) { 64 << 10 } else { self.limits.sync_from() }
+    }
+
+    /// So many of them are on disk, though not reachable yet.
+    pub fn written(&self, txg: u64, bytes: u64) {
+        let mut state = lock(&self.state);
+        let dirty = &mut state.dirty[txg as usize & 3];
+        *dirty = dirty.saturating_sub(bytes);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits until `txg` is durable. The caller is in no group and holds no lock.
+    pub fn wait_synced(&self, txg: u64) -> Result<(), DmuError> {
+        let mut state = lock(&self.state);
+        if state.synced >= txg {
+            return Ok(());
+        }
+        state.wanted = state.wanted.max(txg.min(state.open));
+        drop(state);
+        self.wake();
+        let state = lock(&self.state);
+        let state = self.env.wait(&self.state, state, &self.changed, &mut |state| state.is_settled(txg));
+        if state.synced >= txg { Ok(()) } else { Err(DmuError::Suspended) }
+    }
+
+    /// Makes everything durable that any finished transaction changed; gives the group that has it.
+    pub fn sync_now(&self) -> Result<u64, DmuError> {
+        let (touched, open, stopped) = {
+            let state = lock(&self.state);
+            (state.touched.is_some(), state.open, state.stopped)
+        };
+        if stopped {
+            return Err(DmuError::Suspended);
+        }
+        let txg = if touched { open } else { open - 1 };
+        self.wait_synced(txg).map(|()| txg)
+    }
+
+    /// Closes the open group even if nothing changed in it, and waits until it is durable.
+    pub fn sync_empty(self: &Arc<Txgs>) -> Result<u64, DmuError> {
+        let hold = self.enter(true)?;
+        let txg = hold.txg();
+        drop(hold);
+        self.wait_synced(txg).map(|()| txg)
+    }
+
+    /// The last group on disk.
+    pub fn synced(&self) -> u64 {
+        lock(&self.state).synced
+    }
+
+    pub fn open(&self) -> u64 {
+        lock(&self.state).open
+    }
+
+    /// Bytes dirty in memory.
+    pub fn dirty(&self) -> u64 {
+        lock(&self.state).dirty()
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        lock(&self.state).stopped
+    }
+
+    fn wake(&self) {
+        let worker = lock(&self.worker).clone();
+        if let Some(worker) = worker {
+            worker.wake();
+        }
+    }
+
+    /// Nothing is ever written again; whoever waits is told.
+    fn fail(&self) {
+        lock(&self.state).stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+struct SyncWorker {
+    txgs: Arc<Txgs>,
+    syncing: Arc<dyn Syncing>,
+}
+
+impl SyncWorker {
+    /// When the open group is to be closed: `Ok` now, `Err` what to wait for.
+    fn due(&self, now: Nanos) -> Result<(), Next> {
+        let state = lock(&self.txgs.state);
+        if state.stopped {
+            return Err(Next::Stop);
+        }
+        let Some(touched) = state.touched else { return Err(Next::WaitForWork) };
+        let until = Nanos(touched.0 + self.txgs.limits.timeout.0);
+        if state.wanted >= state.open || now >= until { Ok(()) } else { Err(Next::WaitUntil(until)) }
+    }
+
+    /// Closes the open group once everybody has left it.
+    fn quiesce(&self) -> u64 {
+        let mut state = lock(&self.txgs.state);
+        state.quiescing = true;
+        let mut state =
+            self.txgs.env.wait(&self.txgs.state, state, &self.txgs.changed, &mut |state| state.inside == 0);
+        let txg = state.open;
+        state.open += 1;
+        state.quiescing = false;
+        state.touched = None;
+        drop(state);
+        self.txgs.changed.notify_all();
+        txg
+    }
+}
+
+impl Worker for SyncWorker {
+    fn name(&self) -> &'static str {
+        "txg-sync"
+    }
+
+    fn step(&mut self, now: Nanos) -> Next {
+        if let Err(next) = self.due(now) {
+            return next;
+        }
+        let txg = self.quiesce();
+        let mut poison = Poison { txgs: &self.txgs, armed: true };
+        match self.syncing.sync(txg) {
+            Ok(()) => poison.armed = false,
+            Err(error) => {
+                tracing::error!(txg, %error, "transaction group could not be written; the pool is suspended");
+                return Next::Stop;
+            }
+        }
+        let mut state = lock(&self.txgs.state);
+        state.synced = txg;
+        state.dirty[txg as usize & 3] = 0;
+        drop(state);
+        self.txgs.changed.notify_all();
+        Next::Again
+    }
+}
+
+/// Stops the machine when a sync ends in anything but success, a panic included.
+struct Poison<'a> {
+    txgs: &'a Txgs,
+    armed: bool,
+}
+
+impl Drop for Poison<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.txgs.fail();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

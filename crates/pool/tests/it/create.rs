@@ -1,0 +1,61 @@
+use pool::spa::config::Host;
+use pool::spa::create::{CreateSpec, VdevSpec, create};
+use pool::spa::import::{ImportSpec, import};
+use pool::spa::labels::search;
+
+use crate::support::{Dir, around, zdb_accepts};
+
+const SIZE: u64 = 128 << 20;
+
+pub fn spec(name: &str, vdevs: Vec<VdevSpec>) -> CreateSpec {
+    let features = ondisk::feature::FEATURES.iter().filter(|feature| pool::feature::is_built(feature));
+    CreateSpec {
+        name: name.into(),
+        vdevs,
+        features: features.collect(),
+        ashift: None,
+        props: Vec::new(),
+        fs_props: Default::default(),
+        compatibility: None,
+        comment: None,
+        altroot: None,
+        host: Host { id: 77, name: "here".into() },
+        force: false,
+        history: "zpool create".into(),
+    }
+}
+
+fn host() -> Host {
+    Host { id: 77, name: "here".into() }
+}
+
+#[test]
+fn an_empty_pool_is_accepted_and_found_again() {
+    let dir = Dir::new("empty");
+    let leaf = VdevSpec::Leaf(dir.image("a.img", SIZE));
+    let around = around();
+    let pool = create(&around, &spec("tank", vec![leaf])).unwrap();
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&dir, "tank");
+    let found = search(&around.env, &[dir.path()]);
+    assert_eq!(found.len(), 1);
+    let again = import(&around, &found[0], &ImportSpec { host: host(), ..ImportSpec::default() }).unwrap();
+    assert_eq!(again.name(), "tank");
+    again.export().unwrap();
+    zdb_accepts(&dir, "tank");
+}
+
+#[test]
+fn stripes_of_mirrors_are_accepted() {
+    let dir = Dir::new("mirrors");
+    let leaf = |name: &str| VdevSpec::Leaf(dir.image(name, SIZE));
+    let mirrors = vec![
+        VdevSpec::Mirror(vec![leaf("a.img"), leaf("b.img")]),
+        VdevSpec::Mirror(vec![leaf("c.img"), leaf("d.img")]),
+    ];
+    let pool = create(&around(), &spec("wide", mirrors)).unwrap();
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&dir, "wide");
+}

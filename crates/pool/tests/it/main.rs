@@ -1,0 +1,4 @@
+//! A pool on image files, made here and judged by OpenZFS's own zdb.
+
+mod create;
+mod support;

@@ -1,0 +1,89 @@
+//! A folder of image files, a trivial file system format, and zdb.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use dmu::zap::{Zap, ZapParams};
+use dmu::{DmuError, ObjectSpec, Objset, Tx};
+use env::Env;
+use ondisk::object_type::ObjectType;
+use pool::dsl::FsFormat;
+use pool::prop::FsProps;
+use pool::spa::create::Surroundings;
+use pool::txg::Limits;
+use storage::arc::Cache;
+
+/// A folder that goes with the test.
+pub struct Dir(PathBuf);
+
+impl Dir {
+    pub fn new(name: &str) -> Dir {
+        let path = std::env::temp_dir().join(format!("cistern-pool-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Dir(path)
+    }
+
+    /// A sparse image of `size` bytes.
+    pub fn image(&self, name: &str, size: u64) -> String {
+        let path = self.0.join(name);
+        std::fs::File::create(&path).unwrap().set_len(size).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub fn path(&self) -> String {
+        self.0.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A file system with a root directory without attributes: enough for the layers below.
+pub struct Bare;
+
+impl FsFormat for Bare {
+    fn create(&self, objset: &Arc<Objset>, _props: &FsProps, tx: &Tx) -> Result<(), DmuError> {
+        let spec = ObjectSpec::new(ObjectType::MASTER_NODE);
+        let master = Zap::claim(objset, 1, spec, ZapParams::salted(7), tx)?;
+        master.add("VERSION", 5u64, tx)
+    }
+
+    fn props(&self, _objset: &Arc<Objset>) -> Result<Vec<(&'static str, u64)>, DmuError> {
+        Ok(vec![("version", 5), ("utf8only", 0), ("normalization", 0), ("casesensitivity", 0)])
+    }
+
+    fn owner_of(&self) -> Arc<dyn dmu::accounting::OwnerOf> {
+        Arc::new(Nobody)
+    }
+}
+
+struct Nobody;
+
+impl dmu::accounting::OwnerOf for Nobody {
+    fn owner_of(&self, _: ObjectType, _: ObjectType, _: &[u8]) -> Option<dmu::accounting::Owner> {
+        None
+    }
+}
+
+pub fn around() -> Surroundings {
+    Surroundings {
+        env: Env::real(),
+        cache: Cache::new(64 << 20),
+        limits: Limits::default(),
+        fs_format: Arc::new(Bare),
+    }
+}
+
+/// Runs `zdb -e -p DIR -bcc POOL`; panics with its words unless it is content.
+pub fn zdb_accepts(dir: &Dir, pool: &str) -> String {
+    let out =
+        Command::new("zdb").args(["-e", "-p", &dir.path(), "-bcc", pool]).output().expect("zdb is installed");
+    let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && text.contains("No leaks"), "zdb: {}\n{text}", out.status);
+    text
+}
