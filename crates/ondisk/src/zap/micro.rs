@@ -66,6 +66,17 @@ impl<'a> MicroZap<'a> {
         })
     }
 
+    /// The chunk of this very name, of 1 to 49 bytes.
+    pub fn find(&self, name: &[u8]) -> Option<(usize, MicroEntry<'a>)> {
+        let is_named = |chunk: &&[u8]| {
+            let field = chunk.get(CHUNK - NAME_FIELD..).and_then(|field| field.split_at_checked(name.len()));
+            field.is_some_and(|(head, rest)| rest.first() == Some(&0) && head == name)
+        };
+        let mut chunks = self.block.chunks_exact(CHUNK).enumerate().skip(1);
+        let (index, chunk) = chunks.find(|(_, chunk)| is_named(chunk)).filter(|_| !name.is_empty())?;
+        Some((index - 1, decode_chunk(chunk, self.endian)??))
+    }
+
     /// The chunks in use, with their places.
     pub fn entries(&self) -> impl Iterator<Item = Result<(usize, MicroEntry<'a>), Malformed>> {
         let used = |(i, chunk): (usize, Result<Option<MicroEntry<'a>>, _>)| match chunk {

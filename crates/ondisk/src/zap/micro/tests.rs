@@ -10,6 +10,8 @@ fn round_trips() {
     let zap = MicroZap::new(&block, Endian::Little).unwrap();
     assert_eq!((zap.salt, zap.normflags, zap.capacity()), (9, 1, 7));
     assert_eq!(zap.entries().collect::<Result<Vec<_>, _>>(), Ok(vec![(3, entry)]));
+    assert_eq!(zap.find(&name), Some((3, entry)));
+    assert_eq!((zap.find(&name[1..]), zap.find(b""), zap.find(&[b'n'; 50])), (None, None, None));
     set(&mut block, 3, None);
     assert_eq!(MicroZap::new(&block, Endian::Little).unwrap().entries().count(), 0);
 }
