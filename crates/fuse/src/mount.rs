@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// How to mount: the dataset's properties, and how hard to try.
@@ -86,10 +86,8 @@ impl Ended {
 pub fn mount(fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
     let refused = |error: io::Error| Error::Refused(format!("cannot mount at {}: {error}", at.display()));
     let at = at.canonicalize().map_err(refused)?;
-    let notifier = Arc::new(OnceLock::new());
-    let ops = Ops { server: Server::new(fs, options.cache), notifier: notifier.clone() };
+    let ops = Ops { server: Server::new(fs, options.cache) };
     let session = Session::new(ops, &at, &config(options)).map_err(refused)?;
-    assert!(notifier.set(session.notifier()).is_ok(), "set once");
     let ended = Arc::new(Ended::default());
     let over = ended.clone();
     let serve = move || {

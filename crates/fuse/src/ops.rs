@@ -7,24 +7,22 @@ use crate::server::{Server, WriteHow};
 use engine_api::{Attr, Cred, Error, NewNode, Result, Seek, SetAttr};
 use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation,
-    INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, Notifier, OpenFlags, RenameFlags, ReplyAttr,
-    ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl,
-    ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    INodeNo, InitFlags, IoctlFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
+    ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen,
+    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 /// Bytes of the largest read and write request.
 const MAX_IO: u32 = 1 << 20;
 
-/// What fuser drives. The notifier exists only after the session does.
+/// What fuser drives.
 pub struct Ops {
     pub server: Server,
-    pub notifier: Arc<OnceLock<Notifier>>,
 }
 
 impl Ops {
@@ -45,12 +43,18 @@ impl Ops {
         }
     }
 
-    fn opened(&self, answer: Result<u64>, reply: ReplyOpen) {
+    fn opened(&self, answer: Result<u64>, flags: i32, reply: ReplyOpen) {
         match answer {
-            Ok(fh) => reply.opened(FileHandle(fh), FopenFlags::empty()),
+            Ok(fh) => reply.opened(FileHandle(fh), fopen_flags(flags)),
             Err(error) => reply.error(errno(&error)),
         }
     }
+}
+
+/// A file open for appending goes past the page cache: where its data ends up is known only once it is written, since
+/// other clients append too, and the kernel would cache it where it thought the end was.
+fn fopen_flags(flags: i32) -> FopenFlags {
+    if flags & libc::O_APPEND != 0 { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::empty() }
 }
 
 fn empty(answer: Result<()>, reply: ReplyEmpty) {
@@ -81,6 +85,7 @@ impl Filesystem for Ops {
             InitFlags::FUSE_PARALLEL_DIROPS,
             InitFlags::FUSE_CACHE_SYMLINKS,
             InitFlags::FUSE_HANDLE_KILLPRIV_V2,
+            InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
         ];
         for flag in wanted {
             if config.add_capabilities(flag).is_err() {
@@ -219,7 +224,7 @@ impl Filesystem for Ops {
     }
 
     fn open(&self, req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.opened(self.server.open(req, ino.0, flags.0), reply);
+        self.opened(self.server.open(req, ino.0, flags.0), flags.0, reply);
     }
 
     fn create(
@@ -244,7 +249,7 @@ impl Filesystem for Ops {
                 &file_attr(ino, &attr),
                 Generation(attr.node.generation),
                 FileHandle(fh),
-                FopenFlags::empty(),
+                fopen_flags(flags),
             ),
             Err(error) => reply.error(errno(&error)),
         }
@@ -282,7 +287,7 @@ impl Filesystem for Ops {
     fn write(
         &self,
         req: &Request,
-        ino: INodeNo,
+        _ino: INodeNo,
         fh: FileHandle,
         offset: u64,
         data: &[u8],
@@ -297,17 +302,7 @@ impl Filesystem for Ops {
             kill_setid: write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID),
         };
         match self.server.write(req, fh.0, offset, data, &how) {
-            Ok(written_at) => {
-                reply.written(data.len() as u32);
-                // Someone else appended since the kernel last looked: its pages are at the wrong place. Only after the
-                // reply, which releases their locks.
-                if written_at != offset
-                    && let Some(notifier) = self.notifier.get()
-                    && let Err(error) = notifier.inval_inode(ino, 0, 0)
-                {
-                    tracing::debug!(%error, "the kernel had nothing cached of an appended file");
-                }
-            }
+            Ok(()) => reply.written(data.len() as u32),
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -338,7 +333,7 @@ impl Filesystem for Ops {
 
     fn opendir(&self, _req: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let node = self.server.inodes.node(ino.0);
-        self.opened(node.and_then(|node| self.server.handles.open(node)), reply);
+        self.opened(node.and_then(|node| self.server.handles.open(node)), 0, reply);
     }
 
     fn readdir(&self, _req: &Request, _ino: INodeNo, fh: FileHandle, offset: u64, reply: ReplyDirectory) {

@@ -21,7 +21,7 @@ pub struct Server {
     pub handles: Handles,
     /// How long the kernel may believe names and attributes.
     pub cache: Duration,
-    /// Grows whenever a file may have got capabilities (see `drop_capabilities`).
+    /// Grows whenever a file may have got capabilities (see `remove_capabilities`).
     capabilities_set: AtomicU64,
 }
 
@@ -119,8 +119,8 @@ impl Server {
         Ok(fh)
     }
 
-    /// Gives the offset at which the data is, which is not the one asked for where others append too.
-    pub fn write(&self, req: &Request, fh: u64, offset: u64, data: &[u8], how: &WriteHow) -> Result<u64> {
+    /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows better.
+    pub fn write(&self, req: &Request, fh: u64, offset: u64, data: &[u8], how: &WriteHow) -> Result<()> {
         let handle = self.handles.get(fh)?;
         let set = self.capabilities_set.load(Ordering::Acquire);
         if handle.capabilities_seen.swap(set, Ordering::AcqRel) != set {
@@ -132,10 +132,10 @@ impl Server {
             _ => Stable::Unstable,
         };
         let root = Cred::root();
-        let (offset, written) = if how.flags & libc::O_APPEND != 0 && !how.from_cache {
-            self.fs.append(&root, handle.node, data, stable)?
+        let written = if how.flags & libc::O_APPEND != 0 && !how.from_cache {
+            self.fs.append(&root, handle.node, data, stable)?.1
         } else {
-            (offset, self.fs.write(&root, handle.node, offset, data, stable)?)
+            self.fs.write(&root, handle.node, offset, data, stable)?
         };
         if how.kill_setid
             && let Some(mode) = self.mode_without_setid(req, &written.after)
@@ -143,7 +143,7 @@ impl Server {
             let set = SetAttr { mode: Some(mode), ..SetAttr::default() };
             self.fs.setattr(&root, handle.node, &set)?;
         }
-        Ok(offset)
+        Ok(())
     }
 
     /// The mode that a write or truncation by the caller leaves, where it is not the one there is.
@@ -227,6 +227,11 @@ impl Server {
     pub fn removexattr(&self, req: &Request, ino: u64, name: &[u8]) -> Result<()> {
         check_xattr_name(name)?;
         let node = self.inodes.node(ino)?;
+        if name == CAPABILITY {
+            // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the name of whoever
+            // truncates the program.
+            return self.fs.removexattr(&Cred::root(), node, name);
+        }
         as_caller(req, |cred| self.fs.removexattr(cred, node, name))
     }
 }

@@ -1,0 +1,70 @@
+//! A model, mounted in a directory of its own for one test.
+
+use engine_api::{FileSystem, Time};
+use fuse::{Mount, MountOptions};
+use model::MemFs;
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub struct Fixture {
+    pub fs: Arc<MemFs>,
+    pub mount: Mount,
+    pub at: PathBuf,
+}
+
+impl Fixture {
+    pub fn new() -> Fixture {
+        Fixture::with(&MountOptions { threads: 4, ..MountOptions::default() })
+    }
+
+    pub fn with(options: &MountOptions) -> Fixture {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("cistern-fuse-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let at = std::env::temp_dir().join(name);
+        std::fs::create_dir(&at).unwrap();
+        let fs = MemFs::new(Box::new(now));
+        let mount = fuse::mount(fs.clone() as Arc<dyn FileSystem>, &at, options).expect("root and /dev/fuse");
+        Fixture { fs, mount, at }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.at.join(name)
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.mount.unmount(true).unwrap();
+        std::fs::remove_dir(&self.at).unwrap();
+    }
+}
+
+fn now() -> Time {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Time { secs: now.as_secs() as i64, nanos: now.subsec_nanos() }
+}
+
+pub fn c(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).unwrap()
+}
+
+/// The error number of a call that answers -1, or what it answered.
+pub fn answer(result: i64) -> Result<i64, i32> {
+    if result == -1 { Err(io::Error::last_os_error().raw_os_error().unwrap()) } else { Ok(result) }
+}
+
+/// Requests that nobody waits for (release, forget) are answered a little later.
+pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("never happened: {what}");
+}

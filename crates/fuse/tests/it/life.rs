@@ -1,0 +1,130 @@
+//! Open files, other clients of the same file system, and the end of a mount.
+
+use crate::fixture::{Fixture, answer, c, eventually};
+use engine_api::{Cred, Error, FileSystem, Stable};
+use fuse::MountOptions;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::time::Duration;
+
+#[test]
+fn an_unlinked_file_lives_until_it_is_closed() {
+    let fixture = Fixture::new();
+    let mut file =
+        OpenOptions::new().read(true).write(true).create_new(true).open(fixture.path("f")).unwrap();
+    fs::remove_file(fixture.path("f")).unwrap();
+    file.write_all(b"still here").unwrap();
+    let mut again = File::open(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file))).unwrap();
+    let mut text = String::new();
+    again.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "still here");
+    assert_eq!(std::os::unix::fs::MetadataExt::nlink(&file.metadata().unwrap()), 0);
+    assert_eq!(fixture.fs.node_count(), 2);
+    drop((file, again));
+    eventually("the node goes with its last handle", || fixture.fs.node_count() == 1);
+}
+
+#[test]
+fn what_another_client_changes_shows() {
+    let options = MountOptions { cache: Duration::ZERO, threads: 2, ..MountOptions::default() };
+    let fixture = Fixture::with(&options);
+    fs::write(fixture.path("f"), "old content").unwrap();
+    assert_eq!(fs::read(fixture.path("f")).unwrap(), b"old content");
+    let (fs, root) = (&fixture.fs, Cred::root());
+    let node = fs.lookup(&root, fs.root(), b"f").unwrap().node;
+    fs.write(&root, node, 0, b"NEW", Stable::Unstable).unwrap();
+    assert_eq!(fs::read(fixture.path("f")).unwrap(), b"NEW content");
+    fs.remove(&root, fs.root(), b"f").unwrap();
+    assert_eq!(fs::metadata(fixture.path("f")).unwrap_err().raw_os_error(), Some(libc::ENOENT));
+}
+
+#[test]
+fn appends_of_two_clients_both_count() {
+    let fixture = Fixture::new();
+    let mut file = OpenOptions::new().append(true).create(true).open(fixture.path("log")).unwrap();
+    let (fs, root) = (&fixture.fs, Cred::root());
+    let node = fs.lookup(&root, fs.root(), b"log").unwrap().node;
+    for round in 0..50 {
+        write!(file, "here {round:02}\n").unwrap();
+        fs.append(&root, node, format!("far  {round:02}\n").as_bytes(), Stable::Unstable).unwrap();
+    }
+    let text = fs::read_to_string(fixture.path("log")).unwrap();
+    let expect: String = (0..50).map(|round| format!("here {round:02}\nfar  {round:02}\n")).collect();
+    assert_eq!(text, expect);
+}
+
+#[test]
+fn many_threads_work_in_one_directory() {
+    let fixture = Fixture::new();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let fixture = &fixture;
+            scope.spawn(move || {
+                for round in 0..100 {
+                    let (a, b) = (
+                        fixture.path(&format!("{thread}-{round}")),
+                        fixture.path(&format!("moved-{thread}")),
+                    );
+                    fs::write(&a, vec![thread; 5000]).unwrap();
+                    fs::rename(&a, &b).unwrap();
+                    assert_eq!(fs::read(&b).unwrap(), vec![thread; 5000]);
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_dir(&fixture.at).unwrap().count(), 8);
+    eventually("replaced files are gone", || fixture.fs.node_count() == 9);
+}
+
+#[test]
+fn a_busy_mount_stays_unless_forced() {
+    let fixture = Fixture::new();
+    let mut file = File::create(fixture.path("f")).unwrap();
+    assert_eq!(fixture.mount.unmount(false), Err(Error::Busy));
+    file.write_all(b"still mounted").unwrap();
+    fs::remove_file(fixture.path("f")).unwrap();
+    fixture.mount.unmount(true).unwrap();
+    assert!(fixture.mount.is_unmounted());
+    assert!(file.write_all(b"not any more").is_err());
+    assert_eq!(fs::read_dir(&fixture.at).unwrap().count(), 0, "the directory beneath shows");
+    eventually("handles of an aborted connection are closed", || fixture.fs.node_count() == 1);
+    fixture.mount.unmount(false).unwrap();
+}
+
+#[test]
+fn a_mount_taken_away_by_others_is_noticed() {
+    let fixture = Fixture::new();
+    let at = c(&fixture.at);
+    // SAFETY: a string that outlives the call.
+    assert_eq!(unsafe { libc::umount(at.as_ptr()) }, 0);
+    fixture.mount.wait();
+    fixture.mount.unmount(false).unwrap();
+}
+
+#[test]
+fn a_read_only_mount_refuses_changes() {
+    let options = MountOptions { read_only: true, exec: false, threads: 1, ..MountOptions::default() };
+    let fixture = Fixture::with(&options);
+    assert_eq!(File::create(fixture.path("f")).unwrap_err().raw_os_error(), Some(libc::EROFS));
+    assert_eq!(fs::create_dir(fixture.path("d")).unwrap_err().raw_os_error(), Some(libc::EROFS));
+    assert_eq!(fs::metadata(fixture.path("f")).unwrap_err().raw_os_error(), Some(libc::ENOENT));
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let line = mounts.lines().find(|line| line.contains(fixture.at.to_str().unwrap())).unwrap();
+    assert!(line.contains("noexec") && line.starts_with("cistern "), "{line}");
+}
+
+#[test]
+fn statfs_tells_what_the_file_system_says() {
+    let fixture = Fixture::new();
+    let path = c(&fixture.at);
+    // SAFETY: statvfs is plain numbers, for which zero is a value; the call fills it in.
+    let stat = unsafe {
+        let mut stat: libc::statvfs = std::mem::zeroed();
+        assert_eq!(answer(libc::statvfs(path.as_ptr(), &mut stat).into()), Ok(0));
+        stat
+    };
+    let expect = fixture.fs.statfs().unwrap();
+    assert_eq!(stat.f_blocks * stat.f_frsize, expect.total_bytes);
+    assert_eq!(stat.f_bavail * stat.f_frsize, expect.avail_bytes);
+    assert_eq!((stat.f_namemax, stat.f_bsize), (255, u64::from(expect.blksize)));
+}
