@@ -59,9 +59,11 @@ pub fn reason(problem: &Problem, noun: Noun) -> String {
 
 /// "cannot create 'tank/a': dataset already exists", unless the daemon already said a whole sentence.
 pub fn sentence(what: &str, problem: &Problem, noun: Noun) -> String {
-    let why = reason(problem, noun);
-    let whole = ["cannot ", "could not ", "invalid vdev specification", "use '"];
-    if whole.iter().any(|start| why.starts_with(start)) { why } else { format!("{what}: {why}") }
+    const WHOLE: [&str; 4] = ["cannot ", "could not ", "invalid vdev specification", "use '"];
+    if WHOLE.iter().any(|start| problem.detail.starts_with(start)) {
+        return problem.detail.clone();
+    }
+    format!("{what}: {}", reason(problem, noun))
 }
 
 #[cfg(test)]

@@ -8,8 +8,27 @@ fn parse_line(line: &str) -> Result<Vec<VdevSpec>, String> {
     })
 }
 
-/// Files of these sizes in MiB, in a folder of their own.
-fn files(name: &str, sizes: &[u64]) -> Vec<String> {
+/// Files in a folder that goes when the test ends.
+struct Files {
+    folder: std::path::PathBuf,
+    paths: Vec<String>,
+}
+
+impl std::ops::Index<usize> for Files {
+    type Output = String;
+    fn index(&self, at: usize) -> &String {
+        &self.paths[at]
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Files of these sizes in MiB.
+fn files(name: &str, sizes: &[u64]) -> Files {
     let folder = std::env::temp_dir().join(format!("cistern-cli-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let make = |(count, size): (usize, &u64)| {
@@ -17,7 +36,7 @@ fn files(name: &str, sizes: &[u64]) -> Vec<String> {
         std::fs::File::create(&path).and_then(|file| file.set_len(size << 20)).expect("a sparse file");
         path.display().to_string()
     };
-    sizes.iter().enumerate().map(make).collect()
+    Files { paths: sizes.iter().enumerate().map(make).collect(), folder }
 }
 
 #[test]

@@ -1,0 +1,121 @@
+//! The socket and the wire: who may connect, what a bad request gets, how long work is waited for.
+
+use crate::Daemon;
+use crate::fake::FakeEngine;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// One request, byte for byte: status and body.
+fn raw(daemon: &Daemon, request: &str) -> (u16, serde_json::Value) {
+    let mut stream = UnixStream::connect(daemon.folder.join("cistern.sock")).expect("a listening daemon");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
+    // A server that refuses a body needs not read all of it; what counts is that it answered.
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8(answer).expect("UTF-8");
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status line");
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}")))
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+}
+
+fn post(path: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn the_socket_is_its_owners_alone_and_a_stale_one_is_replaced() {
+    let mut daemon = Daemon::start(FakeEngine::default());
+    let socket = daemon.folder.join("cistern.sock");
+    let mode = |path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&socket), 0o600);
+    let config = api::Config { socket: socket.clone(), auto_mount: false, version: String::new() };
+    let again = api::serve(config.clone(), daemon.engine.clone(), daemon.mounts.clone());
+    assert_eq!(again.map(|_| ()).expect_err("one is enough").kind(), std::io::ErrorKind::AddrInUse);
+    daemon.server.take().expect("running").stop();
+    assert!(!socket.exists());
+    drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket that nobody listens on"));
+    assert!(socket.exists());
+    let second =
+        api::serve(config, daemon.engine.clone(), daemon.mounts.clone()).expect("the stale one is replaced");
+    assert_eq!(daemon.zpool("list").status, 0);
+    second.stop();
+}
+
+#[test]
+fn without_a_daemon_every_command_says_how_to_start_one() {
+    let mut daemon = Daemon::start(FakeEngine::default());
+    drop(daemon.server.take());
+    for ran in [daemon.zpool("list"), daemon.zfs("list"), daemon.zpool("export x"), daemon.zfs("mount")] {
+        assert_eq!(ran.status, 1);
+        assert!(ran.err.starts_with("The Cistern daemon is not running (no answer on /"), "{ran:?}");
+        assert!(ran.err.contains("cistern serve --state DIR"), "{ran:?}");
+    }
+}
+
+#[test]
+fn bad_requests_are_problems() {
+    let daemon = Daemon::with_tank();
+    let cases = [
+        (get("/v1/nonsense"), 400, "/problems/bad-request"),
+        (post("/v1/version", ""), 400, "/problems/bad-request"),
+        (post("/v1/pools", "{nonsense"), 400, "/problems/bad-request"),
+        (post("/v1/pools", "{\"nam\":\"x\"}"), 400, "/problems/bad-request"),
+        (post("/v1/pools", &" ".repeat(2 << 20)), 400, "/problems/bad-request"),
+        (get("/v1/datasets?rot=tank"), 400, "/problems/bad-request"),
+        (get("/v1/datasets?roots=tank&kinds=hat"), 422, "/problems/invalid"),
+        (get("/v1/datasets?roots=tank%2Fno"), 404, "/problems/not-found"),
+        (get("/v1/pools/no"), 404, "/problems/not-found"),
+        (get("/v1/jobs/99999"), 404, "/problems/not-found"),
+        (get("/v1/jobs/abc"), 404, "/problems/not-found"),
+    ];
+    for (request, status, kind) in cases {
+        let line = request.lines().next().unwrap_or_default().to_owned();
+        let (got, problem) = raw(&daemon, &request);
+        assert_eq!(
+            (got, problem["type"].as_str(), problem["status"].as_u64()),
+            (status, Some(kind), Some(u64::from(status))),
+            "{line}"
+        );
+        assert!(problem["title"].is_string() && problem["detail"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn long_work_is_a_job_that_can_be_waited_for() {
+    let daemon = Daemon::with_tank();
+    *daemon.engine.delay.lock().expect("unpoisoned") = Duration::from_millis(600);
+    let (status, job) = raw(&daemon, &post("/v1/pools/tank/export", "{}"));
+    assert_eq!(
+        (status, job["state"].as_str(), job["kind"].as_str()),
+        (202, Some("running"), Some("pool.export"))
+    );
+    assert_eq!(job["progress"]["step"], "exporting tank");
+    let (_, ended) = raw(&daemon, &get(&format!("/v1/jobs/{}?wait_ms=20000", job["id"])));
+    assert_eq!(ended["state"], "done");
+    let (_, all) = raw(&daemon, &get("/v1/jobs"));
+    assert!(all.as_array().is_some_and(|jobs| jobs.len() == 2), "{all}");
+    let (status, failed) = raw(&daemon, &post("/v1/pools/tank/export", "{}"));
+    assert_eq!((status, failed["state"].as_str()), (202, Some("failed")));
+    assert_eq!(failed["problem"]["type"], "/problems/not-found");
+}
+
+#[test]
+fn what_can_be_set_is_told() {
+    let daemon = Daemon::start(FakeEngine::default());
+    let (_, tables) = raw(&daemon, &get("/v1/properties"));
+    let atime = tables["datasets"].as_array().and_then(|rows| rows.iter().find(|row| row["name"] == "atime"));
+    let expected = serde_json::json!({
+        "name": "atime", "values": "on | off", "default": "on", "edit": "always", "inherit": true, "kind": "text"
+    });
+    assert_eq!(atime, Some(&expected));
+}

@@ -1,0 +1,254 @@
+//! `zfs`: datasets and properties.
+
+use crate::fake::{FakeEngine, GET};
+use crate::{Daemon, Ran, refused, said};
+
+fn misused(ran: &Ran, first: &str) {
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.err.starts_with(first), "{}", ran.err);
+    assert!(ran.err.contains("usage:\n\t"), "{}", ran.err);
+}
+
+#[test]
+fn listings_equal_those_of_the_real_pool() {
+    let daemon = Daemon::captured();
+    assert_eq!(
+        daemon.zfs("list -t all -o name,used,avail,refer,origin"),
+        said(include_str!("captures/zfs-list.txt"))
+    );
+    assert_eq!(daemon.zfs("get -Hp -t all all"), said(GET));
+}
+
+#[test]
+fn list_in_every_form() {
+    let daemon = Daemon::captured();
+    assert_eq!(
+        daemon.zfs("list g_mirror2/tree"),
+        said(
+            "NAME             USED  AVAIL     REFER  MOUNTPOINT\n\
+             g_mirror2/tree  18.0M  19.6M     17.7M  /g_mirror2/tree\n"
+        )
+    );
+    assert_eq!(
+        daemon.zfs("list -H -d 1 -S used -o name,used g_mirror2"),
+        said(
+            "g_mirror2\t36.4M\ng_mirror2/tree\t18.0M\ng_mirror2/vol\t13.0M\ng_mirror2/rs_1M\t1.77M\n\
+             g_mirror2/off\t1.44M\ng_mirror2/rs_512\t1.03M\ng_mirror2/rs_8k\t982K\n"
+        )
+    );
+    assert_eq!(
+        daemon.zfs("list -Hp -t vol,snap -r -s creation -o name,volsize g_mirror2/vol"),
+        said("g_mirror2/vol\t6291456\ng_mirror2/vol@s1\t6291456\n")
+    );
+    assert_eq!(daemon.zfs("list -H -o name g_mirror2/off@s1"), said("g_mirror2/off@s1\n"));
+    assert_eq!(
+        daemon.zfs("list -j -o name,used g_mirror2/off@s1"),
+        said(
+            "{\"output_version\":{\"command\":\"zfs list\",\"vers_major\":0,\"vers_minor\":1},\"datasets\":{\
+             \"g_mirror2/off@s1\":{\"name\":\"g_mirror2/off@s1\",\"type\":\"SNAPSHOT\",\"pool\":\"g_mirror2\",\
+             \"createtxg\":\"84\",\"dataset\":\"g_mirror2/off\",\"snapshot_name\":\"s1\",\"properties\":{\
+             \"used\":{\"value\":\"18K\",\"source\":{\"type\":\"NONE\",\"data\":\"-\"}}}}}}\n"
+        )
+    );
+}
+
+#[test]
+fn list_tells_what_it_cannot_find_and_goes_on() {
+    let daemon = Daemon::captured();
+    let some = daemon.zfs("list -H -o name g_mirror2/no g_mirror2/off nopool");
+    assert_eq!(some.status, 1);
+    assert_eq!(some.out, "g_mirror2/off\n");
+    assert_eq!(
+        some.err,
+        "cannot open 'g_mirror2/no': dataset does not exist\ncannot open 'nopool': dataset does not exist\n"
+    );
+    assert_eq!(
+        daemon.zfs("list g_mirror2//x"),
+        refused("cannot open 'g_mirror2//x': empty component or misplaced '@' or '#' delimiter in name")
+    );
+    assert_eq!(
+        daemon.zfs("list -t volume g_mirror2/off"),
+        refused("cannot open 'g_mirror2/off': operation not applicable to datasets of this type")
+    );
+    misused(&daemon.zfs("list -o name,foo"), "bad property list: invalid property 'foo'\n");
+    misused(&daemon.zfs("list -s foo"), "invalid property 'foo'\n");
+    misused(&daemon.zfs("list -t everything"), "invalid type 'everything'\n");
+    misused(&daemon.zfs("list --json-int"), "'--json-int' only works with '-j' option\n");
+    let none = Daemon::start(FakeEngine::default()).zfs("list");
+    assert_eq!(none, Ran { status: 0, out: String::new(), err: "no datasets available\n".into() });
+}
+
+#[test]
+fn get_in_every_form() {
+    let daemon = Daemon::captured();
+    assert_eq!(
+        daemon.zfs("get compression,quota,used,mounted,com.x:y g_mirror2/off g_mirror2"),
+        said(
+            "NAME           PROPERTY     VALUE           SOURCE\n\
+             g_mirror2      compression  lz4             local\n\
+             g_mirror2      quota        none            default\n\
+             g_mirror2      used         36.4M           -\n\
+             g_mirror2      mounted      yes             -\n\
+             g_mirror2      com.x:y      -               -\n\
+             g_mirror2/off  compression  off             local\n\
+             g_mirror2/off  quota        none            default\n\
+             g_mirror2/off  used         1.44M           -\n\
+             g_mirror2/off  mounted      yes             -\n\
+             g_mirror2/off  com.x:y      -               -\n"
+        )
+    );
+    assert_eq!(
+        daemon.zfs("get -r -H -o name,value,source -s inherited -t filesystem xattr g_mirror2/off"),
+        said("g_mirror2/off\tsa\tinherited from g_mirror2\n")
+    );
+    assert_eq!(daemon.zfs("get -Hp -o value used,quota g_mirror2"), said("38177280\n0\n"));
+    assert_eq!(
+        daemon.zfs("get -j --json-int used g_mirror2/off"),
+        said(
+            "{\"output_version\":{\"command\":\"zfs get\",\"vers_major\":0,\"vers_minor\":1},\"datasets\":{\
+             \"g_mirror2/off\":{\"name\":\"g_mirror2/off\",\"type\":\"FILESYSTEM\",\"pool\":\"g_mirror2\",\
+             \"createtxg\":54,\"properties\":{\"used\":{\"value\":1512960,\"source\":{\"type\":\"NONE\",\
+             \"data\":\"-\"}}}}}}\n"
+        )
+    );
+    misused(&daemon.zfs("get"), "missing property argument\n");
+    misused(&daemon.zfs("get -o name,size used"), "invalid column name 'size'\n");
+    misused(&daemon.zfs("get -s here used"), "invalid source 'here'\n");
+    misused(&daemon.zfs("get nonsense g_mirror2"), "bad property list: invalid property 'nonsense'\n");
+}
+
+#[test]
+fn create_and_its_refusals() {
+    let daemon = Daemon::with_tank();
+    assert_eq!(daemon.zfs("create -o compression=lz4 tank/a"), said(""));
+    assert_eq!(daemon.zfs("get -H -o value,source compression tank/a"), said("lz4\tlocal\n"));
+    assert_eq!(daemon.zfs("create -p tank/b/c/d"), said(""));
+    assert_eq!(daemon.zfs("create -p tank/b/c/d"), said(""));
+    assert_eq!(daemon.zfs("create -u tank/unmounted"), said(""));
+    assert_eq!(
+        daemon.mounts.list(),
+        ["tank /tank", "tank/a /tank/a", "tank/b /tank/b", "tank/b/c /tank/b/c", "tank/b/c/d /tank/b/c/d"]
+    );
+    assert_eq!(daemon.zfs("create -nv tank/x"), said("would create tank/x\n"));
+    assert_eq!(
+        daemon.zfs("create -p -nP -o atime=off tank/x/y"),
+        said("create_ancestors\ttank/x/y\ncreate\ttank/x/y\nproperty\tatime\toff\n")
+    );
+    let long = "n".repeat(251);
+    for (line, why) in [
+        ("create tank/a".to_owned(), "cannot create 'tank/a': dataset already exists".to_owned()),
+        ("create tank/no/child".into(), "cannot create 'tank/no/child': parent does not exist".into()),
+        ("create nopool/a".into(), "cannot create 'nopool/a': no such pool 'nopool'".into()),
+        ("create tank".into(), "cannot create 'tank': missing dataset name".into()),
+        ("create tank/a/".into(), "cannot create 'tank/a/': trailing slash in name".into()),
+        (
+            "create tank/a@b".into(),
+            "cannot create 'tank/a@b': snapshot delimiter '@' is not expected here".into(),
+        ),
+        (format!("create tank/{long}"), format!("cannot create 'tank/{long}': name is too long")),
+        ("create -o used=1 tank/x".into(), "cannot create 'tank/x': 'used' is readonly".into()),
+        ("create -o foo=1 tank/x".into(), "cannot create 'tank/x': invalid property 'foo'".into()),
+        (
+            "create -o compression=brotli tank/x".into(),
+            "cannot create 'tank/x': 'compression' must be one of 'on | off | lzjb': brotli".into(),
+        ),
+        ("create -n nopool/a".into(), "cannot verify 'nopool/a': no such pool 'nopool'".into()),
+    ] {
+        assert_eq!(daemon.zfs(&line), refused(&why), "{line}");
+    }
+    misused(&daemon.zfs("create"), "missing filesystem argument\n");
+    misused(&daemon.zfs("create -o atime tank/x"), "missing '=' for property=value argument\n");
+}
+
+#[test]
+fn destroy_asks_for_what_it_takes_along() {
+    let daemon = Daemon::with_tank();
+    assert_eq!(daemon.zfs("create -p tank/a/b/c"), said(""));
+    assert_eq!(
+        daemon.zfs("destroy tank/a"),
+        refused(
+            "cannot destroy 'tank/a': filesystem has children\n\
+             use '-r' to destroy the following datasets:\ntank/a/b/c\ntank/a/b"
+        )
+    );
+    assert_eq!(
+        daemon.zfs("destroy -nvr tank/a/b"),
+        said("would destroy tank/a/b/c\nwould destroy tank/a/b\n")
+    );
+    assert_eq!(daemon.zfs("destroy -nrp tank/a/b/c"), said("destroy\ttank/a/b/c\n"));
+    assert_eq!(
+        daemon.zfs("destroy tank"),
+        refused(
+            "cannot destroy 'tank': operation does not apply to pools\n\
+             use 'zfs destroy -r tank' to destroy all datasets in the pool\n\
+             use 'zpool destroy tank' to destroy the pool itself"
+        )
+    );
+    daemon.mounts.busy.lock().expect("unpoisoned").push("/tank/a/b/c".into());
+    assert_eq!(
+        daemon.zfs("destroy -r tank/a"),
+        refused("cannot unmount '/tank/a/b/c': pool or dataset is busy")
+    );
+    assert_eq!(daemon.zfs("destroy -rf tank/a"), said(""));
+    assert_eq!(daemon.mounts.list(), ["tank /tank"]);
+    assert_eq!(daemon.zfs("list -H -o name"), said("tank\n"));
+    assert_eq!(daemon.zfs("destroy tank/a"), refused("cannot open 'tank/a': dataset does not exist"));
+}
+
+#[test]
+fn set_and_inherit() {
+    let daemon = Daemon::with_tank();
+    assert_eq!(daemon.zfs("create tank/a"), said(""));
+    assert_eq!(daemon.zfs("set atime=off com.x:note=hello tank/a tank"), said(""));
+    assert_eq!(daemon.zfs("get -H -o value atime tank/a"), said("off\n"));
+    assert_eq!(daemon.zfs("get -H -o value com.x:note tank"), said("hello\n"));
+    assert_eq!(daemon.zfs("inherit -r atime tank"), said(""));
+    assert_eq!(daemon.zfs("get -H -o value,source atime tank/a"), said("on\tdefault\n"));
+    assert_eq!(
+        daemon.zfs("set used=5 tank/a"),
+        refused("cannot set property for 'tank/a': 'used' is readonly")
+    );
+    assert_eq!(
+        daemon.zfs("set foo=5 tank/a"),
+        refused("cannot set property for 'tank/a': invalid property 'foo'")
+    );
+    assert_eq!(daemon.zfs("set atime=on tank/no"), refused("cannot open 'tank/no': dataset does not exist"));
+    misused(&daemon.zfs("set"), "missing arguments\n");
+    misused(&daemon.zfs("set tank/a"), "missing property=value argument(s)\n");
+    misused(&daemon.zfs("set atime=on"), "missing dataset name(s)\n");
+    misused(&daemon.zfs("set atime=on tank/a exec=on"), "invalid argument order\n");
+    assert_eq!(daemon.zfs("inherit used tank"), refused("used property is read-only"));
+    assert_eq!(
+        daemon.zfs("inherit quota tank"),
+        refused(
+            "'quota' property cannot be inherited\nuse 'zfs set quota=none' to clear\n\
+             use 'zfs inherit -S quota' to revert to received value"
+        )
+    );
+    misused(&daemon.zfs("inherit foo tank"), "invalid property 'foo'\n");
+}
+
+#[test]
+fn rename_takes_mounts_along() {
+    let daemon = Daemon::with_tank();
+    assert_eq!(daemon.zfs("create -p tank/a/b"), said(""));
+    assert_eq!(daemon.zfs("rename tank/a tank/z"), said(""));
+    assert_eq!(daemon.mounts.list(), ["tank /tank", "tank/z /tank/z", "tank/z/b /tank/z/b"]);
+    for (line, why) in [
+        ("rename tank/no tank/x", "cannot open 'tank/no': dataset does not exist"),
+        ("rename tank/z tank/no/x", "cannot create 'tank/no/x': parent does not exist"),
+        ("rename tank/z other/z", "cannot rename to 'other/z': datasets must be within same pool"),
+        (
+            "rename tank/z tank/z/in",
+            "cannot rename to 'tank/z/in': New dataset name cannot be a descendant of current dataset name",
+        ),
+        (
+            "rename tank/z tank/b//c",
+            "cannot rename to 'tank/b//c': empty component or misplaced '@' or '#' delimiter in name",
+        ),
+    ] {
+        assert_eq!(daemon.zfs(line), refused(why), "{line}");
+    }
+    misused(&daemon.zfs("rename tank/z"), "missing target dataset argument\n");
+    misused(&daemon.zfs("rename -up tank/z tank/y"), "-u and -p options are mutually exclusive\n");
+}

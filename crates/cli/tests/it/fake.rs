@@ -1,0 +1,514 @@
+//! A test double of the engine: pools and datasets as tables of properties, no bytes stored. It can start as the
+//! mirrored pool whose listings a real OpenZFS made, so that ours can be compared with them letter by letter.
+
+use api_types::PropKind as WireKind;
+use engine_api::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+pub const GET: &str = include_str!("captures/zfs-get.txt");
+pub const POOL_GET: &str = include_str!("captures/zpool-get.txt");
+
+#[derive(Clone)]
+struct Row {
+    kind: DatasetKind,
+    guid: u64,
+    createtxg: u64,
+    props: Vec<PropValue>,
+}
+
+struct Tables {
+    props: Vec<PropValue>,
+    datasets: BTreeMap<String, Row>,
+    history: Vec<HistoryRecord>,
+    txg: u64,
+}
+
+pub struct FakePool {
+    name: String,
+    pub status: Mutex<PoolStatus>,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Default)]
+pub struct FakeEngine {
+    pools: Mutex<BTreeMap<String, Arc<FakePool>>>,
+    exported: Mutex<BTreeMap<String, Arc<FakePool>>>,
+    /// What `import` is to be refused with.
+    pub refusal: Mutex<Option<Error>>,
+    /// How long an export takes.
+    pub delay: Mutex<std::time::Duration>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no test panics while it holds a lock")
+}
+
+fn kind_of(def: Option<&api_types::PropertyDef>) -> PropKind {
+    match def.map(|def| def.kind) {
+        Some(WireKind::Size) => PropKind::Size,
+        Some(WireKind::Count) => PropKind::Count,
+        Some(WireKind::Ratio) => PropKind::Ratio,
+        Some(WireKind::Percent) => PropKind::Percent,
+        Some(WireKind::Time) => PropKind::Time,
+        Some(WireKind::Text) | None => PropKind::Text,
+    }
+}
+
+/// A line of `get -Hp`: name, property, value, source.
+fn parse_line(line: &str, def: fn(&str) -> Option<&'static api_types::PropertyDef>) -> (String, PropValue) {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [subject, name, value, source] = fields[..] else { panic!("four fields: {line}") };
+    let source = match source {
+        "-" => Source::None,
+        "default" => Source::Default,
+        "local" => Source::Local,
+        other => Source::Inherited(other.strip_prefix("inherited from ").expect(line).to_owned()),
+    };
+    let value = if value == "-" { "" } else { value };
+    let prop = PropValue { name: name.into(), value: value.into(), kind: kind_of(def(name)), source };
+    (subject.to_owned(), prop)
+}
+
+fn text(name: &str, value: &str, source: Source) -> PropValue {
+    PropValue { name: name.into(), value: value.into(), kind: PropKind::Text, source }
+}
+
+fn number(name: &str, value: u64, kind: PropKind) -> PropValue {
+    PropValue { name: name.into(), value: value.to_string(), kind, source: Source::None }
+}
+
+fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevStatus {
+    VdevStatus {
+        name: name.into(),
+        kind: kind.into(),
+        path: (kind == "disk").then(|| format!("/dev/{name}")),
+        guid: name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)),
+        health: Health::Online,
+        note: None,
+        ashift: 12,
+        read_errors: 0,
+        write_errors: 0,
+        checksum_errors: 0,
+        allocated: 0,
+        size,
+        fragmentation: None,
+        io: IoCounters::default(),
+        children,
+    }
+}
+
+/// The real pool: a mirror of two disks of 118M.
+pub fn captured() -> FakePool {
+    let mut datasets: BTreeMap<String, Row> = BTreeMap::new();
+    for line in GET.lines() {
+        let (name, prop) = parse_line(line, api_types::dataset_property);
+        let kind = match name.as_str() {
+            name if name.contains('@') => DatasetKind::Snapshot,
+            "g_mirror2/vol" => DatasetKind::Volume,
+            _ => DatasetKind::Filesystem,
+        };
+        let row = datasets.entry(name).or_insert(Row { kind, guid: 0, createtxg: 0, props: Vec::new() });
+        match prop.name.as_str() {
+            "guid" => row.guid = prop.value.parse().expect("a number"),
+            "createtxg" => row.createtxg = prop.value.parse().expect("a number"),
+            _ => {}
+        }
+        row.props.push(prop);
+    }
+    let props = POOL_GET.lines().map(|line| parse_line(line, api_types::pool_property).1).collect();
+    let (vda, vdb) = (vdev("vda", "disk", 118 << 20, vec![]), vdev("vdb", "disk", 118 << 20, vec![]));
+    let mut mirror = vdev("mirror-0", "mirror", 117440512, vec![vda, vdb]);
+    (mirror.allocated, mirror.fragmentation) = (29796864, Some(11));
+    let mut root = vdev("g_mirror2", "root", 117440512, vec![mirror]);
+    root.allocated = 29796864;
+    root.io = IoCounters {
+        read_ops: 10,
+        write_ops: 2048,
+        read_bytes: 4096,
+        write_bytes: 3 << 20,
+        ..Default::default()
+    };
+    let status = PoolStatus {
+        name: "g_mirror2".into(),
+        guid: 8688522676606861654,
+        health: Health::Online,
+        txg: 100,
+        root,
+        status: None,
+        action: None,
+        scan: Some("scrub repaired 0B in 00:00:03 with 0 errors on Sat Nov 21 05:25:05 2026".into()),
+        data_errors: 0,
+        readonly: false,
+    };
+    let tables = Tables { props, datasets, history: Vec::new(), txg: 100 };
+    FakePool { name: "g_mirror2".into(), status: Mutex::new(status), tables: Mutex::new(tables) }
+}
+
+impl FakeEngine {
+    pub fn with(pools: Vec<FakePool>) -> FakeEngine {
+        let engine = FakeEngine::default();
+        for pool in pools {
+            lock(&engine.pools).insert(pool.name.clone(), Arc::new(pool));
+        }
+        engine
+    }
+    pub fn named(&self, name: &str) -> Arc<FakePool> {
+        Arc::clone(lock(&self.pools).get(name).expect(name))
+    }
+}
+
+fn leaves(spec: &VdevSpec, mirrors: &mut usize) -> VdevStatus {
+    match spec {
+        VdevSpec::Leaf(path) => {
+            let mut leaf = vdev(path.rsplit('/').next().unwrap_or(path), "file", 64 << 20, vec![]);
+            leaf.path = Some(path.clone());
+            leaf
+        }
+        VdevSpec::Mirror(sides) => {
+            let name = format!("mirror-{mirrors}");
+            *mirrors += 1;
+            vdev(&name, "mirror", 60 << 20, sides.iter().map(|side| leaves(side, &mut 0)).collect())
+        }
+    }
+}
+
+impl FakePool {
+    fn new(spec: &PoolSpec) -> FakePool {
+        let mut mirrors = 0;
+        let tops = spec.vdevs.iter().map(|top| leaves(top, &mut mirrors)).collect();
+        let status = PoolStatus {
+            name: spec.name.clone(),
+            guid: 4242,
+            health: Health::Online,
+            txg: 4,
+            root: vdev(&spec.name, "root", 60 << 20, tops),
+            status: None,
+            action: None,
+            scan: None,
+            data_errors: 0,
+            readonly: false,
+        };
+        let mut props =
+            vec![number("size", 60 << 20, PropKind::Size), text("health", "ONLINE", Source::None)];
+        props.extend(spec.props.iter().map(|prop| text(&prop.name, &prop.value, Source::Local)));
+        let tables = Tables { props, datasets: BTreeMap::new(), history: Vec::new(), txg: 4 };
+        let pool =
+            FakePool { name: spec.name.clone(), status: Mutex::new(status), tables: Mutex::new(tables) };
+        pool.add(&spec.name, &spec.fs_props);
+        if let Some(mountpoint) = &spec.mountpoint {
+            pool.put(&spec.name, "mountpoint", mountpoint);
+        }
+        pool.record(&spec.history);
+        pool
+    }
+
+    fn record(&self, history: &str) {
+        if !history.is_empty() {
+            let (user, host) = (Some("0 (root)".into()), Some("box:linux".into()));
+            let record = HistoryRecord {
+                time: 1_795_238_663,
+                text: history.into(),
+                txg: None,
+                internal: false,
+                user,
+                host,
+            };
+            lock(&self.tables).history.push(record);
+        }
+    }
+
+    fn add(&self, name: &str, props: &[PropertyChange]) {
+        let mut tables = lock(&self.tables);
+        let (txg, count) = (tables.txg, tables.datasets.len() as u64);
+        let mut row =
+            Row { kind: DatasetKind::Filesystem, guid: 1000 + count, createtxg: txg, props: Vec::new() };
+        row.props = vec![
+            text("type", "filesystem", Source::None),
+            number("creation", 1_795_238_662, PropKind::Time),
+            number("used", 24576, PropKind::Size),
+            number("available", 48 << 20, PropKind::Size),
+            number("referenced", 24576, PropKind::Size),
+            text("mountpoint", &format!("/{name}"), Source::Default),
+            text("compression", "on", Source::Default),
+            text("canmount", "on", Source::Default),
+            text("sharenfs", "off", Source::Default),
+        ];
+        tables.datasets.insert(name.to_owned(), row);
+        drop(tables);
+        for prop in props {
+            self.put(name, &prop.name, &prop.value);
+        }
+    }
+
+    fn put(&self, name: &str, property: &str, value: &str) {
+        let mut tables = lock(&self.tables);
+        let row = tables.datasets.get_mut(name).expect(name);
+        match row.props.iter_mut().find(|prop| prop.name == property) {
+            Some(prop) => (prop.value, prop.source) = (value.to_owned(), Source::Local),
+            None => row.props.push(text(property, value, Source::Local)),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        lock(&self.tables).datasets.contains_key(name)
+    }
+
+    fn create_fs(&self, name: &str, parents: bool, props: &[PropertyChange]) -> Result<()> {
+        if self.has(name) {
+            return if parents { Ok(()) } else { Err(Error::Exists) };
+        }
+        let parent = name.rsplit_once('/').map_or(name, |(parent, _)| parent);
+        if !self.has(parent) {
+            if !parents {
+                return Err(Error::NotFound);
+            }
+            self.create_fs(parent, true, &[])?;
+        }
+        if let Some(bad) = props.iter().find(|prop| prop.name == "compression" && prop.value == "brotli") {
+            return Err(Error::Invalid(format!(
+                "'compression' must be one of 'on | off | lzjb': {}",
+                bad.value
+            )));
+        }
+        self.add(name, props);
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let parent = to.rsplit_once('/').map_or(to, |(parent, _)| parent);
+        match (self.has(from), self.has(to), self.has(parent)) {
+            (false, _, _) | (_, _, false) => return Err(Error::NotFound),
+            (_, true, _) => return Err(Error::Exists),
+            _ => {}
+        }
+        let mut tables = lock(&self.tables);
+        let inside = |name: &String| name == from || name.starts_with(&format!("{from}/"));
+        let moved: Vec<String> = tables.datasets.keys().filter(|name| inside(name)).cloned().collect();
+        for name in moved {
+            let mut row = tables.datasets.remove(&name).expect("just listed");
+            let new = format!("{to}{}", &name[from.len()..]);
+            for prop in row
+                .props
+                .iter_mut()
+                .filter(|prop| prop.name == "mountpoint" && prop.source == Source::Default)
+            {
+                prop.value = format!("/{new}");
+            }
+            tables.datasets.insert(new, row);
+        }
+        Ok(())
+    }
+
+    fn destroy(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            if !self.has(name) {
+                return Err(Error::NotFound);
+            }
+            let child = format!("{name}/");
+            let mut tables = lock(&self.tables);
+            if tables.datasets.keys().any(|known| known.starts_with(&child) && !names.contains(known)) {
+                return Err(Error::NotEmpty);
+            }
+            tables.datasets.remove(name);
+        }
+        Ok(())
+    }
+}
+
+impl Pool for FakePool {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn guid(&self) -> u64 {
+        lock(&self.status).guid
+    }
+    fn status(&self) -> PoolStatus {
+        lock(&self.status).clone()
+    }
+    fn properties(&self, names: &[String]) -> Result<Vec<PropValue>> {
+        let tables = lock(&self.tables);
+        Ok(tables
+            .props
+            .iter()
+            .filter(|prop| names.is_empty() || names.contains(&prop.name))
+            .cloned()
+            .collect())
+    }
+    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        let tables = lock(&self.tables);
+        let roots = if filter.roots.is_empty() { vec![self.name.clone()] } else { filter.roots.clone() };
+        if !roots.iter().all(|root| tables.datasets.contains_key(root)) {
+            return Err(Error::NotFound);
+        }
+        let default = [DatasetKind::Filesystem, DatasetKind::Volume];
+        let kinds = if filter.kinds.is_empty() { &default[..] } else { &filter.kinds };
+        let depth_below = |name: &str, root: &str| {
+            let rest = name.strip_prefix(root)?;
+            (rest.is_empty() || rest.starts_with(['/', '@'])).then(|| rest.matches(['/', '@']).count() as u32)
+        };
+        let wanted = |name: &str, row: &Row| {
+            let depth = roots.iter().filter_map(|root| depth_below(name, root)).min();
+            depth.is_some_and(|depth| filter.depth.is_none_or(|most| depth <= most))
+                && kinds.contains(&row.kind)
+        };
+        let info = |(name, row): (&String, &Row)| DatasetInfo {
+            name: name.clone(),
+            kind: row.kind,
+            guid: row.guid,
+            createtxg: row.createtxg,
+            props: row
+                .props
+                .iter()
+                .filter(|prop| filter.props.is_empty() || filter.props.contains(&prop.name))
+                .cloned()
+                .collect(),
+        };
+        Ok(tables.datasets.iter().filter(|(name, row)| wanted(name, row)).map(info).collect())
+    }
+    fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
+        match change {
+            Change::CreateFilesystem { name, parents, props } => self.create_fs(name, *parents, props)?,
+            Change::Destroy { names, .. } => self.destroy(names)?,
+            Change::SetProperties { name, props } => {
+                if !self.has(name) {
+                    return Err(Error::NotFound);
+                }
+                props.iter().for_each(|prop| self.put(name, &prop.name, &prop.value));
+            }
+            Change::Inherit { name, property, .. } => {
+                let mut tables = lock(&self.tables);
+                let row = tables.datasets.get_mut(name).ok_or(Error::NotFound)?;
+                if let Some(prop) = row.props.iter_mut().find(|prop| prop.name == *property) {
+                    (prop.value, prop.source) = ("on".into(), Source::Default);
+                }
+            }
+            Change::Rename { from, to, .. } => self.rename(from, to)?,
+            Change::SetPoolProperties { props } => {
+                let mut tables = lock(&self.tables);
+                for change in props {
+                    tables.props.retain(|prop| prop.name != change.name);
+                    tables.props.push(text(&change.name, &change.value, Source::Local));
+                }
+            }
+            other => return Err(Error::Unsupported(format!("{other:?}"))),
+        }
+        self.record(history);
+        let mut tables = lock(&self.tables);
+        tables.txg += 1;
+        Ok(Committed { txg: tables.txg })
+    }
+    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
+        if !self.has(name) {
+            return Err(Error::NotFound);
+        }
+        let inside = |known: &&String| *known == name || recursive && known.starts_with(&format!("{name}/"));
+        let names: Vec<String> = lock(&self.tables).datasets.keys().filter(inside).rev().cloned().collect();
+        let bytes = 24576 * names.len() as u64;
+        Ok((names, bytes))
+    }
+    fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
+        let mut records = lock(&self.tables).history.clone();
+        if internal {
+            let text = "set feature@lz4_compress=enabled".into();
+            let host = Some("box".into());
+            records.push(HistoryRecord {
+                time: 1_795_238_664,
+                text,
+                txg: Some(4),
+                internal,
+                user: None,
+                host,
+            });
+        }
+        Ok(records)
+    }
+    fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {
+        Err(Error::Unsupported(dataset.into()))
+    }
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>> {
+        Err(Error::Unsupported(dataset.into()))
+    }
+    fn sync(&self) -> Result<u64> {
+        Ok(lock(&self.tables).txg)
+    }
+    fn events(&self, _after: u64) -> Vec<Event> {
+        Vec::new()
+    }
+}
+
+impl Engine for FakeEngine {
+    fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
+        if lock(&self.pools).contains_key(&spec.name) {
+            return Err(Error::Exists);
+        }
+        let pool = Arc::new(FakePool::new(spec));
+        lock(&self.pools).insert(spec.name.clone(), Arc::clone(&pool));
+        Ok(pool)
+    }
+    fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
+        let importable = |pool: &Arc<FakePool>| {
+            let status = pool.status();
+            Importable {
+                name: status.name,
+                guid: status.guid,
+                health: status.health,
+                vdevs: status.root,
+                status: None,
+                action: "The pool can be imported using its name or numeric identifier.".into(),
+                exported: true,
+                destroyed: false,
+                host: None,
+            }
+        };
+        Ok(lock(&self.exported).values().map(importable).collect())
+    }
+    fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
+        if let Some(error) = lock(&self.refusal).clone() {
+            return Err(error);
+        }
+        if lock(&self.pools).contains_key(which) {
+            return Err(Error::Exists);
+        }
+        let mut exported = lock(&self.exported);
+        let named = |pool: &&Arc<FakePool>| pool.name == which || pool.guid().to_string() == which;
+        let pool = exported.values().find(named).cloned().ok_or(Error::NotFound)?;
+        if !options.dry_run {
+            exported.remove(&pool.name);
+            lock(&self.pools).insert(pool.name.clone(), Arc::clone(&pool));
+        }
+        Ok(pool)
+    }
+    fn export(&self, name: &str, _force: bool) -> Result<()> {
+        std::thread::sleep(*lock(&self.delay));
+        let pool = lock(&self.pools).remove(name).ok_or(Error::NotFound)?;
+        lock(&self.exported).insert(name.to_owned(), pool);
+        Ok(())
+    }
+    fn destroy(&self, name: &str, _force: bool) -> Result<()> {
+        lock(&self.pools).remove(name).map(|_| ()).ok_or(Error::NotFound)
+    }
+    fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
+        lock(&self.pools).get(name).cloned().map(|pool| pool as Arc<dyn Pool>).ok_or(Error::NotFound)
+    }
+    fn pools(&self) -> Vec<Arc<dyn Pool>> {
+        lock(&self.pools).values().cloned().map(|pool| pool as Arc<dyn Pool>).collect()
+    }
+    fn label_clear(&self, path: &str, force: bool) -> Result<()> {
+        match force {
+            true => Ok(()),
+            false => Err(Error::Refused(format!(
+                "use '-f' to override the following error:\n{path} is a member of exported pool \"tank\""
+            ))),
+        }
+    }
+    fn served(&self) -> Vec<Served> {
+        Vec::new()
+    }
+    fn served_by_id(&self, _id: FsId) -> Option<Served> {
+        None
+    }
+    fn served_generation(&self) -> u64 {
+        0
+    }
+}

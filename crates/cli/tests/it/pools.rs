@@ -1,0 +1,339 @@
+//! `zpool`
+
+use crate::fake::{FakeEngine, POOL_GET};
+use crate::{Daemon, Ran, refused, said};
+use engine_api::{Error, Health};
+
+#[test]
+fn listings_equal_those_of_the_real_pool() {
+    let daemon = Daemon::captured();
+    assert_eq!(daemon.zpool("list -v"), said(include_str!("captures/zpool-list.txt")));
+    assert_eq!(daemon.zpool("status"), said(include_str!("captures/zpool-status.txt")));
+    assert_eq!(daemon.zpool("get -Hp all"), said(POOL_GET));
+}
+
+#[test]
+fn list_in_every_form() {
+    let daemon = Daemon::captured();
+    assert_eq!(
+        daemon.zpool("list"),
+        said(
+            "NAME        SIZE  ALLOC   FREE  CKPOINT  EXPANDSZ   FRAG    CAP  DEDUP    HEALTH  ALTROOT\n\
+             g_mirror2   112M  28.4M  83.6M        -         -    11%    25%  1.00x    ONLINE  -\n"
+        )
+    );
+    assert_eq!(
+        daemon.zpool("list -Hp -o name,size,frag,cap,health,feature@lz4_compress g_mirror2"),
+        said("g_mirror2\t117440512\t11\t25\tONLINE\tactive\n")
+    );
+    assert_eq!(
+        daemon.zpool("list -j --json-int -o name,size,health"),
+        said(
+            "{\"output_version\":{\"command\":\"zpool list\",\"vers_major\":0,\"vers_minor\":1},\"pools\":{\"g_mirror2\":{\
+             \"name\":\"g_mirror2\",\"type\":\"POOL\",\"state\":\"ONLINE\",\"pool_guid\":8688522676606861654,\"txg\":100,\
+             \"spa_version\":5000,\"zpl_version\":5,\"properties\":{\
+             \"size\":{\"value\":117440512,\"source\":{\"type\":\"NONE\",\"data\":\"-\"}},\
+             \"health\":{\"value\":\"ONLINE\",\"source\":{\"type\":\"NONE\",\"data\":\"-\"}}}}}}\n"
+        )
+    );
+    assert_eq!(daemon.zpool("list nosuch"), refused("cannot open 'nosuch': no such pool"));
+    let bad = daemon.zpool("list -o name,nonsense");
+    assert_eq!(bad.status, 2);
+    assert!(
+        bad.err.starts_with("bad property list: invalid property 'nonsense'\nusage:\n\tlist "),
+        "{}",
+        bad.err
+    );
+    assert!(bad.err.contains("the following properties are supported:"));
+    assert_eq!(Daemon::start(FakeEngine::default()).zpool("list"), said("no pools available\n"));
+}
+
+#[test]
+fn get_lines_up_its_columns() {
+    let daemon = Daemon::captured();
+    assert_eq!(
+        daemon.zpool("get size,health,ashift,comment g_mirror2"),
+        said(
+            "NAME       PROPERTY  VALUE     SOURCE\n\
+             g_mirror2  size      112M      -\n\
+             g_mirror2  health    ONLINE    -\n\
+             g_mirror2  ashift    0         default\n\
+             g_mirror2  comment   -         default\n"
+        )
+    );
+    assert_eq!(daemon.zpool("get").status, 2);
+    assert_eq!(daemon.zpool("get size nosuch"), refused("cannot open 'nosuch': no such pool"));
+}
+
+#[test]
+fn set_checks_what_can_be_checked_here() {
+    let daemon = Daemon::captured();
+    assert_eq!(daemon.zpool("set comment=shelf g_mirror2"), said(""));
+    assert_eq!(daemon.zpool("get -H -o value,source comment g_mirror2"), said("shelf\tlocal\n"));
+    assert_eq!(
+        daemon.zpool("set size=1 g_mirror2"),
+        refused("cannot set property for 'g_mirror2': 'size' is readonly")
+    );
+    assert_eq!(
+        daemon.zpool("set nonsense=1 g_mirror2"),
+        refused("cannot set property for 'g_mirror2': invalid property 'nonsense'")
+    );
+    assert_eq!(daemon.zpool("set comment=x nosuch"), refused("cannot open 'nosuch': no such pool"));
+    assert_eq!(daemon.zpool("set comment g_mirror2").status, 2);
+}
+
+#[test]
+fn status_of_a_pool_with_problems() {
+    let daemon = Daemon::captured();
+    assert_eq!(daemon.zpool("status -x"), said("all pools are healthy\n"));
+    assert_eq!(daemon.zpool("status -x g_mirror2"), said("pool 'g_mirror2' is healthy\n"));
+    {
+        let pool = daemon.engine.named("g_mirror2");
+        let mut status = pool.status.lock().expect("unpoisoned");
+        status.health = Health::Degraded;
+        status.scan = None;
+        status.status = Some("One or more devices could not be used because the label is missing or invalid.  Sufficient replicas exist for the pool to continue functioning in a degraded state.".into());
+        status.action = Some("Replace the device using 'zpool replace'.".into());
+        status.data_errors = 2;
+        status.root.health = Health::Degraded;
+        let mirror = &mut status.root.children[0];
+        mirror.health = Health::Degraded;
+        mirror.children[1].health = Health::Unavail;
+        mirror.children[1].checksum_errors = 1234;
+        mirror.children[1].note = Some("corrupted data".into());
+    }
+    assert_eq!(
+        daemon.zpool("status -x"),
+        said(
+            "  pool: g_mirror2\n state: DEGRADED\n\
+             status: One or more devices could not be used because the label is missing or\n\
+             \tinvalid.  Sufficient replicas exist for the pool to continue\n\
+             \tfunctioning in a degraded state.\n\
+             action: Replace the device using 'zpool replace'.\n\
+             config:\n\n\
+             \tNAME        STATE     READ WRITE CKSUM\n\
+             \tg_mirror2   DEGRADED     0     0     0\n\
+             \t  mirror-0  DEGRADED     0     0     0\n\
+             \t    vda     ONLINE       0     0     0\n\
+             \t    vdb     UNAVAIL      0     0 1.21K  corrupted data\n\n\
+             errors: 2 data errors, use '-v' for a list\n"
+        )
+    );
+    let json: serde_json::Value = serde_json::from_str(&daemon.zpool("status -j").out).expect("JSON");
+    let mirror = &json["pools"]["g_mirror2"]["vdevs"]["g_mirror2"]["vdevs"]["mirror-0"];
+    assert_eq!(mirror["vdevs"]["vdb"]["checksum_errors"], "1.21K");
+    assert_eq!(mirror["vdevs"]["vdb"]["path"], "/dev/vdb");
+    assert_eq!(daemon.zpool("status --json-int").status, 2);
+}
+
+#[test]
+fn iostat_since_import_and_what_comes_later() {
+    let daemon = Daemon::captured();
+    assert_eq!(
+        daemon.zpool("iostat"),
+        said(
+            "              capacity     operations     bandwidth \n\
+             pool        alloc   free   read  write   read  write\n\
+             ----------  -----  -----  -----  -----  -----  -----\n\
+             g_mirror2   28.4M  83.6M     10     2K     4K     3M\n"
+        )
+    );
+    assert_eq!(
+        daemon.zpool("iostat -Hp g_mirror2"),
+        said("g_mirror2\t29796864\t87643648\t10\t2048\t4096\t3145728\n")
+    );
+    let verbose = daemon.zpool("iostat -v").out;
+    assert!(verbose.contains("\n    vda         -      -      0      0      0      0\n"), "{verbose}");
+    assert_eq!(
+        daemon.zpool("iostat -l"),
+        refused("zpool iostat -l: not supported by this version of Cistern yet")
+    );
+    let twice = daemon.zpool("iostat -H g_mirror2 0.01 2");
+    assert_eq!(twice.out.lines().count(), 2, "{twice:?}");
+    assert!(twice.out.lines().nth(1).expect("two lines").ends_with("\t0\t0\t0\t0"));
+    assert_eq!(daemon.zpool("iostat 0").status, 2);
+}
+
+#[test]
+fn create_list_export_import_destroy() {
+    let daemon = Daemon::with_tank();
+    assert_eq!(daemon.mounts.list(), ["tank /tank"]);
+    assert_eq!(daemon.zpool("export tank"), said(""));
+    assert_eq!(daemon.mounts.list(), [""; 0]);
+    let (a, b) = (daemon.file("a.img"), daemon.file("b.img"));
+    let wide = a.len() + 4;
+    assert_eq!(
+        daemon.zpool("import"),
+        said(&format!(
+            "  pool: tank\n    id: 4242\n state: ONLINE\n\
+             action: The pool can be imported using its name or numeric identifier.\nconfig:\n\n\
+             \t{:wide$}  ONLINE\n\t  {:wide2$}  ONLINE\n\t    {a}  ONLINE\n\t    {b}  ONLINE\n",
+            "tank",
+            "mirror-0",
+            wide2 = wide - 2
+        ))
+    );
+    assert_eq!(daemon.zpool("import -N 4242"), said(""));
+    assert_eq!(daemon.mounts.list(), [""; 0]);
+    assert_eq!(
+        daemon.zpool("import tank"),
+        refused(
+            "cannot import 'tank': a pool with that name already exists\n\
+             use the form 'zpool import <pool | id> <newpool>' to give it a new name"
+        )
+    );
+    assert_eq!(daemon.zpool("destroy tank"), said(""));
+    assert_eq!(daemon.zpool("destroy tank"), refused("cannot open 'tank': no such pool"));
+    assert_eq!(daemon.zpool("import tank"), refused("cannot import 'tank': no such pool available"));
+    let none = daemon.zpool("import");
+    assert_eq!(none, Ran { status: 0, out: String::new(), err: "no pools available to import\n".into() });
+}
+
+#[test]
+fn what_create_refuses() {
+    let daemon = Daemon::with_tank();
+    let (a, b, c) = (daemon.file("1.img"), daemon.file("2.img"), daemon.file("3.img"));
+    assert_eq!(
+        daemon.zpool(&format!("create tank {a}")),
+        refused("cannot create 'tank': pool already exists")
+    );
+    assert_eq!(
+        daemon.zpool(&format!("create x mirror {a} {b} {c} mirror {a} {b}")),
+        refused(
+            "invalid vdev specification\nuse '-f' to override the following errors:\n\
+             mismatched replication level: both 3-way and 2-way mirror vdevs are present"
+        )
+    );
+    assert_eq!(
+        daemon.zpool(&format!("create -n x mirror {a} {b}")),
+        said(&format!(
+            "would create 'x' with the following layout:\n\n\tx\n\t  mirror\n\t    {a}\n\t    {b}\n"
+        ))
+    );
+    assert_eq!(daemon.zpool("list -H -o name"), said("tank\n"));
+    for (line, why) in [
+        ("create mirrored /x", "cannot create 'mirrored': name is reserved"),
+        ("create 1st /x", "cannot create '1st': name must begin with a letter"),
+        ("create a%b /x", "cannot create 'a%b': invalid character '%' in pool name"),
+        (
+            "create a/b /x",
+            "cannot create 'a/b': invalid character '/' in pool name\nuse 'zfs create' to create a dataset",
+        ),
+        ("create x /no/such", "cannot resolve path '/no/such'"),
+        ("create -R tmp x /x", "invalid alternate root 'tmp': must be an absolute path"),
+        ("create -m tmp x /x", "invalid mountpoint 'tmp': must be an absolute path, 'legacy', or 'none'"),
+        ("create -o a=1 -o a=2 x /x", "property 'a' specified multiple times"),
+    ] {
+        assert_eq!(daemon.zpool(line), refused(why), "{line}");
+    }
+    for (line, first) in [
+        ("create", "missing pool name argument\nusage:\n\tcreate [-fnd]"),
+        ("create x", "missing vdev specification\n"),
+        ("create -o ashift x /x", "missing '=' for -o option\n"),
+        ("create -Z", "invalid option 'Z'\n"),
+        ("create -o", "missing argument for 'o' option\n"),
+    ] {
+        let ran = daemon.zpool(line);
+        assert_eq!(ran.status, 2, "{line}");
+        assert!(ran.err.starts_with(first), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn refusals_of_the_engine_are_told_whole() {
+    let daemon = Daemon::start(FakeEngine::default());
+    let why = "cannot import 'tank': pool was previously in use from another system.\n\
+               Last accessed by other (hostid=1) at Sat Nov 21 05:25:05 2026\n\
+               The pool can be imported, use 'zpool import -f' to import the pool.";
+    *daemon.engine.refusal.lock().expect("unpoisoned") = Some(Error::Refused(why.into()));
+    assert_eq!(daemon.zpool("import tank"), refused(why));
+    assert_eq!(daemon.zpool("import -n tank").status, 2);
+    assert_eq!(
+        daemon.zpool("import -m tank"),
+        refused("zpool import -m: not supported by this version of Cistern yet")
+    );
+}
+
+#[test]
+fn history_labelclear_sync_version() {
+    let daemon = Daemon::with_tank();
+    let (a, b) = (daemon.file("a.img"), daemon.file("b.img"));
+    let plain = daemon.zpool("history");
+    let create = format!("zpool create tank mirror {a} {b}");
+    assert!(plain.out.starts_with("History for 'tank':\n2026-11-2"), "{plain:?}");
+    assert!(plain.out.ends_with(&format!(" {create}\n\n")), "{plain:?}");
+    let long = daemon.zpool("history -il tank").out;
+    assert!(long.contains(&format!(" {create} [user 0 (root) on box:linux]\n")), "{long}");
+    assert!(long.contains(" [txg:4] set feature@lz4_compress=enabled [on box]\n"), "{long}");
+    assert_eq!(
+        daemon.zpool(&format!("labelclear {a}")),
+        refused(&format!(
+            "use '-f' to override the following error:\n{a} is a member of exported pool \"tank\""
+        ))
+    );
+    assert_eq!(daemon.zpool(&format!("labelclear -f {a}")), said(""));
+    assert_eq!(
+        daemon.zpool("labelclear /no/such"),
+        refused("failed to open /no/such: No such file or directory")
+    );
+    assert_eq!(daemon.zpool("sync"), said(""));
+    assert_eq!(daemon.zpool("sync nosuch"), refused("cannot open 'nosuch': no such pool"));
+    assert!(daemon.zpool("version").out.ends_with("\ncistern-daemon-1.2.3\n"));
+}
+
+#[test]
+fn programs_know_their_commands() {
+    let daemon = Daemon::start(FakeEngine::default());
+    assert_eq!(
+        daemon.zpool("scrub tank"),
+        refused("zpool scrub: not supported by this version of Cistern yet")
+    );
+    assert_eq!(daemon.zfs("send tank@a"), refused("zfs send: not supported by this version of Cistern yet"));
+    let unknown = daemon.zpool("frobnicate");
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.err.starts_with("unrecognized command 'frobnicate'\nusage: zpool command args ..."));
+    assert_eq!(daemon.zfs("").status, 2);
+    let help = daemon.zpool("--help");
+    assert_eq!(help.status, 0);
+    assert!(help.out.contains("\n\tcreate [-fnd] [-o property=value] ... \n"));
+    let one = daemon.zfs("list --help");
+    assert_eq!(one.status, 0);
+    assert!(
+        one.out.contains("examples:\n\tzfs list\n")
+            && one.out.contains("\tcompressratio           NO       NO   ")
+    );
+    assert_eq!(daemon.zpool("help create").out, daemon.zpool("create --help").out);
+}
+
+#[test]
+fn every_built_command_has_examples_and_rejects_strange_options() {
+    let daemon = Daemon::start(FakeEngine::default());
+    for line in [
+        "create",
+        "destroy",
+        "labelclear",
+        "list",
+        "iostat",
+        "status",
+        "import",
+        "export",
+        "history",
+        "get",
+        "set",
+        "sync",
+        "version",
+    ] {
+        assert!(
+            daemon.zpool(&format!("{line} --help")).out.contains("\nexamples:\n\tzpool "),
+            "zpool {line}"
+        );
+        assert_eq!(daemon.zpool(&format!("{line} -Z")).status, 2, "zpool {line} -Z");
+    }
+    for line in [
+        "create", "destroy", "rename", "list", "set", "get", "inherit", "mount", "unmount", "share",
+        "unshare",
+    ] {
+        assert!(daemon.zfs(&format!("{line} --help")).out.contains("\nexamples:\n\tzfs "), "zfs {line}");
+        assert_eq!(daemon.zfs(&format!("{line} -Z")).status, 2, "zfs {line} -Z");
+    }
+}
