@@ -105,8 +105,8 @@ impl Server {
                 match sink.put(self, entry) {
                     Ok(true) => {}
                     // An error behind entries that are taken already waits for the next call.
-                    Ok(false) => return Ok(keep(&handle, page)),
-                    Err(_) if sent => return Ok(keep(&handle, page)),
+                    Ok(false) => return keep(&handle, page),
+                    Err(_) if sent => return keep(&handle, page),
                     // It went away between the listing and the look at it.
                     Err(engine_api::Error::Stale | engine_api::Error::NotFound) => {}
                     Err(error) => return Err(error),
@@ -139,6 +139,8 @@ impl Server {
     }
 }
 
-fn keep(handle: &Handle, page: Page) {
+/// What is left goes with the next call.
+fn keep(handle: &Handle, page: Page) -> Result<()> {
     *handle.page.lock().expect("nothing panics under this lock") = Some(page);
+    Ok(())
 }

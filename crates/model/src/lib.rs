@@ -31,3 +31,5 @@ pub const MAX_FILE_SIZE: u64 = i64::MAX as u64;
 /// Most names of one node.
 pub const LINK_MAX: u64 = (1 << 31) - 1;
 
+#[cfg(test)]
+mod tests;

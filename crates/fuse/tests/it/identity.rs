@@ -55,7 +55,7 @@ fn what_was_allowed_at_open_stays_allowed() {
         file.write_all(b"into a read-only file").unwrap();
         file.set_len(4).unwrap();
         assert_eq!(File::create(&path).unwrap_err().raw_os_error(), Some(libc::EACCES));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
         file.write_all(b"!").unwrap();
         assert_eq!(File::open(&path).unwrap_err().raw_os_error(), Some(libc::EACCES));
     });

@@ -45,7 +45,7 @@ fn appends_of_two_clients_both_count() {
     let (fs, root) = (&fixture.fs, Cred::root());
     let node = fs.lookup(&root, fs.root(), b"log").unwrap().node;
     for round in 0..50 {
-        write!(file, "here {round:02}\n").unwrap();
+        writeln!(file, "here {round:02}").unwrap();
         fs.append(&root, node, format!("far  {round:02}\n").as_bytes(), Stable::Unstable).unwrap();
     }
     let text = fs::read_to_string(fixture.path("log")).unwrap();
