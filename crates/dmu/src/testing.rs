@@ -154,10 +154,6 @@ impl Bench {
         Bench::new(ObjsetType::Meta, ObjsetPolicy::meta())
     }
 
-    pub fn txg(&self) -> Txg {
-        self.books.open.load(Ordering::Relaxed)
-    }
-
     /// A transaction of the group that is open.
     pub fn tx(&self) -> Tx {
         self.objset.begin(Holds::default()).expect("there is always room")

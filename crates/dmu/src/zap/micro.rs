@@ -30,13 +30,13 @@ pub(super) fn format<B: Blocks>(blocks: &B, params: ZapParams) -> Result<(), Dmu
 
 /// All but the number of entries, which takes a scan.
 pub(super) fn head<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuError> {
-    let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let (salt, normflags) = (zap.salt, zap.normflags);
     Ok(Info { form: Form::Micro, salt, normflags, flags: 0, entries: 0, leafs: 0, blocks: 1 })
 }
 
 pub(super) fn info<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuError> {
-    let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
     Ok(Info { entries: zap.entries().filter(Result::is_ok).count() as u64, ..head(blocks, block)? })
 }
 
@@ -60,7 +60,7 @@ fn find<'a, B: Blocks>(
 }
 
 pub(super) fn get<B: Blocks>(blocks: &B, block: &Block, wanted: &Wanted<'_>) -> Result<Matched, DmuError> {
-    let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let (at, found) = find(blocks, &zap, wanted)?.ok_or(DmuError::NotFound)?;
     let mut conflict = false;
     if wanted.hasher().folds() {
@@ -154,7 +154,7 @@ pub(super) fn upgrade<B: Blocks>(
     normalize: Option<&Normalize>,
 ) -> Result<(), DmuError> {
     let info = head(blocks, block)?;
-    let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let draft = Draft::new(blocks.object(), 1 << DEFAULT_BLOCK_SHIFT);
     fat::format(&draft, ZapParams { salt: info.salt, normflags: info.normflags, flags: 0 })?;
     let hasher = Hasher::new(&info, normalize);
@@ -164,7 +164,6 @@ pub(super) fn upgrade<B: Blocks>(
         let wanted = Wanted::exact(entry.name, hasher.stored_hash(entry.name), hasher);
         fat.put(&wanted, &Value::one(entry.value), Put::AddAt(entry.cd))?;
     }
-    drop(fat);
     blocks.set_block_size(draft.block_size())?;
     for (blkid, block) in draft.into_blocks() {
         blocks.put(blkid, block)?;
@@ -180,7 +179,7 @@ pub(super) fn page<B: Blocks>(
     max: usize,
 ) -> Result<Page, DmuError> {
     let info = head(blocks, block)?;
-    let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
     let hasher = Hasher::new(&info, normalize);
     let mut entries = Vec::new();
     for entry in zap.entries() {

@@ -73,12 +73,9 @@ impl Model {
             }
             _ => {
                 let value = value(rng);
-                if self.map.contains_key(&name) {
-                    assert_eq!(ops.put(&key, &value, false), Err(DmuError::Exists));
-                } else {
-                    assert_eq!(ops.put(&key, &value, false), Ok(()));
-                    self.map.insert(name, value);
-                }
+                let expect = if self.map.contains_key(&name) { Err(DmuError::Exists) } else { Ok(()) };
+                assert_eq!(ops.put(&key, &value, false), expect);
+                self.map.entry(name).or_insert(value);
             }
         }
     }
@@ -164,7 +161,7 @@ fn agrees_with_a_map_while_it_grows_and_shrinks() {
         let mut rng = Prng::new(seed);
         let value = if block_size == 1024 { one } else { any };
         for round in 0..4 {
-            for _ in 0..6_000 {
+            for _ in 0..3_000 {
                 model.step(&mut rng, 12_000, value, if round % 2 == 0 { 30 } else { 0 });
             }
             model.check();
@@ -407,7 +404,7 @@ fn objects_keep_their_entries() {
         let zap = Zap::open(&bench.objset, object).unwrap();
         let tx = bench.tx();
         let grows = round < 8;
-        for _ in 0..700 {
+        for _ in 0..450 {
             let name = name(rng.below(6000));
             if rng.chance(if grows { 1 } else { 9 }, 10) {
                 let key = if grows { name } else { map.keys().next().cloned().unwrap_or(name) };
