@@ -160,39 +160,50 @@ pub fn moving<T>(
     force: bool,
     change: impl FnOnce() -> Result<T, Problem>,
 ) -> Result<(T, Vec<String>), Problem> {
+    let places = candidates(app, before, None)?;
     let mounts = unmount_all(app, before, force)?;
     match change() {
         Err(why) => {
             restore(app, &mounts);
             Err(why)
         }
-        Ok(done) => Ok((done, mount_moved(app, before, after, &mounts))),
+        Ok(done) => {
+            let warnings = match candidates(app, after, None) {
+                Ok(now) => restore(app, &moved(app.auto_mount, (before, &places), (after, &now), &mounts)),
+                Err(why) => vec![why.to_string()],
+            };
+            Ok((done, warnings))
+        }
     }
 }
 
-fn mount_moved(app: &App, before: &str, after: &str, mounts: &[LocalMount]) -> Vec<String> {
-    if app.auto_mount {
-        return mount_all(app, after, &[], false, |_, _, _| {}).1;
-    }
-    let now = match candidates(app, after, None) {
-        Ok(now) => now,
-        Err(why) => return vec![why.to_string()],
-    };
-    let renamed = |mount: &LocalMount| format!("{after}{}", &mount.dataset[before.len()..]);
-    let moved: Vec<LocalMount> = mounts
-        .iter()
-        .filter_map(|mount| {
-            let dataset = renamed(mount);
-            let place = now.iter().find(|one| one.dataset == dataset)?;
-            let stays = place.canmount != "off" && place.mountpoint.starts_with('/');
-            stays.then(|| LocalMount {
-                dataset,
-                mountpoint: place.mountpoint.clone(),
-                options: mount.options.clone(),
-            })
+/// What is to be mounted after a change: whatever was mounted and still may be; and, where file systems are mounted by
+/// themselves, what had no place to be mounted at and has one now.
+fn moved(
+    auto_mount: bool,
+    (before, places): (&str, &[Candidate]),
+    (after, now): (&str, &[Candidate]),
+    mounts: &[LocalMount],
+) -> Vec<LocalMount> {
+    let old_name = |one: &Candidate| format!("{before}{}", &one.dataset[after.len()..]);
+    let place = |one: &Candidate| {
+        let old_name = old_name(one);
+        let was = mounts.iter().find(|mount| mount.dataset == old_name);
+        let had_place = places.iter().any(|old| old.dataset == old_name && old.mountpoint.starts_with('/'));
+        let wanted = match was {
+            Some(_) => one.canmount != "off",
+            None => auto_mount && !had_place && one.canmount == "on",
+        };
+        (wanted && one.mountpoint.starts_with('/')).then(|| LocalMount {
+            dataset: one.dataset.clone(),
+            mountpoint: one.mountpoint.clone(),
+            options: was.map(|mount| mount.options.clone()).unwrap_or_default(),
         })
-        .collect();
-    restore(app, &moved)
+    };
+    let mut moved: Vec<LocalMount> = now.iter().filter_map(place).collect();
+    // `restore` goes through them backwards, and a parent's directory must be there before its child's.
+    moved.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
+    moved
 }
 
 /// Whether setting or inheriting this property may move or end a mount.

@@ -53,7 +53,7 @@ fn values(row: &PropertyDef) -> &str {
 
 fn dataset_table() -> String {
     let mut text = String::from("\nThe following properties are supported:\n");
-    let _ = writeln!(text, "\n\t{:<21} {}  {}   {}\n", "PROPERTY", "EDIT", "INHERIT", "VALUES");
+    text.push_str("\n\tPROPERTY              EDIT  INHERIT   VALUES\n\n");
     for row in visible(DATASET_PROPERTIES) {
         let edit = if row.edit == Edit::Always { "YES" } else { " NO" };
         let inherit = if row.inherit { "YES" } else { " NO" };
@@ -66,7 +66,7 @@ fn dataset_table() -> String {
 
 fn pool_table() -> String {
     let mut text = String::from("\nthe following properties are supported:\n");
-    let _ = writeln!(text, "\n\t{:<19}  {}   {}\n", "PROPERTY", "EDIT", "VALUES");
+    text.push_str("\n\tPROPERTY             EDIT   VALUES\n\n");
     for row in visible(POOL_PROPERTIES) {
         let edit = if row.edit == Edit::Always { " YES   " } else { "  NO   " };
         let _ = writeln!(text, "\t{:<19}  {edit}{}", row.name, values(row));

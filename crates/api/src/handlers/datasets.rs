@@ -81,14 +81,22 @@ fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Problem> {
         props: convert::props(&create.props),
     };
     let pool = app.pool_of(&create.name)?;
+    let topmost = first_missing(app, &create.name);
     let committed = pool.commit(&change, &create.history).map_err(|error| of_error(&error))?;
-    let mut warnings = Vec::new();
-    if app.auto_mount && !create.no_mount {
-        // Ancestors made on the way are mounted first; the pool's own root is where the way begins.
-        let root = if create.parents { pool.name() } else { create.name.clone() };
-        warnings = mounting::mount_all(app, &root, &[], false, |_, _, _| {}).1;
-    }
+    let warnings = match topmost {
+        Some(topmost) if app.auto_mount && !create.no_mount => {
+            mounting::mount_all(app, topmost, &[], false, |_, _, _| {}).1
+        }
+        _ => Vec::new(),
+    };
     Ok(Changed { txg: committed.txg, warnings })
+}
+
+/// The first on the way down to `name` that isn't there: it and what is below it are what a create makes. What was
+/// there before, and somebody may have unmounted, stays as it is.
+fn first_missing<'a>(app: &App, name: &'a str) -> Option<&'a str> {
+    let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+    ends.map(|end| &name[..end]).find(|ancestor| find(app, ancestor, DatasetKind::Filesystem).is_err())
 }
 
 pub async fn destroy_preview(
@@ -120,14 +128,21 @@ fn run_destroy(
     reporter: &Reporter,
 ) -> Result<JobResult, Problem> {
     let pool = app.pool_of(name)?;
-    let names = match request.recursive {
+    let mut names = match request.recursive {
         true => pool.destroy_preview(name, true).map_err(|error| of_error(&error))?.0,
         false => vec![name.to_owned()],
     };
+    // A pool's root stays as long as the pool.
+    let is_root = !name.contains('/');
+    names.retain(|one| !is_root || one != name);
     reporter.step(format!("destroying {name}"), 0, names.len() as u64);
     let mounts = mounting::unmount_all(app, name, request.force)?;
     match pool.commit(&Change::Destroy { names, force: request.force }, &request.history) {
-        Ok(committed) => Ok(JobResult { txg: Some(committed.txg), ..JobResult::default() }),
+        Ok(committed) => {
+            let root: Vec<_> = mounts.into_iter().filter(|mount| is_root && mount.dataset == name).collect();
+            let warnings = mounting::restore(app, &root);
+            Ok(JobResult { txg: Some(committed.txg), warnings, ..JobResult::default() })
+        }
         Err(error) => {
             mounting::restore(app, &mounts);
             Err(of_error(&error))

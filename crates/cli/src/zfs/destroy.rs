@@ -32,7 +32,8 @@ pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         }
     };
     let others: Vec<String> = preview.names.iter().filter(|one| **one != name).cloned().collect();
-    if !name.contains('/') {
+    let is_root = !name.contains('/');
+    if is_root && !recursive {
         return fail(format!(
             "cannot destroy '{name}': operation does not apply to pools\n\
              use 'zfs destroy -r {name}' to destroy all datasets in the pool\n\
@@ -52,7 +53,7 @@ pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             (false, true) => "would destroy ",
             (false, false) => "will destroy ",
         };
-        for one in &preview.names {
+        for one in preview.names.iter().filter(|one| !is_root || **one != name) {
             writeln!(cx.io.out, "{verb}{one}")?;
         }
     }

@@ -110,6 +110,18 @@ fn long_work_is_a_job_that_can_be_waited_for() {
 }
 
 #[test]
+fn colours_and_progress_are_for_terminals() {
+    let daemon = Daemon::with_tank();
+    let status = daemon.run_on(cli::Program::Zpool, "status", true).out;
+    assert!(status.starts_with("  \x1b[1mpool:\x1b[0m tank\n"), "{status:?}");
+    *daemon.engine.delay.lock().expect("unpoisoned") = Duration::from_millis(600);
+    let ran = daemon.run_on(cli::Program::Zpool, "export tank", true);
+    let line = "exporting tank …";
+    let blank = " ".repeat(line.chars().count());
+    assert_eq!((ran.status, ran.err), (0, format!("\r{line}\r{blank}\r")));
+}
+
+#[test]
 fn what_can_be_set_is_told() {
     let daemon = Daemon::start(FakeEngine::default());
     let (_, tables) = raw(&daemon, &get("/v1/properties"));

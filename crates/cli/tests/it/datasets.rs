@@ -193,6 +193,10 @@ fn destroy_asks_for_what_it_takes_along() {
     assert_eq!(daemon.mounts.list(), ["tank /tank"]);
     assert_eq!(daemon.zfs("list -H -o name"), said("tank\n"));
     assert_eq!(daemon.zfs("destroy tank/a"), refused("cannot open 'tank/a': dataset does not exist"));
+    assert_eq!(daemon.zfs("create tank/b"), said(""));
+    assert_eq!(daemon.zfs("destroy -rv tank"), said("will destroy tank/b\n"));
+    assert_eq!(daemon.zfs("list -H -o name"), said("tank\n"));
+    assert_eq!(daemon.mounts.list(), ["tank /tank"]);
 }
 
 #[test]

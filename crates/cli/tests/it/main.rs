@@ -138,10 +138,15 @@ impl Daemon {
     }
 
     fn run(&self, program: Program, line: &str) -> Ran {
+        self.run_on(program, line, false)
+    }
+
+    /// As on a terminal, if `terminal` says so.
+    pub fn run_on(&self, program: Program, line: &str, terminal: bool) -> Ran {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let socket = self.folder.join("cistern.sock");
-        let mut io = Io { out: &mut out, err: &mut err, colour: false, progress: false };
+        let mut io = Io { out: &mut out, err: &mut err, colour: terminal, progress: terminal };
         let status = cli::run(program, &args, &socket, &mut io);
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { status, out: text(out), err: text(err) }

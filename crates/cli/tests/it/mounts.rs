@@ -52,8 +52,25 @@ fn a_mount_follows_its_property() {
         daemon.zfs("mount tank/a"),
         refused("cannot mount 'tank/a': legacy mountpoint\nuse mount(8) to mount this filesystem")
     );
+    assert_eq!(daemon.mounts.list(), ["tank /tank"]);
+    assert_eq!(daemon.zfs("set mountpoint=/srv/c tank/a"), said(""));
+    assert_eq!(daemon.mounts.list(), ["tank /tank", "tank/a /srv/c"]);
     assert_eq!(daemon.zfs("set mountpoint=none tank/a"), said(""));
     assert_eq!(daemon.zfs("mount tank/a"), refused("cannot mount 'tank/a': no mountpoint set"));
+}
+
+#[test]
+fn what_somebody_unmounted_stays_unmounted() {
+    let daemon = Daemon::with_tank();
+    assert_eq!(daemon.zfs("create -p tank/a/b"), said(""));
+    assert_eq!(daemon.zfs("unmount tank/a/b"), said(""));
+    assert_eq!(daemon.zfs("create -p tank/a/c/d"), said(""));
+    assert_eq!(daemon.zfs("rename tank/a tank/z"), said(""));
+    assert_eq!(daemon.zfs("set mountpoint=/srv tank/z/b"), said(""));
+    assert_eq!(
+        daemon.mounts.list(),
+        ["tank /tank", "tank/z /tank/z", "tank/z/c /tank/z/c", "tank/z/c/d /tank/z/c/d"]
+    );
 }
 
 #[test]
