@@ -22,6 +22,10 @@ use crate::{PoolError, Result};
 /// A ratio of nothing: 1.00.
 const RATIO_ONE: u64 = 100;
 
+/// Objects of a volume (include/sys/zvol.h).
+const VOLUME_DATA: u64 = 1;
+const VOLUME_PROPS: u64 = 2;
+
 fn ratio(uncompressed: u64, compressed: u64) -> u64 {
     if compressed == 0 { RATIO_ONE } else { uncompressed.saturating_mul(100) / compressed }
 }
@@ -92,8 +96,17 @@ impl Dsl {
 
     fn native(&self, subject: &Subject<'_>, prop: &'static Prop) -> Result<Option<Shown>> {
         let (value, source) = if prop.is_readonly() {
+            let uncounted = prop.name.ends_with("_count") && self.statistic(subject, prop.name)?.is_none();
+            if uncounted {
+                let value = exact(prop, &crate::prop::default_of(prop));
+                let name = prop.name.to_owned();
+                return Ok(Some(Shown { name, value, render: prop.render, source: Source::Default }));
+            }
             let Some(value) = self.statistic(subject, prop.name)? else { return Ok(None) };
-            (value, Source::None)
+            (value, if prop.name.ends_with("_count") { Source::Local } else { Source::None })
+        } else if matches!(prop.name, "volsize" | "volblocksize") {
+            let Some(value) = self.of_volume(subject, prop.name)? else { return Ok(None) };
+            (value, if prop.name == "volsize" { Source::Local } else { Source::Default })
         } else if CREATION.iter().any(|(name, _)| *name == prop.name) {
             let Some(value) = self.kept_in_content(subject, prop.name)? else { return Ok(None) };
             (value, Source::None)
@@ -126,6 +139,19 @@ impl Dsl {
         Ok(props.into_iter().find(|(n, _)| *n == name).map(|(_, number)| RawValue::Number(number)))
     }
 
+    /// A volume keeps its size in object 2, and its blocks in object 1.
+    fn of_volume(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
+        let dataset = match self.open_object(subject.found.object) {
+            Ok(dataset) if dataset.objset().kind() == ObjsetType::Zvol => dataset,
+            _ => return Ok(None),
+        };
+        let number = match name {
+            "volsize" => dmu::Zap::open(dataset.objset(), VOLUME_PROPS)?.find_u64("size")?,
+            _ => Some(u64::from(dataset.objset().hold(VOLUME_DATA)?.block_size())),
+        };
+        Ok(number.map(RawValue::Number))
+    }
+
     fn statistic(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
         let phys = &subject.found.phys;
         let snapshot = subject.kind == DatasetKind::Snapshot;
@@ -155,13 +181,10 @@ impl Dsl {
 
     fn dir_field(&self, subject: &Subject<'_>, field: &str) -> Result<Option<RawValue>> {
         let object = subject.found.dir.object;
-        let default = dataset_prop(field.rsplit(':').next().unwrap_or(field))
-            .and_then(Prop::default_number)
-            .filter(|default| *default != 0);
         if !self.mos.is_zapified(object)? {
-            return Ok(default.map(RawValue::Number));
+            return Ok(None);
         }
-        Ok(self.mos.find(object, field)?.or(default).map(RawValue::Number))
+        Ok(self.mos.find(object, field)?.map(RawValue::Number))
     }
 
     /// Bytes that may still be written to a head dataset.

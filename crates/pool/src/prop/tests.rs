@@ -1,1 +1,84 @@
 use super::*;
+
+fn check(creating: bool, props: &[(&str, &str)]) -> crate::Result<RawProps> {
+    let props: Vec<_> = props.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let has_feature = |name: &str| name != "large_dnode";
+    Checker { prefix: "cannot set property for 'tank'".into(), creating, has_feature: &has_feature }.all(&props)
+}
+
+fn refusal(props: &[(&str, &str)]) -> String {
+    check(false, props).unwrap_err().to_string()
+}
+
+#[test]
+fn numbers_are_read_as_people_write_them() {
+    assert_eq!(parse_number("131072"), Some(128 << 10));
+    assert_eq!(parse_number("128k"), Some(128 << 10));
+    assert_eq!(parse_number("1.5G"), Some(3 << 29));
+    assert_eq!(parse_number("2TiB"), Some(2 << 40));
+    assert_eq!(parse_number("0x200"), Some(512));
+    assert_eq!(parse_number("16E"), None);
+    for bad in ["", "k", "1q", "1kk", "-1", "1 k", "NaN", "inf", "99999999999999999999"] {
+        assert_eq!(parse_number(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn values_are_refused_in_openzfs_words() {
+    let start = "cannot set property for 'tank': ";
+    let cases = [
+        (("used", "1"), "'used' is readonly"),
+        (("casesensitivity", "mixed"), "'casesensitivity' is readonly"),
+        (("nonsense", "1"), "invalid property 'nonsense'"),
+        (("recordsize", "100"), "'recordsize' must be power of 2 from 512B to 1M"),
+        (("recordsize", "2M"), "'recordsize' must be power of 2 from 512B to 1M"),
+        (("atime", "maybe"), "'atime' must be one of 'on | off'"),
+        (("quota", "0"), "use 'none' to disable quota/refquota"),
+        (("quota", "much"), "bad numeric value 'much'"),
+        (("mountpoint", "here"), "'mountpoint' must be an absolute path, 'none', or 'legacy'"),
+        (("volsize", "1G"), "'volsize' does not apply to datasets of this type"),
+    ];
+    for (prop, why) in cases {
+        assert_eq!(refusal(&[prop]), format!("{start}{why}"));
+    }
+    assert_eq!(refusal(&[("atime", "on"), ("atime", "off")]), format!("{start}property 'atime' specified multiple times"));
+}
+
+#[test]
+fn what_is_not_built_is_refused_by_name() {
+    assert_eq!(refusal(&[("dedup", "on")]), "not supported: dedup=on");
+    assert_eq!(refusal(&[("compression", "zstd-9")]), "not supported: compression=zstd-9");
+    assert!(check(false, &[("dedup", "off")]).is_ok());
+}
+
+#[test]
+fn values_are_stored_as_openzfs_stores_them() {
+    let raw = check(true, &[("compress", "lz4"), ("quota", "none"), ("normalization", "formD"), ("a:b", "c")]).unwrap();
+    let number = |n| RawValue::Number(n);
+    assert_eq!(raw.local[0], ("compression".into(), number(15)));
+    assert_eq!(raw.local[1], ("quota".into(), number(0)));
+    assert_eq!(raw.local[2], ("a:b".into(), RawValue::Text("c".into())));
+    assert_eq!(raw.creation, [("normalization", 0x10), ("utf8only", 1)]);
+}
+
+#[test]
+fn a_mountpoint_grows_with_the_name_below_where_it_was_set() {
+    let below = |from: &str| Source::Inherited(from.into());
+    assert_eq!(mountpoint("/", &Source::Default, "tank/a", None), "/tank/a");
+    assert_eq!(mountpoint("/", &Source::Default, "tank", Some("/mnt")), "/mnt/tank");
+    assert_eq!(mountpoint("/x", &Source::Local, "tank/a", None), "/x");
+    assert_eq!(mountpoint("/x", &below("tank"), "tank/a/b", None), "/x/a/b");
+    assert_eq!(mountpoint("/", &below("tank"), "tank/a", None), "/a");
+    assert_eq!(mountpoint("/", &Source::Local, "tank", None), "/");
+    assert_eq!(mountpoint("/x", &below("tank"), "tank/a", Some("/r")), "/r/x/a");
+    assert_eq!(mountpoint("none", &below("tank"), "tank/a", Some("/r")), "none");
+}
+
+#[test]
+fn pool_properties_are_checked_too() {
+    let refusal = |name, value| parse_pool_value(name, value, "cannot set").unwrap_err().to_string();
+    assert_eq!(refusal("capacity", "1"), "cannot set: 'capacity' is readonly");
+    assert_eq!(refusal("failmode", "x"), "cannot set: 'failmode' must be one of 'wait | continue | panic'");
+    assert_eq!(refusal("comment", &"x".repeat(33)), "cannot set: comment must not exceed 32 characters");
+    assert_eq!(parse_pool_value("failmode", "continue", "").unwrap().1, RawValue::Number(1));
+}
