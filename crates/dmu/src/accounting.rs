@@ -81,7 +81,10 @@ pub(crate) fn settle(objset: &Objset, jobs: &mut [Job], tx: &SyncTx) -> Result<(
         let zap = if dnode.exists() {
             Zap::of(dnode.clone())?
         } else {
-            Zap::claim(objset, dnode.object(), ObjectSpec::new(ObjectType::USERGROUP_USED), PARAMS, &tx)?
+            let spec = ObjectSpec::new(ObjectType::USERGROUP_USED);
+            // Ids are not names an outsider chooses: any salt will do, as long as it is not 0.
+            let params = ZapParams::salted(tx.txg() << 8 ^ dnode.object() | 1);
+            Zap::claim(objset, dnode.object(), spec, params, &tx)?
         };
         for (name, delta) in deltas.into_iter().filter(|(_, delta)| *delta != 0) {
             zap.increment(name.as_bytes(), delta, &tx)?;
@@ -138,11 +141,6 @@ impl Objset {
             }
         }
         Ok(())
-    }
-
-    /// Turns accounting on: how to find an object's owner.
-    pub fn set_owner_of(&self, owner_of: Arc<dyn OwnerOf>) {
-        *self.owner_of.write().expect("another thread panicked while setting this") = Some(owner_of);
     }
 
     fn owner_of(&self) -> Option<Arc<dyn OwnerOf>> {

@@ -15,7 +15,6 @@ use ondisk::Endian;
 use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
 
-use crate::DmuError;
 use crate::objset::Core;
 use crate::overlay::{Attrs, Clean, State};
 use crate::prefetch::Streams;
@@ -185,9 +184,5 @@ impl Dnode {
     fn enlist(&self, txg: Txg) {
         let me = self.me.upgrade().expect("called on a reference");
         env::lock(self.core.dirty_list(txg)).insert(self.object, me);
-    }
-
-    fn corrupt(&self, block: u64) -> DmuError {
-        DmuError::Corrupt { object: self.object, block }
     }
 }

@@ -28,10 +28,6 @@ use crate::store::{Block, TXG_SIZE, Txg};
 pub struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub fn add(&mut self, mut start: u64, mut end: u64) {
         if start >= end {
             return;
@@ -156,7 +152,7 @@ pub struct Clean {
 /// Where the newest content of a block is.
 #[derive(Debug, Clone)]
 pub enum Place {
-    Dirty(Txg, Arc<Block>),
+    Dirty(Arc<Block>),
     Hole,
     Clean,
 }
@@ -232,7 +228,7 @@ impl State {
     pub fn locate(&self, block: u64) -> Place {
         for changes in self.newest_first() {
             if let Some(dirty) = changes.blocks.get(&block) {
-                return Place::Dirty(changes.txg, dirty.block.clone());
+                return Place::Dirty(dirty.block.clone());
             }
             if changes.freed.covering(block).is_some() || changes.allocated {
                 return Place::Hole;
@@ -247,7 +243,7 @@ impl State {
             match &changes.spill {
                 SpillChange::Kept if changes.allocated => return Place::Hole,
                 SpillChange::Kept => {}
-                SpillChange::Set(dirty) => return Place::Dirty(changes.txg, dirty.block.clone()),
+                SpillChange::Set(dirty) => return Place::Dirty(dirty.block.clone()),
                 SpillChange::Removed => return Place::Hole,
             }
         }

@@ -65,33 +65,3 @@ impl BlockStore for storage::Storage {
         storage::Storage::dsize(self, bp)
     }
 }
-
-impl BlockStore for storage::Storage {
-    fn read(&self, bp: &BlkPtr, class: IoClass) -> Result<Arc<Block>, ReadError> {
-        storage::Storage::read(self, bp, class)
-    }
-
-    fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
-        storage::Storage::read_many(self, bps, class)
-    }
-
-    fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {
-        storage::Storage::cached(self, bp)
-    }
-
-    fn prefetch(&self, bps: Vec<BlkPtr>) {
-        storage::Storage::prefetch(self, bps);
-    }
-
-    fn epoch(&self) -> Box<dyn Send> {
-        Box::new(storage::Storage::epoch(self))
-    }
-
-    fn write_batch(&self, items: Vec<WriteItem>, txg: Txg) -> Vec<Result<BlkPtr, WriteError>> {
-        storage::Storage::write_batch(self, items, txg)
-    }
-
-    fn dsize(&self, bp: &BlkPtr) -> u64 {
-        storage::Storage::dsize(self, bp)
-    }
-}

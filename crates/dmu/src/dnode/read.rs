@@ -40,7 +40,7 @@ impl Dnode {
         let mut chunks = Vec::with_capacity(places.len());
         for (blkid, place) in (first..=last).zip(places) {
             let block = match place {
-                Place::Dirty(_, block) => Some(block),
+                Place::Dirty(block) => Some(block),
                 Place::Hole => None,
                 Place::Clean => read.next().expect("one answer for each clean block"),
             };
@@ -71,7 +71,7 @@ impl Dnode {
         let mut walker = match state.locate(blkid) {
             Place::Clean => self.walker(&state),
             Place::Hole => return Ok(None),
-            Place::Dirty(_, block) => return Ok(Some(block)),
+            Place::Dirty(block) => return Ok(Some(block)),
         };
         drop(state);
         Ok(walker.block(blkid)?.map(|block| padded(block, size)))
@@ -81,7 +81,7 @@ impl Dnode {
     pub fn spill(&self) -> Result<Option<Arc<Block>>, DmuError> {
         let state = self.state();
         match state.locate_spill() {
-            Place::Dirty(_, block) => return Ok(Some(block)),
+            Place::Dirty(block) => return Ok(Some(block)),
             Place::Hole => return Ok(None),
             Place::Clean => {}
         }

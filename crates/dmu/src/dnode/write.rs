@@ -67,7 +67,7 @@ impl Dnode {
             let state = self.state_mut();
             self.check_block(&state, blkid)?;
             match state.locate(blkid) {
-                Place::Dirty(_, block) => break (state, Some(block)),
+                Place::Dirty(block) => break (state, Some(block)),
                 Place::Hole => break (state, None),
                 Place::Clean => {}
             }
@@ -222,7 +222,7 @@ impl Dnode {
                 return Err(DmuError::Busy);
             }
             let changed = match (&old, state.locate(0)) {
-                (Some(old), Place::Dirty(_, now)) => !Arc::ptr_eq(old, &now),
+                (Some(old), Place::Dirty(now)) => !Arc::ptr_eq(old, &now),
                 (None, Place::Dirty(..)) | (Some(_), Place::Hole) => true,
                 _ => false,
             };

@@ -37,7 +37,7 @@ fn put(state: &mut State, txg: u64, block: u64, byte: u8) {
 
 fn look(state: &State, block: u64) -> Option<u8> {
     match state.locate(block) {
-        Place::Dirty(_, block) => Some(block[0]),
+        Place::Dirty(block) => Some(block[0]),
         Place::Hole => None,
         Place::Clean => Some(255),
     }
