@@ -57,14 +57,13 @@ fn print(cx: &mut Cx<'_>, record: &HistoryRecord, long: bool) -> Result<(), Stop
     Ok(writeln!(cx.io.out)?)
 }
 
-/// `0 (root)` for `0`; what already is a name stays.
+/// `0 (root)` for `0` and for `root`, where this machine knows the user; else what was recorded.
 fn with_name(user: &str) -> String {
-    let is_uid = user.bytes().all(|byte| byte.is_ascii_digit());
-    let known = is_uid.then(|| std::fs::read_to_string("/etc/passwd").ok()).flatten();
-    let name = known.as_deref().unwrap_or_default().lines().find_map(|line| {
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let entry = known.lines().find_map(|line| {
         let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == user).then(|| name.to_owned())
+        let (name, uid) = (fields.next()?, fields.nth(1)?);
+        (name == user || uid == user).then(|| format!("{uid} ({name})"))
     });
-    name.map_or_else(|| user.to_owned(), |name| format!("{user} ({name})"))
+    entry.unwrap_or_else(|| user.to_owned())
 }

@@ -205,7 +205,7 @@ impl FakePool {
 
     fn record(&self, history: &str) {
         if !history.is_empty() {
-            let (user, host) = (Some("0 (root)".into()), Some("box:linux".into()));
+            let (user, host) = (Some("root".into()), Some("box:linux".into()));
             let record = HistoryRecord {
                 time: 1_795_238_663,
                 text: history.into(),
