@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine_api::{Engine, Pool};
+use engine_api::{Engine, Error, Pool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -32,7 +32,11 @@ pub type Body = Result<Bytes, BytesRejection>;
 
 impl App {
     pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>, Problem> {
-        self.engine.pool(name).map_err(|error| of_error(&error))
+        self.engine.pool(name).map_err(|error| match error {
+            // The one thing that can be wrong with a look-up, however an engine words it.
+            Error::NotFound | Error::Refused(_) => problem(kind::NOT_FOUND, format!("no such pool: {name}")),
+            other => of_error(&other),
+        })
     }
 
     /// The pool that a dataset, snapshot or bookmark of that name lies in.

@@ -59,12 +59,13 @@ fn say_what_is_mounted(app: &App, datasets: &mut [Dataset]) {
         let value = if mounted { "yes" } else { "no" }.to_owned();
         match dataset.props.iter_mut().find(|prop| prop.name == "mounted") {
             Some(prop) => prop.value = value,
-            None => dataset.props.push(PropValue {
-                name: "mounted".into(),
-                value,
-                kind: PropKind::Text,
-                source: Source::None,
-            }),
+            None => {
+                // Where `zfs get all` has it.
+                let ratio = dataset.props.iter().position(|prop| prop.name == "compressratio");
+                let at = ratio.map_or(dataset.props.len(), |ratio| ratio + 1);
+                let (name, kind, source) = ("mounted".into(), PropKind::Text, Source::None);
+                dataset.props.insert(at, PropValue { name, value, kind, source });
+            }
         }
     }
 }

@@ -49,7 +49,7 @@ fn print(cx: &mut Cx<'_>, record: &HistoryRecord, long: bool) -> Result<(), Stop
         if let Some(user) = &record.user {
             write!(cx.io.out, "user {} ", with_name(user))?;
         }
-        if let Some(host) = &record.host {
+        if let Some(host) = record.host.as_ref().filter(|host| !host.is_empty()) {
             write!(cx.io.out, "on {host}")?;
         }
         write!(cx.io.out, "]")?;

@@ -112,6 +112,8 @@ pub fn captured() -> FakePool {
         match prop.name.as_str() {
             "guid" => row.guid = prop.value.parse().expect("a number"),
             "createtxg" => row.createtxg = prop.value.parse().expect("a number"),
+            // An engine knows nothing of local mounts; the API puts it in.
+            "mounted" => continue,
             _ => {}
         }
         row.props.push(prop);
@@ -489,7 +491,11 @@ impl Engine for FakeEngine {
         lock(&self.pools).remove(name).map(|_| ()).ok_or(Error::NotFound)
     }
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
-        lock(&self.pools).get(name).cloned().map(|pool| pool as Arc<dyn Pool>).ok_or(Error::NotFound)
+        lock(&self.pools)
+            .get(name)
+            .cloned()
+            .map(|pool| pool as Arc<dyn Pool>)
+            .ok_or_else(|| Error::Refused(format!("cannot open '{name}': no such pool")))
     }
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
         lock(&self.pools).values().cloned().map(|pool| pool as Arc<dyn Pool>).collect()
