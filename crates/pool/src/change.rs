@@ -157,6 +157,7 @@ fn run_one(dsl: &Dsl, queued: &Queued, tx: &Tx) -> Result<Result<()>> {
             return Ok(Err(refused));
         }
         change.sync(&SyncCx { dsl, tx })?;
+        dsl.changed();
     }
     if !queued.history.is_empty() {
         crate::history::append(dsl, Record::command(&queued.history), tx)?;

@@ -12,11 +12,13 @@
 //!
 //! Sources: module/zfs/dsl_pool.c, dsl_dir.c, dsl_dataset.c.
 
+mod bookmark;
 pub mod dataset;
 pub(crate) mod deadlist;
 mod destroy;
 pub mod dir;
 mod list;
+mod log;
 mod mos;
 pub(crate) mod names;
 mod open;
@@ -24,6 +26,7 @@ pub(crate) mod prop;
 mod stats;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use dmu::{DmuError, Objset, SyncTx, Tx};
@@ -118,6 +121,9 @@ pub struct Dsl {
     config: RwLock<()>,
     altroot: Mutex<Option<String>>,
     hostname: Mutex<String>,
+    /// What `parts.space` said after the last sync: it is asked for by every transaction.
+    space: Mutex<Option<PoolSpace>>,
+    generation: AtomicU64,
     pub(crate) changes: crate::change::Queue,
 }
 
@@ -195,13 +201,26 @@ impl Dsl {
         self.special(|special| special.origin_snap)
     }
 
+    fn space(&self) -> PoolSpace {
+        *lock(&self.space).get_or_insert_with(|| self.parts.space())
+    }
+
     /// What the root may use, for `available`.
     pub fn pool_size(&self) -> u64 {
-        self.parts.space().adjusted(0)
+        self.space().adjusted(0)
+    }
+
+    /// Grows with every administrative change: what was learnt of datasets before may be stale.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     pub(crate) fn pool_room(&self, netfree: bool) -> dir::PoolRoom {
-        let space = self.parts.space();
+        let space = self.space();
         let size = space.adjusted(u32::from(netfree)).saturating_sub(space.deferred);
         dir::PoolRoom { size, deferred: space.deferred }
     }
@@ -260,6 +279,15 @@ impl Dsl {
         lock(&self.datasets).remove(&object);
     }
 
+    /// Closes a dataset that nobody else uses.
+    pub(crate) fn close_idle(&self, object: u64) {
+        let mut datasets = lock(&self.datasets);
+        let idle = |dataset: &Arc<Dataset>| Arc::strong_count(dataset) == 1 && !dataset.is_dirty();
+        if datasets.get(&object).is_some_and(idle) {
+            datasets.remove(&object);
+        }
+    }
+
     /// Changes a dataset's numbers, in core too if it is open. Syncing context.
     pub(crate) fn edit_dataset(
         &self,
@@ -285,7 +313,7 @@ impl Dsl {
             self.open_datasets().into_iter().filter(|dataset| dataset.objset().is_dirty(sync.txg)).collect();
         dirty.sort_by_key(|dataset| dataset.object());
         for dataset in dirty {
-            for name in dataset::features_of_policy(&dataset.objset().policy()) {
+            for name in dataset::features_in_use(dataset.objset()) {
                 dataset.core.activate(self, name, &tx)?;
             }
             let root = dataset.objset().sync(sync)?;
@@ -321,6 +349,7 @@ impl Dsl {
         let mut datasets = lock(&self.datasets);
         datasets.retain(|_, dataset| Arc::strong_count(dataset) > 1 || dataset.is_dirty());
         drop(datasets);
+        *lock(&self.space) = None;
         if self.is_freeing() {
             // Freeing goes on in the next group, even if nobody else has anything to write.
             drop(self.parts.txgs.enter(false));

@@ -39,18 +39,24 @@ const BUILT: &[&str] = &[
 ];
 
 /// Flags whose traces are kept or brought to an end where they are active, but that new pools are not given.
-const KEPT: &[&str] = &["bookmarks", "bookmark_v2", "encryption", "filesystem_limits", "log_spacemap"];
+const KEPT: &[&str] = &[
+    "bookmark_v2",
+    "bookmark_written",
+    "bookmarks",
+    "encryption",
+    "filesystem_limits",
+    "livelist",
+    "log_spacemap",
+];
 
 /// Flags with which a pool can be read but not written: writing would have to keep something up that is not built.
 const READABLE: &[&str] = &[
     "allocation_classes",
     "blake3",
     "block_cloning",
-    "bookmark_written",
     "device_rebuild",
     "fast_dedup",
     "head_errlog",
-    "livelist",
     "multi_vdev_crash_dump",
     "obsolete_counts",
     "redacted_datasets",

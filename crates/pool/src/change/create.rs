@@ -39,6 +39,9 @@ pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, Stri
     if parent.available(dsl.pool_size(), None, false) == 0 {
         return Err(refuse(name, "out of space"));
     }
+    if dsl.is_count_full(&parent)? {
+        return Err(refuse(name, "filesystem limit exceeded"));
+    }
     check_limits(dsl, name, &parent, &raw_props(dsl, name, props)?)
 }
 

@@ -8,21 +8,23 @@
 //! still has it.
 //!
 //! A dataset in core is unique. Its numbers are written to the meta object set as they change, in syncing context.
-//! Locks: `state`, then a directory's. Source: module/zfs/dsl_dataset.c.
+//! Locks: `state`, then `pending` or a directory's. Source: module/zfs/dsl_dataset.c.
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dmu::{
-    Admission, BlockOwner, DmuError, Holds, Objset, ObjsetPolicy, ReadOnlyAdmission, SyncTx, Tx, TxHold,
+    Admission, BlockOwner, DmuError, Holds, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold,
 };
 use env::lock;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::feature;
+use ondisk::objset::{FLAG_PROJECTQUOTA_COMPLETE, FLAG_USEROBJACCOUNTING_COMPLETE};
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
 use super::deadlist::Deadlist;
 use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
 use super::Dsl;
+use super::bookmark::{self, Counting};
 use crate::Result;
 
 /// Blocks above this size are a feature's.
@@ -63,6 +65,7 @@ pub(crate) struct State {
     pub reserved: u64,
     /// The previous snapshot's own `(prev_snap_txg, next_snap_obj)`.
     pub prev: Option<(u64, u64)>,
+    pub bookmarks: Vec<Counting>,
     /// Blocks born up to here belong to the origin of a clone.
     pub origin_txg: u64,
 }
@@ -79,6 +82,8 @@ struct Pending {
     prev_unique: i64,
     /// Bytes that only snapshots of this dataset have now.
     to_snap: i64,
+    /// What each of the bookmarks saw.
+    bookmarks: Vec<Sums>,
     features: Vec<&'static str>,
     changed: bool,
 }
@@ -220,6 +225,7 @@ impl Core {
                 prev.unique_bytes = prev.unique_bytes.wrapping_add_signed(pending.prev_unique);
             })?;
         }
+        self.tell_bookmarks(dsl, &pending.bookmarks, tx)?;
         for name in pending.features {
             self.activate(dsl, name, tx)?;
         }
@@ -236,6 +242,20 @@ impl Core {
             state.deadlist = Some(Deadlist::open(dsl, object)?);
         }
         state.deadlist.as_mut().map_or(Ok(()), |deadlist| deadlist.insert(dsl, dead, tx))
+    }
+
+    fn tell_bookmarks(&self, dsl: &Dsl, freed: &[Sums], tx: &Tx) -> Result<()> {
+        if freed.is_empty() {
+            return Ok(());
+        }
+        let Some(zap) = bookmark::object(dsl, self.object)? else { return Ok(()) };
+        let mut state = lock(&self.state);
+        for (bookmark, freed) in state.bookmarks.iter_mut().zip(freed) {
+            if *freed != Sums::default() {
+                bookmark.add(dsl, zap, *freed, tx)?;
+            }
+        }
+        Ok(())
     }
 
     /// The dataset uses a feature from now on: recorded in its ZAP and in the pool's count.
@@ -321,11 +341,18 @@ impl BlockOwner for Core {
         }
         let Ok(dsl) = self.dsl() else { return };
         let sums = sums_of(bp, dsl.dsize(bp));
-        let (prev_txg, prev, origin_txg) =
-            self.state(|state| (state.phys.prev_snap_txg, state.prev, state.origin_txg));
+        let state = lock(&self.state);
+        let (prev_txg, prev, origin_txg) = (state.phys.prev_snap_txg, state.prev, state.origin_txg);
         let mut pending = lock(&self.pending);
         pending.changed = true;
         pending.references.add(sums.negated());
+        pending.bookmarks.resize(state.bookmarks.len(), Sums::default());
+        for (bookmark, freed) in state.bookmarks.iter().zip(&mut pending.bookmarks) {
+            if bookmark.saw(bp.birth()) {
+                freed.add(sums);
+            }
+        }
+        drop(state);
         if bp.birth() > prev_txg {
             pending.unique.add(sums.negated());
             drop(pending);
@@ -362,16 +389,17 @@ fn features_of(bp: &BlkPtr) -> [Option<&'static str>; 3] {
     [(bp.lsize() > OLD_MAX_BLOCK).then_some("large_blocks"), checksum, zstd]
 }
 
-/// Features that a dataset written by this policy has from its first block.
-pub(crate) fn features_of_policy(policy: &ObjsetPolicy) -> Vec<&'static str> {
+/// Features that an object set uses by how it counts and by the size of its dnodes.
+pub(crate) fn features_in_use(objset: &Objset) -> Vec<&'static str> {
+    let flags = objset.flags();
     let mut names = Vec::new();
-    if policy.account_objects {
+    if flags & FLAG_USEROBJACCOUNTING_COMPLETE != 0 {
         names.push("userobj_accounting");
     }
-    if policy.account_projects {
+    if flags & FLAG_PROJECTQUOTA_COMPLETE != 0 {
         names.push("project_quota");
     }
-    if policy.dnode_slots > 1 {
+    if objset.policy().dnode_slots > 1 {
         names.push("large_dnode");
     }
     names

@@ -73,6 +73,9 @@ impl Dsl {
         {
             return busy("dataset is busy");
         }
+        if super::bookmark::object(self, found.object)?.is_some() {
+            return Err(PoolError::Unsupported("destroying a dataset with bookmarks".into()));
+        }
         if self.mos.is_zapified(found.dir.object)?
             && self.mos.find(found.dir.object, dsl_dir::FIELD_LIVELIST)?.is_some()
         {

@@ -1,6 +1,7 @@
 //! Making the tree of a new pool, finding that of an old one, and opening datasets.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use dmu::bpobj::Bpobj;
@@ -12,6 +13,7 @@ use ondisk::dsl_dir::{self, DslDirPhys, FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR, 
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
 
+use super::bookmark;
 use super::dataset::{Core, Dataset, State, recorded_features};
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
@@ -38,6 +40,8 @@ impl Dsl {
             config: RwLock::new(()),
             altroot: Mutex::new(None),
             hostname: Mutex::new(String::new()),
+            space: Mutex::new(None),
+            generation: AtomicU64::new(0),
             changes: crate::change::Queue::default(),
         })
     }
@@ -195,29 +199,6 @@ impl Dsl {
         Ok(())
     }
 
-    /// Names of datasets whose intent log holds records that were never replayed.
-    pub fn unreplayed_logs(&self) -> Result<Vec<String>> {
-        let mut names = Vec::new();
-        let root = self.root()?;
-        for name in self.names_below(&root)? {
-            let object = self.find_dir(&name)?.phys().head_dataset_obj;
-            if object == 0 {
-                continue;
-            }
-            let phys = self.mos.dataset(object)?;
-            if phys.bp.is_hole() {
-                continue;
-            }
-            let block = self.parts.store().read(&phys.bp, env::IoClass::SyncRead);
-            let block = block.map_err(|_| PoolError::Io)?;
-            let objset = ondisk::objset::ObjsetPhys::decode(&block, block.endian())?;
-            if !objset.zil_header.log.is_hole() {
-                names.push(name);
-            }
-        }
-        Ok(names)
-    }
-
     /// Stores properties of a new pool.
     pub fn init_pool_props(&self, props: &[(String, String)], tx: &Tx) -> Result<()> {
         for (name, value) in props {
@@ -259,6 +240,22 @@ impl Dsl {
             dir = this.parent();
         }
         Ok(())
+    }
+
+    /// Whether a limit forbids one more file system below a directory.
+    pub(crate) fn is_count_full(&self, dir: &Arc<Dir>) -> Result<bool> {
+        let mut dir = Some(dir.clone());
+        while let Some(this) = dir {
+            if !self.mos.is_zapified(this.object)? {
+                return Ok(false);
+            }
+            let limit = self.local_number(&this, "filesystem_limit")?;
+            if self.mos.find(this.object, dsl_dir::FIELD_FILESYSTEM_COUNT)?.is_some_and(|count| count >= limit) {
+                return Ok(true);
+            }
+            dir = this.parent();
+        }
+        Ok(false)
     }
 
     pub(crate) fn now(&self) -> u64 {
@@ -439,11 +436,6 @@ impl Dsl {
         {
             return Ok(Some("clone has a livelist"));
         }
-        if self.mos.is_zapified(core.object)?
-            && self.mos.find(core.object, ondisk::dsl_dataset::FIELD_BOOKMARK_NAMES)?.is_some()
-        {
-            return Ok(Some("dataset has bookmarks"));
-        }
         Ok(None)
     }
 
@@ -468,7 +460,8 @@ impl Dsl {
         };
         let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
         let features = recorded_features(self, object)?;
-        let state = State { phys, features, deadlist: None, quota, reserved, prev, origin_txg };
+        let bookmarks = if phys.is_snapshot() { Vec::new() } else { bookmark::counting(self, object, &phys)? };
+        let state = State { phys, features, deadlist: None, quota, reserved, prev, bookmarks, origin_txg };
         Ok(Core::new(&self.arc()?, object, dir, state))
     }
 

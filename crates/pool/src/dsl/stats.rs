@@ -128,14 +128,15 @@ impl Dsl {
         if subject.kind == DatasetKind::Volume {
             return Ok(None);
         }
-        let dataset = match self.open_object(subject.found.object) {
-            Ok(dataset) => dataset,
+        let was_open = self.if_open(subject.found.object).is_some();
+        let props = match self.open_object(subject.found.object) {
+            Ok(dataset) => self.parts.fs_format.props(dataset.objset()),
             Err(_) => return Ok(None),
         };
-        let props = match self.parts.fs_format.props(dataset.objset()) {
-            Ok(props) => props,
-            Err(_) => return Ok(None),
-        };
+        if !was_open {
+            self.close_idle(subject.found.object);
+        }
+        let Ok(props) = props else { return Ok(None) };
         Ok(props.into_iter().find(|(n, _)| *n == name).map(|(_, number)| RawValue::Number(number)))
     }
 

@@ -14,7 +14,7 @@ use pool::spa::labels::search;
 use pool::{Pool, PoolError};
 
 use crate::create::spec;
-use crate::support::{Dir, around, fixture, zdb_accepts};
+use crate::support::{Dir, around, cut_partitions, fixture, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 /// Statistics and inherited values that must be the same to the byte.
@@ -329,6 +329,7 @@ fn empty_files(pool: &Pool, name: &str) -> usize {
 fn a_real_pool_with_snapshots_is_written_and_stays_whole() {
     let dir = Dir::new("dsl-deadlists");
     fixture(&dir, "snapshots");
+    cut_partitions(&dir);
     let around = around();
     let found = search(&around.env, &[dir.path()]);
     let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();

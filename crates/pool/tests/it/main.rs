@@ -1,4 +1,5 @@
 //! A pool on image files, made here and judged by OpenZFS's own zdb.
 
 mod create;
+mod dsl;
 mod support;

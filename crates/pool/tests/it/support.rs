@@ -87,3 +87,28 @@ pub fn zdb_accepts(dir: &Dir, pool: &str) -> String {
     assert!(out.status.success() && text.contains("No leaks"), "zdb: {}\n{text}", out.status);
     text
 }
+
+/// Unpacks a pool that OpenZFS made into the folder: its disks, and what its commands said.
+pub fn fixture(dir: &Dir, name: &str) {
+    let archive = format!("{}/../../tests/fixtures/{name}.tar.zst", env!("CARGO_MANIFEST_DIR"));
+    let mut tar = Command::new("tar");
+    tar.args(["--zstd", "-xf", &archive, "--strip-components=1", "-C", &dir.path()]);
+    assert!(tar.status().expect("tar is installed").success());
+}
+
+/// Replaces each whole-disk image of the folder by its ZFS partition alone: zdb does not look into partition tables.
+pub fn cut_partitions(dir: &Dir) {
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "img") {
+            continue;
+        }
+        let mut disk = std::fs::read(&path).unwrap();
+        if let Ok(Some(part)) = ondisk::gpt::find_zfs(&disk, disk.len() as u64) {
+            let (start, len) = (part.start as usize, part.len as usize);
+            disk.copy_within(start..start + len, 0);
+            disk.truncate(len);
+            std::fs::write(&path, &disk).unwrap();
+        }
+    }
+}
