@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! header (192): 0 claim_txg   8 replay_seq   16 first block   144 claim_blk_seq  152 flags  160 claim_lr_seq  168 zero
-//! block's chain (192), at the block's start (zilog2 checksum) or its end (zilog):
+//! block's chain (184), at the block's start (zilog2 checksum) or its end (zilog):
 //!   0 zero   8 next block   136 bytes used   144 … the embedded checksum (40)
 //! record: 0 type (bit 63: ignore case)   8 length   16 txg   24 sequence number   32 …
 //! ```
@@ -18,8 +18,8 @@ pub const FLAG_CLAIM_LR_SEQ_VALID: u64 = 1 << 1;
 
 /// Smallest log block.
 pub const MIN_BLOCK_SIZE: usize = 4096;
-/// Bytes of a block's chain structure.
-pub const CHAIN_SIZE: usize = 192;
+/// Bytes of a block's chain structure, its embedded checksum included.
+pub const CHAIN_SIZE: usize = 184;
 /// Bytes common to all records.
 pub const RECORD_HEAD: usize = 32;
 /// A record of this type ignored case (create, remove, rename and kin).

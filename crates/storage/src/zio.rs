@@ -14,6 +14,7 @@
 pub(crate) mod free;
 pub(crate) mod gang;
 pub(crate) mod read;
+pub mod survey;
 pub(crate) mod transform;
 pub(crate) mod write;
 
@@ -47,6 +48,17 @@ pub(crate) type VerifyEach<'a> = &'a (dyn Fn(usize, &[u8]) -> bool + Sync);
 impl<'t> Flight<'t> {
     /// Starts all. Each vdev number must be one of the tree's, as [`check`] makes sure.
     pub fn take_off(env: &'t Env, tree: &'t Tree, class: IoClass, ios: Vec<(u32, Io)>) -> Flight<'t> {
+        let top = |vdev| &tree.top(vdev).expect("a checked vdev number").vdev;
+        Flight::take_off_at(env, tree, class, ios.into_iter().map(|(vdev, io)| (top(vdev), io)).collect())
+    }
+
+    /// As [`Flight::take_off`], on any vdevs of the tree.
+    pub fn take_off_at(
+        env: &'t Env,
+        tree: &'t Tree,
+        class: IoClass,
+        ios: Vec<(&'t Vdev, Io)>,
+    ) -> Flight<'t> {
         let completion = Completion::new(0);
         let mut flight = Flight {
             env,
@@ -59,9 +71,8 @@ impl<'t> Flight<'t> {
         };
         let mut wanted = Vec::new();
         for (vdev, io) in ios {
-            let top = tree.top(vdev).expect("a checked vdev number");
             let before = wanted.len();
-            let mut frame = Frame::new(&top.vdev, io, true, tree, &mut wanted);
+            let mut frame = Frame::new(vdev, io, true, tree, &mut wanted);
             frame.advance(tree, &mut std::iter::empty(), &|_| true, &mut wanted);
             flight.frames.push(frame);
             flight.asked.push(wanted.len() - before);

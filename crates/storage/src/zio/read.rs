@@ -193,7 +193,7 @@ impl Job {
 }
 
 /// Why these bytes could not even be judged.
-fn refuse(bp: &BlkPtr, salt: Option<&Salt>) -> Option<ReadError> {
+pub(super) fn refuse(bp: &BlkPtr, salt: Option<&Salt>) -> Option<ReadError> {
     match bp.checksum_kind() {
         Err(_) => Some(ReadError::Corrupt),
         Ok(kind) if kind.is_salted() && salt.is_none() => Some(ReadError::Unsupported),
@@ -206,7 +206,7 @@ fn refuse(bp: &BlkPtr, salt: Option<&Salt>) -> Option<ReadError> {
 
 /// Whether stored bytes match their pointer's checksum. Of blocks with a MAC only half of the sum is there; a weak one is
 /// folded (`zio_checksum_error_impl`).
-fn is_good(bp: &BlkPtr, bytes: &[u8], salt: Option<&Salt>) -> bool {
+pub(super) fn is_good(bp: &BlkPtr, bytes: &[u8], salt: Option<&Salt>) -> bool {
     let kind = bp.checksum_kind_raw();
     let strong = bp.checksum_kind().is_ok_and(|kind| kind.is_dedup_strength());
     if kind == ondisk::ChecksumKind::Off as u8 || kind == ondisk::ChecksumKind::NoParity as u8 {
@@ -226,7 +226,7 @@ fn is_good(bp: &BlkPtr, bytes: &[u8], salt: Option<&Salt>) -> bool {
 }
 
 /// Stored bytes to logical ones.
-fn decode(bp: &BlkPtr, bytes: AlignedBuf) -> Result<Block, ReadError> {
+pub(super) fn decode(bp: &BlkPtr, bytes: AlignedBuf) -> Result<Block, ReadError> {
     let lsize = bp.lsize() as usize;
     let endian = bp.byteorder();
     match bp.compression().map_err(|_| ReadError::Corrupt)? {

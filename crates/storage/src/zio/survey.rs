@@ -1,0 +1,200 @@
+//! Looking at every copy of a block, for verification: an ordinary read is content with the first good one.
+//!
+//! Nothing is repaired and nothing is cached. A disk that gives bad bytes has them counted, as by any read.
+
+use env::{AlignedBuf, IoClass};
+use ondisk::eck::Eck;
+use ondisk::zil::{CHAIN_SIZE, ZilChain};
+use ondisk::{BlkPtr, ChecksumKind, Dva, Endian};
+
+use super::read::{decode, is_good, refuse};
+use super::{Flight, check};
+use crate::vdev::open::Tree;
+use crate::vdev::{Io, Kind, Op, Vdev};
+use crate::{ReadError, Storage};
+
+/// How the copies of one block are. A mirror's sides are copies, and so are a pointer's DVAs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Survey {
+    pub good: u32,
+    /// Wrong bytes, or none. Copies on disks that are missing altogether are not counted.
+    pub bad: u32,
+    /// Why the block cannot be had; `None` if it can.
+    pub error: Option<ReadError>,
+}
+
+impl Survey {
+    const fn failed(error: ReadError) -> Survey {
+        Survey { good: 0, bad: 0, error: Some(error) }
+    }
+}
+
+/// Header pieces looked at below one gang block; more are nonsense.
+const PIECES_MAX: usize = 1 << 16;
+
+impl Storage {
+    /// Reads all copies of all blocks, issued together, and decodes one good copy of each. Holes and embedded blocks
+    /// have no copies: they are good if they can be decoded.
+    pub fn survey(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Survey> {
+        let tree = self.tree();
+        let salt = self.salt();
+        let mut answers: Vec<Option<Survey>> = bps.iter().map(|bp| self.without_copies(bp)).collect();
+        for (bp, answer) in bps.iter().zip(&mut answers) {
+            if answer.is_none()
+                && let Some(error) = refuse(bp, salt.as_ref())
+            {
+                *answer = Some(Survey::failed(error));
+            } else if answer.is_none() && bp.is_gang() {
+                *answer = Some(self.survey_gang(&tree, bp, class));
+            }
+        }
+        let (mut owners, mut ios) = (Vec::new(), Vec::new());
+        for (n, bp) in bps.iter().enumerate() {
+            if answers[n].is_some() {
+                continue;
+            }
+            let mut survey = Survey { good: 0, bad: 0, error: Some(ReadError::Corrupt) };
+            for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
+                let Some(ashift) = check(&tree, dva.vdev, dva.offset, bp.psize()) else {
+                    survey.bad += 1;
+                    continue;
+                };
+                survey.error = Some(ReadError::Io);
+                let len = bp.psize().next_multiple_of(1 << ashift) as usize;
+                for leaf in sides(&tree, dva.vdev) {
+                    owners.push(n);
+                    ios.push((leaf, Io { op: Op::Read(len), offset: dva.offset, class, repair: false }));
+                }
+            }
+            answers[n] = Some(survey);
+        }
+        let verify = |n: usize, bytes: &[u8]| is_good(&bps[owners[n]], bytes, salt.as_ref());
+        let done = Flight::take_off_at(self.env(), &tree, class, ios).land(&verify);
+        let mut found: Vec<Survey> = answers.into_iter().flatten().collect();
+        let mut good: Vec<Option<AlignedBuf>> = bps.iter().map(|_| None).collect();
+        for (&n, done) in owners.iter().zip(done) {
+            match done {
+                Ok(bytes) => {
+                    found[n].good += 1;
+                    good[n] = bytes;
+                }
+                Err(error) => {
+                    found[n].bad += 1;
+                    found[n].error = Some(error.into());
+                }
+            }
+        }
+        let decoded: Vec<_> = good.into_iter().map(std::sync::Mutex::new).collect();
+        let errors: Vec<_> = bps.iter().map(|_| std::sync::Mutex::new(None)).collect();
+        self.env().driver.par_map(bps.len(), &|n| {
+            if let Some(bytes) = env::lock(&decoded[n]).take()
+                && !bps[n].is_encrypted()
+            {
+                *env::lock(&errors[n]) = decode(&bps[n], bytes).err();
+            }
+        });
+        for (survey, error) in found.iter_mut().zip(errors) {
+            if survey.good > 0 {
+                survey.error = error.into_inner().expect("a panic has been passed on");
+            }
+        }
+        found
+    }
+
+    /// What needs no disk to be judged.
+    fn without_copies(&self, bp: &BlkPtr) -> Option<Survey> {
+        if bp.validate().is_err() || bp.is_redacted() {
+            return Some(Survey::failed(ReadError::Corrupt));
+        }
+        (bp.is_hole() || bp.is_embedded()).then(|| {
+            let error = self.read(bp, IoClass::Scrub).err();
+            Survey { good: 0, bad: 0, error }
+        })
+    }
+
+    /// All copies of all pieces, then the whole.
+    fn survey_gang(&self, tree: &std::sync::Arc<Tree>, bp: &BlkPtr, class: IoClass) -> Survey {
+        let mut pieces = Vec::new();
+        let mut headers = vec![(*bp, 0)];
+        while let Some((header, depth)) = headers.pop() {
+            match self.read_header(tree, &header, class, depth) {
+                Err(error) => return Survey::failed(error),
+                Ok(below) if pieces.len() + below.len() <= PIECES_MAX => {
+                    let (gangs, plain): (Vec<_>, Vec<_>) = below.into_iter().partition(BlkPtr::is_gang);
+                    headers.extend(gangs.into_iter().map(|gang| (gang, depth + 1)));
+                    pieces.extend(plain);
+                }
+                Ok(_) => return Survey::failed(ReadError::Corrupt),
+            }
+        }
+        let surveys = self.survey(&pieces, class);
+        let bad = surveys.iter().map(|survey| survey.bad).sum();
+        let good = surveys.iter().map(|survey| survey.good).min().unwrap_or(0);
+        let whole = self.fetch(tree, &[bp], class).remove(0);
+        Survey { good, bad, error: whole.and_then(|bytes| decode(bp, bytes)).err() }
+    }
+
+    /// A block of an intent log, which checks itself: its bytes in use, and where the next one is. A chain simply ends at
+    /// a block that was never written, so an error here is how most logs end.
+    pub fn read_log_block(&self, bp: &BlkPtr) -> Result<LogBlock, ReadError> {
+        let kind = bp.checksum_kind().map_err(|_| ReadError::Corrupt)?;
+        if bp.validate().is_err() || bp.is_hole() || bp.is_embedded() || bp.is_gang() {
+            return Err(ReadError::Corrupt);
+        }
+        let chained = match kind {
+            ChecksumKind::Zilog2 => true,
+            ChecksumKind::Zilog => false,
+            _ => return Err(ReadError::Corrupt),
+        };
+        let len = bp.psize() as usize;
+        // The trailer is the last 40 bytes of the chain structure, which stands first or last.
+        let chain_at = if chained { 0 } else { len.checked_sub(CHAIN_SIZE).ok_or(ReadError::Corrupt)? };
+        let trailer = |bytes: &[u8]| {
+            let end = chain_at + CHAIN_SIZE;
+            bytes.get(end - Eck::SIZE..end).and_then(|bytes| Eck::decode(bytes).ok())
+        };
+        let verify = |bytes: &[u8]| {
+            let stored = trailer(bytes).map(|eck| eck.checksum);
+            let sum = bytes.get(..len).and_then(|bytes| {
+                codec::embedded_checksum(kind as u8, bytes, bp.checksum()).ok()
+            });
+            stored.is_some() && stored == sum
+        };
+        let places: Vec<Dva> = bp.dvas().into_iter().filter(Dva::is_valid).collect();
+        let tree = self.tree();
+        let bytes = self
+            .fetch_copies(&tree, &[(places, bp.psize())], IoClass::SyncRead, &|_, bytes| verify(bytes))
+            .remove(0)?;
+        let endian = trailer(&bytes).ok_or(ReadError::Corrupt)?.endian;
+        let chain = ZilChain::decode(&bytes[chain_at..], endian).map_err(|_| ReadError::Corrupt)?;
+        let used = usize::try_from(chain.nused).map_err(|_| ReadError::Corrupt)?;
+        let start = if chained { CHAIN_SIZE } else { 0 };
+        let records = bytes.get(start..used).ok_or(ReadError::Corrupt)?.to_vec();
+        Ok(LogBlock { records, next: chain.next, endian })
+    }
+}
+
+/// A whole block of an intent log.
+#[derive(Clone, Debug)]
+pub struct LogBlock {
+    /// Records one after the other.
+    pub records: Vec<u8>,
+    pub next: BlkPtr,
+    pub endian: Endian,
+}
+
+/// The usable disks that hold a copy each of what lies on a top-level vdev.
+fn sides(tree: &Tree, vdev: u32) -> Vec<&Vdev> {
+    fn collect<'t>(tree: &Tree, vdev: &'t Vdev, into: &mut Vec<&'t Vdev>) {
+        match vdev.kind {
+            Kind::Leaf(leaf) if tree.leaves[leaf].is_usable() => into.push(vdev),
+            Kind::Leaf(_) | Kind::Missing | Kind::Hole => {}
+            Kind::Mirror => vdev.children.iter().for_each(|child| collect(tree, child, into)),
+        }
+    }
+    let mut sides = Vec::new();
+    if let Some(top) = tree.top(vdev) {
+        collect(tree, &top.vdev, &mut sides);
+    }
+    sides
+}
