@@ -75,7 +75,13 @@ pub struct Dnode {
 
 impl Dnode {
     /// As it is on disk, or (with `exists` unset) as it will be.
-    pub(crate) fn new(object: u64, core: &Arc<Core>, phys: DnodePhys, endian: Endian, exists: bool) -> Arc<Dnode> {
+    pub(crate) fn new(
+        object: u64,
+        core: &Arc<Core>,
+        phys: DnodePhys,
+        endian: Endian,
+        exists: bool,
+    ) -> Arc<Dnode> {
         let attrs = Attrs { exists, ..Attrs::of(&phys, endian) };
         Arc::new_cyclic(|me| Dnode {
             object,

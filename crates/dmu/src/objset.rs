@@ -19,9 +19,7 @@ use ondisk::dnode::{
     SLOTS_PER_BLOCK,
 };
 use ondisk::object_type::ObjectType;
-use ondisk::objset::{
-    GROUPUSED_OBJECT, ObjsetPhys, ObjsetType, PROJECTUSED_OBJECT, USERUSED_OBJECT,
-};
+use ondisk::objset::{GROUPUSED_OBJECT, ObjsetPhys, ObjsetType, PROJECTUSED_OBJECT, USERUSED_OBJECT};
 use ondisk::zil::ZilHeader;
 use ondisk::{BlkPtr, Endian};
 
@@ -322,7 +320,8 @@ impl Objset {
 
     /// The dnode as the newest block of dnodes has it.
     fn load_phys(&self, object: u64) -> Result<Option<(DnodePhys, Endian)>, DmuError> {
-        let Some(block) = (object < MAX_OBJECT).then(|| self.meta.block(object / SLOTS)).transpose()?.flatten()
+        let Some(block) =
+            (object < MAX_OBJECT).then(|| self.meta.block(object / SLOTS)).transpose()?.flatten()
         else {
             return Ok(None);
         };
@@ -493,7 +492,14 @@ impl Objset {
 
     /// Objects in use as of the last sync.
     pub fn object_count(&self) -> u64 {
-        env::lock(&self.root).phys.meta_dnode.blkptrs.iter().filter(|bp| !bp.is_hole()).map(BlkPtr::fill).sum()
+        env::lock(&self.root)
+            .phys
+            .meta_dnode
+            .blkptrs
+            .iter()
+            .filter(|bp| !bp.is_hole())
+            .map(BlkPtr::fill)
+            .sum()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ondisk::BlkPtr;
 use crate::store::Txg;
+use ondisk::BlkPtr;
 
 use crate::DmuError;
 

@@ -89,8 +89,11 @@ impl ObjsetPolicy {
     pub(crate) fn block(&self, what: BlockKind, fill: u64) -> WritePolicy {
         let kind = what.object_type;
         let metadata = what.level > 0 || kind.is_metadata() || what.spill;
-        let (checksum, compression) =
-            if metadata { (self.metadata_checksum(), self.metadata_compression) } else { self.of_data(what.own) };
+        let (checksum, compression) = if metadata {
+            (self.metadata_checksum(), self.metadata_compression)
+        } else {
+            self.of_data(what.own)
+        };
         let extra = metadata && self.extra_copy(what);
         WritePolicy {
             object_type: kind.0,

@@ -26,8 +26,10 @@ use crate::owner::SyncTx;
 use crate::policy::ObjsetPolicy;
 
 pub(crate) use job::Job;
-pub(crate) use write::{settle, write};
 use tree::SyncTree;
+#[cfg(test)]
+pub(crate) use write::dnodes_in;
+pub(crate) use write::{settle, write};
 
 /// What a sync pass works with.
 pub(crate) struct Cx<'a> {

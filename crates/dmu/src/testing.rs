@@ -16,8 +16,8 @@ use crate::policy::ObjsetPolicy;
 use crate::store::{Block, BlockStore, ReadError, Txg, WriteError, WriteItem};
 use crate::{DmuError, Tx};
 
-/// Blocks by the offset in their first DVA. Space is never reused, and a freed block is gone: whoever reads it gets
-/// an error.
+/// Blocks by the offset in their first DVA. Space is never reused, and once its group is done a freed block is gone:
+/// whoever reads it gets an error.
 #[derive(Default)]
 pub(crate) struct MemStore {
     blocks: Mutex<BTreeMap<u64, Arc<Block>>>,
@@ -97,6 +97,8 @@ impl BlockStore for MemStore {
 pub(crate) struct Books {
     store: Arc<MemStore>,
     born: Mutex<BTreeMap<u64, BlkPtr>>,
+    /// Killed since a group was last done.
+    dead: Mutex<Vec<BlkPtr>>,
     /// The group transactions enter.
     open: AtomicU64,
 }
@@ -105,6 +107,21 @@ impl Books {
     /// How many blocks the object set owns.
     pub fn owned(&self) -> usize {
         lock(&self.born).len()
+    }
+
+    /// They themselves, by the offset of their first DVA.
+    pub fn blocks(&self) -> BTreeMap<u64, BlkPtr> {
+        lock(&self.born).clone()
+    }
+
+    /// Opens the next group; the one that was open.
+    pub fn open_next(&self) -> Txg {
+        self.open.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A group is done: nobody may read what was killed in it.
+    pub fn bury(&self) {
+        lock(&self.dead).drain(..).for_each(|bp| self.store.take_out(&bp));
     }
 }
 
@@ -118,7 +135,7 @@ impl BlockOwner for Books {
     fn kill(&self, bp: &BlkPtr, _tx: &SyncTx) {
         if !bp.is_embedded() {
             assert!(lock(&self.born).remove(&bp.dva(0).offset).is_some(), "killed unborn: {bp:?}");
-            self.store.take_out(bp);
+            lock(&self.dead).push(*bp);
         }
     }
 }
@@ -144,7 +161,12 @@ pub(crate) struct Bench {
 impl Bench {
     pub fn new(kind: ObjsetType, policy: ObjsetPolicy) -> Bench {
         let store = Arc::new(MemStore::default());
-        let books = Arc::new(Books { store: store.clone(), born: Mutex::default(), open: AtomicU64::new(1) });
+        let books = Arc::new(Books {
+            store: store.clone(),
+            born: Mutex::default(),
+            dead: Mutex::default(),
+            open: AtomicU64::new(1),
+        });
         let objset = Objset::create(store.clone(), kind, books.clone(), books.clone(), policy.clone(), 1);
         Bench { store, books, objset, policy }
     }
@@ -161,15 +183,21 @@ impl Bench {
 
     /// Writes the open group and opens the next.
     pub fn sync(&self) -> BlkPtr {
-        let txg = self.books.open.fetch_add(1, Ordering::Relaxed);
+        let txg = self.books.open_next();
         let root = self.objset.sync(&SyncTx { txg, pass: 1, rewrite: false }).expect("memory does not fail");
         self.objset.sync_done(txg);
+        self.books.bury();
         root
     }
 
     /// Syncs, forgets all that is in memory, and opens what was written.
     pub fn reopen(&mut self) {
         let root = self.sync();
+        self.open(root);
+    }
+
+    /// Forgets all that is in memory, and opens this.
+    pub fn open(&mut self, root: BlkPtr) {
         self.objset = Objset::open(
             self.store.clone(),
             root,

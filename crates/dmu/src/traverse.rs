@@ -27,7 +27,10 @@ pub enum Part {
     /// The object set's own block.
     Root,
     /// Level 0 holds data, higher ones pointers.
-    Tree { level: u8, blkid: u64 },
+    Tree {
+        level: u8,
+        blkid: u64,
+    },
     Spill,
 }
 

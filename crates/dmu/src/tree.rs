@@ -39,7 +39,12 @@ pub struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     /// `epoch` was taken no later than `clean`.
-    pub fn new(store: &'a dyn BlockStore, clean: Arc<Clean>, object: u64, epoch: Box<dyn Send>) -> Walker<'a> {
+    pub fn new(
+        store: &'a dyn BlockStore,
+        clean: Arc<Clean>,
+        object: u64,
+        epoch: Box<dyn Send>,
+    ) -> Walker<'a> {
         let path = vec![None; usize::from(clean.phys.nlevels)];
         Walker { store, clean, object, class: IoClass::SyncRead, path, _epoch: epoch }
     }

@@ -20,7 +20,8 @@ fn bench() -> Bench {
 
 fn make(bench: &Bench, owner: [u8; 3], blocks: u64) -> u64 {
     let tx = bench.tx();
-    let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(4096).with_bonus(ObjectType::SA, 8);
+    let spec =
+        ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(4096).with_bonus(ObjectType::SA, 8);
     let dnode = bench.objset.alloc(spec, &tx).unwrap();
     dnode.update_bonus(&tx, |bonus| bonus[..3].copy_from_slice(&owner)).unwrap();
     for block in 0..blocks {

@@ -127,9 +127,7 @@ impl Objset {
                 Some(object) => object % SLOTS..object % SLOTS + 1,
                 None => 0..SLOTS,
             };
-            let fits = |&slot: &u64| {
-                slot + u64::from(slots) <= SLOTS && full & slot_bits(slot, slots) == 0
-            };
+            let fits = |&slot: &u64| slot + u64::from(slots) <= SLOTS && full & slot_bits(slot, slots) == 0;
             let Some(slot) = candidates.find(fits) else { return Ok(None) };
             let object = block * SLOTS + slot;
             taken.note(object, slots, txg);

@@ -12,7 +12,10 @@ fn data_follows_the_properties_and_metadata_does_not() {
         ..ObjsetPolicy::dataset()
     };
     let data = policy.block(kind(ObjectType::PLAIN_FILE_CONTENTS, 0), 1);
-    assert_eq!((data.checksum, data.compression, data.copies), (ChecksumKind::Fletcher2, CompressKind::Off, 1));
+    assert_eq!(
+        (data.checksum, data.compression, data.copies),
+        (ChecksumKind::Fletcher2, CompressKind::Off, 1)
+    );
     let indirect = policy.block(kind(ObjectType::PLAIN_FILE_CONTENTS, 1), 1);
     assert_eq!(
         (indirect.checksum, indirect.compression, indirect.copies),

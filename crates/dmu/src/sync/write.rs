@@ -76,7 +76,11 @@ pub fn spills(cx: &Cx<'_>, jobs: &mut [Job]) -> Result<(), SyncError> {
             spill: true,
             own: (job.attrs.checksum, job.attrs.compress),
         };
-        items.push(WriteItem { data: block.clone(), policy: cx.policy.block(what, 1), rewrite: cx.rewrite(&old) });
+        items.push(WriteItem {
+            data: block.clone(),
+            policy: cx.policy.block(what, 1),
+            rewrite: cx.rewrite(&old),
+        });
         places.push((i, old, what.object_type, block.len() as u64));
     }
     for ((i, old, kind, lsize), new) in places.into_iter().zip(write(cx, items)?) {
@@ -234,7 +238,7 @@ pub fn settle(cx: &Cx<'_>, old: &BlkPtr, new: &BlkPtr) -> (u64, u64) {
 }
 
 /// Dnodes in use in a block of dnodes.
-fn dnodes_in(block: &Block) -> u64 {
+pub fn dnodes_in(block: &Block) -> u64 {
     let mut count = 0;
     let mut slot = 0;
     while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|b| !b.is_empty()) {
