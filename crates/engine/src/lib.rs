@@ -1,3 +1,6 @@
 //! File systems over pools: the one implementation of `engine-api`.
 
+pub mod facade;
 pub mod zpl;
+
+pub use facade::{LocalEngine, Options};

@@ -2,11 +2,14 @@
 //! nothing owned twice.
 //!
 //! References are found by walking the meta object set and, of each dataset and snapshot, the blocks born after the
-//! snapshot before it; so each block is met once. To these come the lists of blocks that wait to be freed. Allocation is
-//! what the space maps say. The pool must not be written meanwhile: it is meant for pools imported read-only, and
-//! for the simulator. Needs memory for every segment of the pool.
+//! snapshot before it; so each block is met once. To these come the intent logs and the lists of blocks that wait to be
+//! freed. Allocation is what the space maps say. Every copy of a block is read, not only the first good one, in batches
+//! that keep all disks busy. The pool must not be written meanwhile: it is meant for pools imported read-only, and for
+//! the simulator. Needs memory for every segment of the pool.
+//!
+//! Sources: cmd/zdb/zdb.c (`dump_block_stats`), module/zfs/dmu_traverse.c (which log blocks count).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use dmu::bpobj::Bpobj;
@@ -18,7 +21,9 @@ use env::IoClass;
 use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
 use ondisk::dsl_dataset::DslDatasetPhys;
+use ondisk::objset::ObjsetPhys;
 use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::zil::{self, Records};
 use storage::metaslab::{RangeTree, SpaceMapSource};
 use storage::{Segment, Storage};
 
@@ -37,7 +42,7 @@ pub struct Options {
 pub enum Problem {
     /// Every copy of the block is bad or unreadable.
     Unreadable { dataset: u64, object: u64, level: u8, block: u64, error: String },
-    /// Two references to the same space.
+    /// A second reference to space that something else refers to already.
     Twice { dataset: u64, object: u64, vdev: u32, segment: Segment },
     /// Allocated, but nothing refers to it.
     Leaked { vdev: u32, segment: Segment },
@@ -55,6 +60,8 @@ pub struct Tally {
     /// Bytes of all copies.
     pub allocated: u64,
     pub logical: u64,
+    /// Copies that are bad while another is good.
+    pub bad_copies: u64,
 }
 
 /// What was found.
@@ -63,6 +70,8 @@ pub struct Report {
     /// By dataset object; 0 is the meta object set. Snapshots count what they brought.
     pub datasets: BTreeMap<u64, Tally>,
     pub problems: Vec<Problem>,
+    /// Problems met but not kept, for there were too many.
+    pub more_problems: u64,
     /// Bytes that the space maps say are allocated.
     pub allocated: u64,
     /// Bytes that something refers to.
@@ -70,13 +79,24 @@ pub struct Report {
 }
 
 impl Report {
+    /// No problem. There may be bad copies, as long as each block has a good one.
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
+    }
+
+    /// Copies that are bad while another is good, in the whole pool.
+    pub fn bad_copies(&self) -> u64 {
+        self.datasets.values().map(|tally| tally.bad_copies).sum()
     }
 }
 
 /// Problems kept; a pool with more is hopeless anyway.
 const PROBLEMS_MAX: usize = 10_000;
+/// Blocks and bytes that are read together.
+const BATCH_BLOCKS: usize = 512;
+const BATCH_BYTES: u64 = 16 << 20;
+/// No intent log has more blocks.
+const LOG_BLOCKS_MAX: usize = 1 << 20;
 
 /// Looks at everything. `progress` is told the bytes met so far, and the bytes allocated.
 pub fn verify(pool: &Pool, options: Options, progress: &mut dyn FnMut(u64, u64)) -> Result<Report> {
@@ -84,84 +104,200 @@ pub fn verify(pool: &Pool, options: Options, progress: &mut dyn FnMut(u64, u64))
     let mut walk = Walk {
         storage: &core.storage,
         options,
+        shares: core.features.is_active("block_cloning"),
+        synced: core.txgs.synced(),
         dataset: 0,
         report: Report::default(),
         owned: BTreeMap::new(),
+        batch: Vec::new(),
+        batch_bytes: 0,
         progress,
         total: core.storage.space().allocated,
     };
-    let roots = datasets(&core.mos)?;
+    let roots = walk.datasets(&core.mos);
     traverse(&*core.storage, &core.mos.root(), 0, &mut walk);
     for (object, phys) in roots {
         walk.dataset = object;
         traverse(&*core.storage, &phys.bp, phys.prev_snap_txg, &mut walk);
+        walk.intent_log(&phys);
     }
     walk.dataset = 0;
-    walk.waiting_frees(&core.mos)?;
-    walk.compare(pool)?;
-    Ok(walk.report)
-}
-
-/// Every dataset and snapshot of the pool, hidden ones too.
-fn datasets(mos: &std::sync::Arc<Objset>) -> Result<Vec<(u64, DslDatasetPhys)>> {
-    let mut found = Vec::new();
-    let mut after = 0;
-    while let Some(object) = mos.next_object(after, 0)? {
-        after = object;
-        let dnode = mos.hold(object)?;
-        if dnode.bonus_type() == ObjectType::DSL_DATASET {
-            let bonus = dnode.bonus();
-            found.push((object, DslDatasetPhys::decode(&bonus.bytes, bonus.endian)?));
-        }
+    if let Err(error) = walk.waiting_frees(&core.mos) {
+        walk.problem(Problem::Broken(format!("lists of what is to be freed: {error}")));
     }
-    Ok(found)
+    walk.read_batch();
+    walk.compare(pool)?;
+    walk.forget_repetitions();
+    Ok(walk.report)
 }
 
 struct Walk<'a> {
     storage: &'a Storage,
     options: Options,
+    /// Blocks may have many references without saying so (block cloning).
+    shares: bool,
+    synced: u64,
     dataset: u64,
     report: Report,
     /// By vdev: what something refers to.
     owned: BTreeMap<u32, RangeTree>,
+    /// Blocks to be read.
+    batch: Vec<(Place, BlkPtr)>,
+    batch_bytes: u64,
     progress: &'a mut dyn FnMut(u64, u64),
     total: u64,
 }
 
+/// Where a block was met.
+#[derive(Clone, Copy)]
+struct Place {
+    dataset: u64,
+    object: u64,
+    level: u8,
+    block: u64,
+}
+
+impl Place {
+    fn of(dataset: u64, visit: &Visit<'_>) -> Place {
+        let (level, block) = match visit.part {
+            Part::Tree { level, blkid } => (level, blkid),
+            Part::Root | Part::Spill => (0, 0),
+        };
+        Place { dataset, object: visit.object, level, block }
+    }
+}
+
 impl Walk<'_> {
+    /// Every dataset and snapshot of the pool, hidden ones too. What cannot be read is a problem, not the end.
+    fn datasets(&mut self, mos: &std::sync::Arc<Objset>) -> Vec<(u64, DslDatasetPhys)> {
+        let mut found = Vec::new();
+        let mut after = 0;
+        loop {
+            match mos.next_object(after, 0) {
+                Ok(Some(object)) => after = object,
+                Ok(None) => return found,
+                Err(error) => {
+                    self.problem(Problem::Broken(format!("objects of the pool after {after}: {error}")));
+                    return found;
+                }
+            }
+            let decoded = mos.hold(after).map_err(PoolError::from).and_then(|dnode| {
+                let bonus = dnode.bonus();
+                let is_dataset = dnode.bonus_type() == ObjectType::DSL_DATASET;
+                let phys = is_dataset.then(|| DslDatasetPhys::decode(&bonus.bytes, bonus.endian));
+                Ok(phys.transpose()?)
+            });
+            match decoded {
+                Ok(phys) => found.extend(phys.map(|phys| (after, phys))),
+                Err(error) => self.problem(Problem::Broken(format!("dataset {after}: {error}"))),
+            }
+        }
+    }
+
     fn problem(&mut self, problem: Problem) {
         if self.report.problems.len() < PROBLEMS_MAX {
             self.report.problems.push(problem);
+        } else {
+            self.report.more_problems += 1;
         }
     }
 
     /// Notes the space of a block and of everything it is made of.
-    fn own(&mut self, object: u64, bp: &BlkPtr) {
+    fn own(&mut self, place: Place, bp: &BlkPtr) {
         if bp.is_hole() || bp.is_embedded() {
             return;
         }
         let dvas = match self.storage.all_dvas(bp) {
             Ok(dvas) => dvas,
-            Err(error) => return self.unreadable_block(object, 0, 0, error.to_string()),
+            Err(error) => return self.unreadable_block(place, error.to_string()),
         };
         for dva in dvas {
+            let segment = Segment { start: dva.offset, len: dva.asize };
             let tree = self.owned.entry(dva.vdev).or_default();
-            if tree.overlaps(dva.offset, dva.asize) {
-                // One block of a deduplicated or cloned file has many references by right.
-                if !bp.is_dedup() {
-                    let segment = Segment { start: dva.offset, len: dva.asize };
-                    self.problem(Problem::Twice { dataset: self.dataset, object, vdev: dva.vdev, segment });
-                }
-                continue;
+            if segment.len == 0 || segment.start.checked_add(segment.len).is_none() {
+                self.problem(Problem::NotAllocated { vdev: dva.vdev, segment });
+            } else if !tree.overlaps(segment.start, segment.len) {
+                tree.add(segment.start, segment.len);
+                self.report.referenced += segment.len;
+            } else if !(bp.is_dedup() || self.shares) || !tree.contains(segment.start, segment.len) {
+                // A block of a deduplicated or cloned file may have many references, but always to all of it.
+                let (dataset, object) = (place.dataset, place.object);
+                self.problem(Problem::Twice { dataset, object, vdev: dva.vdev, segment });
             }
-            tree.add(dva.offset, dva.asize);
-            self.report.referenced += dva.asize;
         }
     }
 
-    fn unreadable_block(&mut self, object: u64, level: u8, block: u64, error: String) {
-        let dataset = self.dataset;
+    fn unreadable_block(&mut self, place: Place, error: String) {
+        let Place { dataset, object, level, block } = place;
         self.problem(Problem::Unreadable { dataset, object, level, block, error });
+    }
+
+    /// A block may turn out unreadable on the way to what is below it, and again among its copies.
+    fn forget_repetitions(&mut self) {
+        let mut seen = BTreeSet::new();
+        self.report.problems.retain(|problem| match problem {
+            Problem::Unreadable { dataset, object, level, block, .. } => {
+                seen.insert((*dataset, *object, *level, *block))
+            }
+            _ => true,
+        });
+    }
+
+    /// Reads a block sooner or later.
+    fn want(&mut self, place: Place, bp: &BlkPtr) {
+        self.batch.push((place, *bp));
+        self.batch_bytes += bp.psize() * bp.ndvas() as u64;
+        if self.batch.len() >= BATCH_BLOCKS || self.batch_bytes >= BATCH_BYTES {
+            self.read_batch();
+        }
+    }
+
+    fn read_batch(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let bps: Vec<BlkPtr> = batch.iter().map(|(_, bp)| *bp).collect();
+        for ((place, _), survey) in batch.into_iter().zip(self.storage.survey(&bps, IoClass::Scrub)) {
+            match survey.error {
+                Some(error) => self.unreadable_block(place, error.to_string()),
+                None => {
+                    let tally = self.report.datasets.entry(place.dataset).or_default();
+                    tally.bad_copies += u64::from(survey.bad);
+                }
+            }
+        }
+    }
+
+    /// The blocks of a dataset's intent log, and those its records lead to. Of a log that nobody has claimed, what was
+    /// written after the last group is not in the space maps yet (`traverse_zil`).
+    fn intent_log(&mut self, phys: &DslDatasetPhys) {
+        let root = if phys.bp.is_hole() { None } else { self.storage.read(&phys.bp, IoClass::Scrub).ok() };
+        let decoded = root.and_then(|block| ObjsetPhys::decode(&block, block.endian()).ok());
+        let Some(header) = decoded.map(|objset| objset.zil_header) else { return };
+        let place = Place { dataset: self.dataset, object: 0, level: 0, block: 0 };
+        let mut bp = header.log;
+        for _ in 0..LOG_BLOCKS_MAX {
+            if bp.is_hole() || bp.validate().is_err() || (header.claim_txg == 0 && bp.birth() > self.synced) {
+                return;
+            }
+            // The chain ends where a block was allocated but never written; it counts nevertheless.
+            self.own(place, &bp);
+            let Ok(block) = self.storage.read_log_block(&bp) else { return };
+            if header.claim_txg != 0 {
+                self.log_records(place, &block, header.claim_txg);
+            }
+            bp = block.next;
+        }
+    }
+
+    /// Blocks of files that only a record leads to, until it is replayed.
+    fn log_records(&mut self, place: Place, block: &storage::LogBlock, claimed: u64) {
+        for (head, record) in Records::new(&block.records, block.endian).map_while(std::result::Result::ok) {
+            let Some(Ok(bp)) = zil::write_target(head.txtype, record, block.endian) else { continue };
+            if !bp.is_hole() && bp.validate().is_ok() && bp.birth() >= claimed {
+                self.own(place, &bp);
+                self.want(place, &bp);
+            }
+        }
     }
 
     /// Blocks that nothing refers to any more but a list of what is to be freed.
@@ -174,7 +310,8 @@ impl Walk<'_> {
                 waiting.push(*bp);
                 ControlFlow::Continue(())
             })?;
-            waiting.iter().for_each(|bp| self.own(object, bp));
+            let place = Place { dataset: 0, object, level: 0, block: 0 };
+            waiting.iter().for_each(|bp| self.own(place, bp));
         }
         if let Some(object) = directory.find_u64(pool_directory::BPTREE_OBJ)? {
             for entry in Bptree::open(mos, object)?.entries() {
@@ -239,29 +376,21 @@ impl Visitor for Walk<'_> {
         tally.blocks += 1;
         tally.allocated += visit.bp.asize();
         tally.logical += visit.bp.lsize();
-        self.own(visit.object, visit.bp);
-        let is_data = matches!(visit.part, Part::Tree { level: 0, .. } | Part::Spill)
-            && visit.object != dmu::objset::META_OBJECT;
-        let skip = is_data && !self.options.data && !visit.bp.object_type().is_metadata();
-        if is_data && !skip && !visit.bp.is_embedded() {
-            let block = match visit.part {
-                Part::Tree { blkid, .. } => blkid,
-                Part::Root | Part::Spill => 0,
-            };
-            if let Err(error) = self.storage.read(visit.bp, IoClass::Scrub) {
-                self.unreadable_block(visit.object, 0, block, error.to_string());
-            }
+        let place = Place::of(self.dataset, visit);
+        self.own(place, visit.bp);
+        let is_file = matches!(visit.part, Part::Tree { level: 0, .. }) && !visit.bp.object_type().is_metadata();
+        if self.options.data || !is_file {
+            self.want(place, visit.bp);
         }
         (self.progress)(self.report.referenced, self.total);
         Go::On
     }
 
     fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Go {
-        let (level, block) = match visit.part {
-            Part::Tree { level, blkid } => (level, blkid),
-            Part::Root | Part::Spill => (0, 0),
-        };
-        self.unreadable_block(visit.object, level, block, error.to_string());
+        // A block without a good copy shows when the batch is read.
+        if !matches!(error, DmuError::Io) {
+            self.unreadable_block(Place::of(self.dataset, visit), error.to_string());
+        }
         Go::Past
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use dmu::bpobj::Space;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use dmu::{Bpobj, Bptree, DmuError, Tx};
-use env::Nanos;
+use env::{Nanos, Quirk};
 use ondisk::BlkPtr;
 use ondisk::bptree::BptreeEntry;
 use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
@@ -31,6 +31,8 @@ use crate::{PoolError, Result};
 
 /// What one transaction group may spend on freeing.
 const BLOCKS: u64 = 200_000;
+/// The same under `Quirk::SmallTxg`.
+const FEW_BLOCKS: u64 = 64;
 const TIME: Nanos = Nanos::from_millis(500);
 /// How often the clock is looked at.
 const CLOCK_EVERY: u64 = 1024;
@@ -181,7 +183,7 @@ impl Dsl {
     /// Frees a bounded part of what has been destroyed. Syncing context, once a group.
     pub fn process_async_destroy(&self, tx: &Tx) -> Result<()> {
         let deadline = Nanos(self.parts.env.clock.now().0.saturating_add(TIME.0));
-        let mut left = BLOCKS;
+        let mut left = if self.parts.env.quirk(Quirk::SmallTxg) { FEW_BLOCKS } else { BLOCKS };
         self.process_free_list(&mut left, tx)?;
         while left > 0 && self.process_first_tree(&mut left, deadline, tx)? {}
         Ok(())

@@ -243,7 +243,7 @@ fn open_space(
 ) -> Result<(Arc<SpaceMaps>, bool)> {
     let maps = SpaceMaps::new(mos.clone());
     let mut vdevs = Vec::new();
-    for top in tree.children.iter().filter(|top| takes_data(top)) {
+    for top in tree.children.iter().filter(|top| has_space(top)) {
         let shift = top.metaslab_shift.unwrap_or(0);
         let array = top.metaslab_array.unwrap_or(0);
         let asize = top.asize.unwrap_or(0);
@@ -258,7 +258,10 @@ fn open_space(
             array,
         };
         maps.add_vdev(vdev);
-        vdevs.push(vdev);
+        // Intent logs' own devices have space maps, but nothing else is put there.
+        if !top.is_log {
+            vdevs.push(vdev);
+        }
     }
     let has_logs = read_logs(mos, &maps, tree, directory)?;
     for vdev in vdevs {
@@ -269,8 +272,8 @@ fn open_space(
     Ok((maps, has_logs))
 }
 
-fn takes_data(top: &VdevConfig) -> bool {
-    !top.is_log && !matches!(top.kind, VdevKind::Hole | VdevKind::Missing) && top.asize.is_some()
+fn has_space(top: &VdevConfig) -> bool {
+    !matches!(top.kind, VdevKind::Hole | VdevKind::Missing) && top.asize.is_some()
 }
 
 fn read_logs(mos: &Arc<Objset>, maps: &SpaceMaps, tree: &VdevConfig, directory: &Zap) -> Result<bool> {

@@ -17,6 +17,7 @@ use crate::create::spec;
 use crate::support::{Dir, around, cut_partitions, fixture, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
+const BLOCK: u32 = 64 << 10;
 /// Statistics and inherited values that must be the same to the byte.
 const SAME: [&str; 25] = [
     "volblocksize",
@@ -190,7 +191,7 @@ fn fill(pool: &Pool, name: &str, bytes: usize) {
     let mut random = stdx::prng::Prng::new(7);
     let data: Vec<u8> = (0..bytes).map(|_| random.next_u64() as u8).collect();
     let tx = dataset.objset().begin(Holds::new(bytes as u64, 8)).unwrap();
-    let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(128 << 10);
+    let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(BLOCK);
     let object = dataset.objset().alloc(spec, &tx).unwrap();
     object.write(0, &data, &tx).unwrap();
 }
@@ -351,4 +352,40 @@ fn a_real_pool_with_snapshots_is_written_and_stays_whole() {
     pool.export().unwrap();
     drop(pool);
     zdb_accepts(&dir, "g_snap");
+}
+
+#[test]
+fn destroying_goes_on_over_many_groups_and_over_an_export() {
+    let dir = Dir::new("dsl-async");
+    let around = around();
+    let leaf = VdevSpec::Leaf(dir.image("a.img", SIZE));
+    let pool = create(&around, &spec("tank", vec![leaf])).unwrap();
+    pool.dsl.commit(make("tank/a", &[("recordsize", "4k"), ("compression", "off")]), "").unwrap();
+    for _ in 0..8 {
+        fill(&pool, "tank/a", 4 << 20);
+    }
+    pool.core().txgs.sync_now().unwrap();
+    around.env.quirks.set(env::Quirk::SmallTxg, true);
+    let free = |pool: &Pool| get(pool, "tank", "available").0.parse::<u64>().unwrap();
+    let before = free(&pool);
+    pool.dsl.commit(Change::Destroy { names: vec!["tank/a".into()], force: false }, "").unwrap();
+    let freeing = pool.dsl.freeing();
+    assert!(freeing > 24 << 20 && free(&pool) < before + (8 << 20), "{freeing}");
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&dir, "tank");
+    let found = search(&around.env, &[dir.path()]);
+    let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
+    let resumed = pool.dsl.freeing();
+    assert!(resumed > 0 && resumed < freeing, "{resumed}");
+    for _ in 0..100 {
+        if pool.dsl.freeing() == 0 {
+            break;
+        }
+        pool.core().txgs.sync_empty().unwrap();
+    }
+    assert_eq!(pool.dsl.freeing(), 0);
+    assert!(!pool.dsl.is_freeing());
+    assert!(free(&pool) > before + (32 << 20) - (2 << 20));
+    export(&dir, pool);
 }

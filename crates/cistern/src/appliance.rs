@@ -1,0 +1,169 @@
+//! The engine as this daemon runs it: pools that were imported are remembered, shares can be withdrawn for a while.
+//!
+//! Everything else passes through. The management API and the NFS server both see the engine through this.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use engine::LocalEngine;
+use engine_api::{Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served};
+use env::lock;
+
+use crate::remember::Memory;
+
+pub struct Appliance {
+    engine: Arc<LocalEngine>,
+    memory: Memory,
+    /// Datasets whose share was withdrawn with `zfs unshare`.
+    withdrawn: Mutex<BTreeSet<String>>,
+    /// Added to the engine's generation: grows when a share is withdrawn or offered again.
+    shares: AtomicU64,
+}
+
+impl Appliance {
+    pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<Appliance> {
+        Arc::new(Appliance { engine, memory, withdrawn: Mutex::default(), shares: AtomicU64::new(0) })
+    }
+
+    /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and still remembered.
+    pub fn import_remembered(&self) {
+        for pool in self.memory.load() {
+            let options = ImportOptions { search: pool.devices.clone(), ..ImportOptions::default() };
+            match self.engine.import(&pool.guid.to_string(), &options) {
+                Ok(_) => tracing::info!(pool = pool.name, "imported"),
+                Err(error) => tracing::error!(pool = pool.name, %error, "cannot be imported"),
+            }
+        }
+    }
+
+    /// For the end of the program: every pool is exported, and none forgotten.
+    pub fn export_all(&self) -> Result<()> {
+        self.engine.export_all()
+    }
+
+    pub fn withdraw(&self, dataset: &str) {
+        lock(&self.withdrawn).insert(dataset.to_owned());
+        self.shares.fetch_add(1, SeqCst);
+    }
+
+    pub fn offer(&self, dataset: &str) {
+        lock(&self.withdrawn).remove(dataset);
+        self.shares.fetch_add(1, SeqCst);
+    }
+
+    fn remembering<T>(&self, done: Result<T>) -> Result<T> {
+        if done.is_ok() {
+            self.memory.save(&*self.engine);
+        }
+        done
+    }
+}
+
+/// A share that no client could use is refused when it is made, not when it is mounted.
+fn check_shares(props: &[PropertyChange]) -> Result<()> {
+    for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
+        nfs::parse_sharenfs(&prop.value)
+            .map_err(|why| Error::Refused(format!("property 'sharenfs' cannot be set to '{}': {why}", prop.value)))?;
+    }
+    Ok(())
+}
+
+impl Engine for Appliance {
+    fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
+        check_shares(&spec.fs_props)?;
+        self.remembering(self.engine.create(spec)).map(guarded)
+    }
+
+    fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {
+        self.engine.importable(search)
+    }
+
+    fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
+        self.remembering(self.engine.import(which, options)).map(guarded)
+    }
+
+    fn export(&self, name: &str, force: bool) -> Result<()> {
+        self.remembering(self.engine.export(name, force))
+    }
+
+    fn destroy(&self, name: &str, force: bool) -> Result<()> {
+        self.remembering(self.engine.destroy(name, force))
+    }
+
+    fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
+        self.engine.pool(name).map(guarded)
+    }
+
+    fn pools(&self) -> Vec<Arc<dyn Pool>> {
+        self.engine.pools().into_iter().map(guarded).collect()
+    }
+
+    fn label_clear(&self, path: &str, force: bool) -> Result<()> {
+        self.engine.label_clear(path, force)
+    }
+
+    fn served(&self) -> Vec<Served> {
+        let withdrawn = lock(&self.withdrawn).clone();
+        self.engine.served().into_iter().filter(|served| !withdrawn.contains(&served.dataset)).collect()
+    }
+
+    fn served_by_id(&self, id: FsId) -> Option<Served> {
+        self.engine.served_by_id(id).filter(|served| !lock(&self.withdrawn).contains(&served.dataset))
+    }
+
+    fn served_generation(&self) -> u64 {
+        self.engine.served_generation() + self.shares.load(SeqCst)
+    }
+}
+
+/// A pool that refuses shares no client could use.
+struct Guarded(Arc<dyn Pool>);
+
+fn guarded(pool: Arc<dyn Pool>) -> Arc<dyn Pool> {
+    Arc::new(Guarded(pool))
+}
+
+impl Pool for Guarded {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn guid(&self) -> u64 {
+        self.0.guid()
+    }
+    fn status(&self) -> engine_api::PoolStatus {
+        self.0.status()
+    }
+    fn properties(&self, names: &[String]) -> Result<Vec<engine_api::PropValue>> {
+        self.0.properties(names)
+    }
+    fn datasets(&self, filter: &engine_api::DatasetFilter) -> Result<Vec<engine_api::DatasetInfo>> {
+        self.0.datasets(filter)
+    }
+    fn commit(&self, change: &engine_api::Change, history: &str) -> Result<engine_api::Committed> {
+        if let engine_api::Change::CreateFilesystem { props, .. } | engine_api::Change::SetProperties { props, .. } =
+            change
+        {
+            check_shares(props)?;
+        }
+        self.0.commit(change, history)
+    }
+    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
+        self.0.destroy_preview(name, recursive)
+    }
+    fn history(&self, internal: bool) -> Result<Vec<engine_api::HistoryRecord>> {
+        self.0.history(internal)
+    }
+    fn open_fs(&self, dataset: &str) -> Result<Arc<dyn engine_api::FileSystem>> {
+        self.0.open_fs(dataset)
+    }
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn engine_api::BlockDevice>> {
+        self.0.open_volume(dataset)
+    }
+    fn sync(&self) -> Result<u64> {
+        self.0.sync()
+    }
+    fn events(&self, after: u64) -> Vec<engine_api::Event> {
+        self.0.events(after)
+    }
+}

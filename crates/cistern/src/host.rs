@@ -1,0 +1,46 @@
+//! What the daemon knows of its machine: name, hostid, memory, privileges.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Name of this machine.
+pub fn name() -> String {
+    let read = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = read.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+}
+
+/// The number that tells two machines apart: /etc/hostid where there is one (zgenhostid(8)), else one of our own, kept
+/// with the state.
+pub fn id(state: &Path, random: u64) -> u64 {
+    if let Ok(bytes) = fs::read("/etc/hostid")
+        && let Some(four) = bytes.get(..4)
+    {
+        return four.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte));
+    }
+    let kept = state.join("hostid");
+    if let Some(id) = fs::read_to_string(&kept).ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok()) {
+        return id;
+    }
+    let id = random & 0xffff_ffff | 1;
+    if let Err(error) = fs::write(&kept, format!("{id:08x}\n")) {
+        tracing::warn!(%error, "the hostid cannot be kept: pools will look foreign after a restart");
+    }
+    id
+}
+
+/// Bytes of memory that this process may use.
+pub fn memory() -> u64 {
+    let of_machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
+    });
+    let of_container = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    let machine = of_machine.unwrap_or(1 << 30);
+    of_container.map_or(machine, |limit: u64| machine.min(limit))
+}
+
+pub fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}

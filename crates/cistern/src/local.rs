@@ -1,0 +1,130 @@
+//! Local mounts through FUSE and shares through NFS, for the management API.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use api::{LocalMount, LocalMounts, LocalShare, MountSpec};
+use engine_api::{Engine, Error, Result};
+use env::lock;
+use fuse::{Mount, MountOptions};
+
+use crate::appliance::Appliance;
+
+pub struct Local {
+    appliance: Arc<Appliance>,
+    mounts: Mutex<BTreeMap<String, Mounted>>,
+}
+
+struct Mounted {
+    mount: Mount,
+    at: String,
+    options: String,
+}
+
+impl Local {
+    pub fn new(appliance: Arc<Appliance>) -> Arc<Local> {
+        Arc::new(Local { appliance, mounts: Mutex::default() })
+    }
+
+    /// For the end of the program.
+    pub fn unmount_all(&self) {
+        let mounts = std::mem::take(&mut *lock(&self.mounts));
+        // Children before parents: the reverse of name order.
+        for (dataset, mounted) in mounts.into_iter().rev() {
+            if let Err(error) = mounted.mount.unmount(true) {
+                tracing::warn!(dataset, %error, "cannot be unmounted");
+            }
+        }
+    }
+}
+
+fn mount_options(dataset: &str, words: &[String]) -> MountOptions {
+    let mut options = MountOptions { source: dataset.to_owned(), ..MountOptions::default() };
+    for word in words {
+        match word.as_str() {
+            "ro" => options.read_only = true,
+            "rw" => options.read_only = false,
+            "noatime" => options.atime = false,
+            "atime" => options.atime = true,
+            "nosuid" => options.setuid = false,
+            "suid" => options.setuid = true,
+            "nodev" | "nodevices" => options.devices = false,
+            "dev" | "devices" => options.devices = true,
+            "noexec" => options.exec = false,
+            "exec" => options.exec = true,
+            _ => {}
+        }
+    }
+    options
+}
+
+fn prepare(spec: &MountSpec) -> Result<()> {
+    let at = Path::new(&spec.mountpoint);
+    let refuse = |error: std::io::Error| {
+        Error::Refused(format!("cannot mount '{}': {}: {error}", spec.dataset, spec.mountpoint))
+    };
+    fs::create_dir_all(at).map_err(refuse)?;
+    let mut inside = fs::read_dir(at).map_err(refuse)?;
+    if !spec.overlay && inside.next().is_some() { Err(Error::NotEmpty) } else { Ok(()) }
+}
+
+impl LocalMounts for Local {
+    fn mount(&self, spec: &MountSpec) -> Result<()> {
+        let mut mounts = lock(&self.mounts);
+        mounts.retain(|_, mounted| !mounted.mount.is_unmounted());
+        if mounts.contains_key(&spec.dataset) {
+            return Err(Error::Busy);
+        }
+        prepare(spec)?;
+        let pool = spec.dataset.split(['/', '@']).next().unwrap_or_default();
+        let fs = self.appliance.pool(pool)?.open_fs(&spec.dataset)?;
+        let options = mount_options(&spec.dataset, &spec.options);
+        let mount = fuse::mount(fs, Path::new(&spec.mountpoint), &options)
+            .map_err(|error| Error::Refused(format!("cannot mount '{}': {error}", spec.dataset)))?;
+        let mounted = Mounted { mount, at: spec.mountpoint.clone(), options: spec.options.join(",") };
+        mounts.insert(spec.dataset.clone(), mounted);
+        Ok(())
+    }
+
+    fn unmount(&self, dataset: &str, force: bool) -> Result<()> {
+        let mut mounts = lock(&self.mounts);
+        let mounted = mounts.get(dataset).ok_or(Error::NotFound)?;
+        if !mounted.mount.is_unmounted() {
+            mounted.mount.unmount(force)?;
+        }
+        mounts.remove(dataset);
+        Ok(())
+    }
+
+    fn mounted(&self) -> Vec<LocalMount> {
+        let mut mounts = lock(&self.mounts);
+        mounts.retain(|_, mounted| !mounted.mount.is_unmounted());
+        let describe = |(dataset, mounted): (&String, &Mounted)| LocalMount {
+            dataset: dataset.clone(),
+            mountpoint: mounted.at.clone(),
+            options: mounted.options.clone(),
+        };
+        mounts.iter().map(describe).collect()
+    }
+
+    fn share(&self, dataset: &str) -> Result<()> {
+        self.appliance.offer(dataset);
+        Ok(())
+    }
+
+    fn unshare(&self, dataset: &str) -> Result<()> {
+        self.appliance.withdraw(dataset);
+        Ok(())
+    }
+
+    fn shared(&self) -> Vec<LocalShare> {
+        let served = self.appliance.served().into_iter();
+        let shared = served.filter_map(|served| {
+            let path = served.mountpoint?;
+            Some(LocalShare { dataset: served.dataset, path, options: served.sharenfs })
+        });
+        shared.collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! The one binary: composes engine, servers and command line.
+//!
+//! `cistern serve` is the daemon. `cistern zpool …` and `cistern zfs …` (or this program under the names zpool and zfs)
+//! are clients of it. `cistern inspect …` looks at pools without it.
+
+mod appliance;
+mod first_start;
+mod host;
+mod local;
+mod options;
+mod remember;
+mod serve;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The cache hands out and takes back blocks of all sizes from many threads; the system's allocator keeps too much.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const HELP: &str = "\
+Cistern: a unified storage appliance in one program
+
+usage:
+  cistern serve [options]        run the appliance (cistern serve --help)
+  cistern zpool COMMAND …        manage pools, as zpool(8)
+  cistern zfs COMMAND …          manage file systems, as zfs(8)
+  cistern inspect PATH …         look into pools without the daemon (cistern inspect --help)
+  cistern version
+
+examples:
+  cistern serve --state /var/lib/cistern
+  cistern zpool create tank mirror /dev/sdb /dev/sdc
+  cistern zfs create -o sharenfs=on tank/share
+  cistern zpool status
+  cistern inspect /dev/sdb
+
+Under the names zpool and zfs the program is those commands: ln -s cistern zpool.
+The commands reach the daemon through the socket in $CISTERN_SOCKET.
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args();
+    let program = args.next().unwrap_or_default();
+    let args: Vec<String> = args.collect();
+    let name = Path::new(&program).file_name().and_then(|name| name.to_str()).unwrap_or("cistern");
+    let status = match name {
+        "zpool" => cli::zpool(&args),
+        "zfs" => cli::zfs(&args),
+        _ => dispatch(&args),
+    };
+    ExitCode::from(u8::try_from(status).unwrap_or(1))
+}
+
+fn dispatch(args: &[String]) -> i32 {
+    let rest = args.get(1..).unwrap_or(&[]);
+    match args.first().map(String::as_str) {
+        Some("serve") => serve::run(rest),
+        Some("zpool") => cli::zpool(rest),
+        Some("zfs") => cli::zfs(rest),
+        Some("version" | "--version" | "-V") => {
+            println!("cistern {}", env!("CARGO_PKG_VERSION"));
+            0
+        }
+        Some("help" | "--help" | "-h") => {
+            print!("{HELP}");
+            0
+        }
+        other => {
+            if let Some(other) = other {
+                eprintln!("cistern: unrecognized command '{other}'");
+            }
+            eprint!("{HELP}");
+            2
+        }
+    }
+}

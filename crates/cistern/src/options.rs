@@ -1,0 +1,120 @@
+//! The command line of `cistern serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub const HELP: &str = "\
+usage: cistern serve [options]
+
+Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM); then exports its pools.
+
+  --state DIR          where the socket and the list of pools are kept   (default: var)
+  --socket PATH        the management socket                              (default: DIR/cistern.sock)
+  --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'         (default: 0.0.0.0:2049 as root,
+                       127.0.0.1:12049 otherwise; port 0 picks one)
+  --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
+  --cache SIZE         memory for the block cache, as 512M or 8G          (default: a quarter of memory, at most 4G)
+  --dirty SIZE         memory for unwritten data, of each pool            (default: 256M, at most half the cache)
+  --automount          mount file systems through FUSE when they are created or imported
+  --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
+  --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info)
+
+examples:
+  cistern serve --state /var/lib/cistern
+  cistern serve --state ./var --nfs 127.0.0.1:12049 --first-start
+  cistern serve --cache 8G --nfs '[::]:2049' --automount
+";
+
+/// What the daemon is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    pub state: PathBuf,
+    pub socket: Option<PathBuf>,
+    /// `None`: no NFS.
+    pub nfs: Option<SocketAddr>,
+    pub search: Vec<String>,
+    pub cache: usize,
+    pub dirty: u64,
+    pub automount: bool,
+    pub first_start: bool,
+    pub log: Option<String>,
+}
+
+/// What a command line comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Parsed {
+    Run(Options),
+    Help,
+    Wrong(String),
+}
+
+/// `memory` is this machine's, in bytes; `is_root` tells which ports can be had.
+pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
+    let default_nfs = if is_root { "0.0.0.0:2049" } else { "127.0.0.1:12049" };
+    let mut options = Options {
+        state: PathBuf::from("var"),
+        socket: None,
+        nfs: default_nfs.parse().ok(),
+        search: Vec::new(),
+        cache: (memory / 4).clamp(64 << 20, 4 << 30) as usize,
+        dirty: 0,
+        automount: false,
+        first_start: false,
+        log: None,
+    };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let (name, inline) = match arg.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (arg.as_str(), None),
+        };
+        let mut value = || inline.clone().or_else(|| args.next().cloned()).ok_or(format!("{name} wants a value"));
+        let taken = match name {
+            "--state" => value().map(|text| options.state = PathBuf::from(text)),
+            "--socket" => value().map(|text| options.socket = Some(PathBuf::from(text))),
+            "--search" => value().map(|text| options.search.push(text)),
+            "--log" => value().map(|text| options.log = Some(text)),
+            "--nfs" => value().and_then(|text| nfs(&text)).map(|addr| options.nfs = addr),
+            "--cache" => value().and_then(|text| size(&text)).map(|bytes| options.cache = bytes as usize),
+            "--dirty" => value().and_then(|text| size(&text)).map(|bytes| options.dirty = bytes),
+            "--automount" => Ok(options.automount = true),
+            "--first-start" => Ok(options.first_start = true),
+            "--help" | "-h" => return Parsed::Help,
+            _ => Err(format!("unrecognized option '{arg}'")),
+        };
+        if let Err(why) = taken {
+            return Parsed::Wrong(why);
+        }
+    }
+    if options.dirty == 0 {
+        options.dirty = (options.cache as u64 / 2).clamp(16 << 20, 256 << 20);
+    }
+    Parsed::Run(options)
+}
+
+fn nfs(text: &str) -> Result<Option<SocketAddr>, String> {
+    if text == "off" {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| format!("--nfs wants ADDR:PORT or off, not '{text}'"))
+}
+
+/// Bytes, with K, M, G or T behind.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is not a size: write 512M or 8G");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let bytes = number.checked_mul(1 << shift).ok_or_else(wrong)?;
+    if bytes < 1 << 20 { Err(format!("{text} is too little: at least 1M")) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests;

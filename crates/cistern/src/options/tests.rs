@@ -1,0 +1,45 @@
+use super::*;
+
+fn run(args: &[&str]) -> Options {
+    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    match parse(&args, 16 << 30, false) {
+        Parsed::Run(options) => options,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn wrong(args: &[&str]) -> String {
+    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    match parse(&args, 16 << 30, true) {
+        Parsed::Wrong(why) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn defaults_follow_the_machine() {
+    let options = run(&[]);
+    assert_eq!((options.cache, options.dirty), (4 << 30, 256 << 20));
+    assert_eq!(options.nfs, Some("127.0.0.1:12049".parse().unwrap()));
+    let Parsed::Run(small) = parse(&[], 512 << 20, true) else { panic!() };
+    assert_eq!((small.cache, small.dirty), (128 << 20, 64 << 20));
+    assert_eq!(small.nfs, Some("0.0.0.0:2049".parse().unwrap()));
+}
+
+#[test]
+fn options_take_values_behind_a_space_or_an_equals_sign() {
+    let options = run(&["--state", "/s", "--nfs=off", "--cache", "1g", "--search", "/a", "--search=/b", "--automount"]);
+    assert_eq!((options.state, options.nfs, options.cache), (PathBuf::from("/s"), None, 1 << 30));
+    assert_eq!(options.search, ["/a", "/b"]);
+    assert!(options.automount && !options.first_start);
+}
+
+#[test]
+fn nonsense_is_refused_by_name() {
+    assert_eq!(wrong(&["--state"]), "--state wants a value");
+    assert_eq!(wrong(&["--fast"]), "unrecognized option '--fast'");
+    assert!(wrong(&["--cache", "many"]).contains("'many' is not a size"));
+    assert!(wrong(&["--cache", "99999999999T"]).contains("is not a size"));
+    assert!(wrong(&["--cache", "10"]).contains("too little"));
+    assert!(wrong(&["--nfs", "here"]).contains("ADDR:PORT"));
+}

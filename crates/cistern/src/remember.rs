@@ -1,0 +1,77 @@
+//! Which pools were imported, so that the next start imports them again: guid, name and devices, a line a pool.
+//!
+//! The file is replaced as a whole, and only by what an operator did: a clean stop exports the pools but does not forget
+//! them.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use engine_api::{Engine, VdevStatus};
+
+/// A pool to import at start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    pub guid: u64,
+    pub name: String,
+    pub devices: Vec<String>,
+}
+
+pub struct Memory {
+    file: PathBuf,
+}
+
+impl Memory {
+    pub fn in_state(state: &Path) -> Memory {
+        Memory { file: state.join("pools") }
+    }
+
+    /// Nothing where there is no file yet. Lines that make no sense are passed over.
+    pub fn load(&self) -> Vec<Remembered> {
+        let text = fs::read_to_string(&self.file).unwrap_or_default();
+        text.lines().filter_map(parse).collect()
+    }
+
+    /// Writes down the pools that are imported now.
+    pub fn save(&self, engine: &dyn Engine) {
+        let mut text = String::new();
+        for pool in engine.pools() {
+            let mut devices = Vec::new();
+            collect(&pool.status().root, &mut devices);
+            text += &format(&Remembered { guid: pool.guid(), name: pool.name(), devices });
+        }
+        if let Err(error) = self.replace(&text) {
+            tracing::error!(file = %self.file.display(), %error, "the list of pools cannot be kept");
+        }
+    }
+
+    fn replace(&self, text: &str) -> io::Result<()> {
+        let new = self.file.with_extension("new");
+        let mut file = fs::File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &self.file)
+    }
+}
+
+fn collect(vdev: &VdevStatus, into: &mut Vec<String>) {
+    into.extend(vdev.path.clone());
+    vdev.children.iter().for_each(|child| collect(child, into));
+}
+
+/// Tabs separate; a path with a tab or a line feed cannot be remembered and is left out.
+fn format(pool: &Remembered) -> String {
+    let plain = |path: &&String| !path.contains(['\t', '\n']);
+    let devices: Vec<&str> = pool.devices.iter().filter(plain).map(String::as_str).collect();
+    format!("{}\t{}\t{}\n", pool.guid, pool.name, devices.join("\t"))
+}
+
+fn parse(line: &str) -> Option<Remembered> {
+    let mut parts = line.split('\t');
+    let guid = parts.next()?.parse().ok()?;
+    let name = parts.next()?.to_owned();
+    Some(Remembered { guid, name, devices: parts.map(str::to_owned).filter(|path| !path.is_empty()).collect() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! `cistern serve`: start everything, wait to be told to stop, stop everything in the opposite order.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use api::{ApiServer, Config};
+use engine::{LocalEngine, Options as EngineOptions};
+use engine_api::Engine;
+use env::Env;
+use nfs::{Server, ServerConfig};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tracing_subscriber::EnvFilter;
+
+use crate::appliance::Appliance;
+use crate::local::Local;
+use crate::options::{HELP, Options, Parsed, parse};
+use crate::remember::Memory;
+use crate::{first_start, host};
+
+/// Exit status of the daemon.
+pub fn run(args: &[String]) -> i32 {
+    let options = match parse(args, host::memory(), host::is_root()) {
+        Parsed::Run(options) => options,
+        Parsed::Help => {
+            print!("{HELP}");
+            return 0;
+        }
+        Parsed::Wrong(why) => {
+            eprintln!("cistern serve: {why}\nsee 'cistern serve --help'");
+            return 2;
+        }
+    };
+    start_logging(options.log.as_deref());
+    match Daemon::start(&options) {
+        Ok(daemon) => daemon.run_until_told(),
+        Err(why) => {
+            eprintln!("cistern serve: {why}");
+            1
+        }
+    }
+}
+
+fn start_logging(filter: Option<&str>) {
+    let chosen = filter.map(str::to_owned).or_else(|| std::env::var("CISTERN_LOG").ok());
+    let filter = EnvFilter::new(chosen.unwrap_or_else(|| "info".into()));
+    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+}
+
+struct Daemon {
+    appliance: Arc<Appliance>,
+    local: Arc<Local>,
+    api: ApiServer,
+    nfs: Option<Server>,
+    signals: Signals,
+}
+
+impl Daemon {
+    fn start(options: &Options) -> Result<Daemon, String> {
+        // Before anything is open: a signal during the start must not leave pools active.
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| error.to_string())?;
+        fs::create_dir_all(&options.state).map_err(|error| format!("{}: {error}", options.state.display()))?;
+        let state = options.state.canonicalize().map_err(|error| error.to_string())?;
+        let env = Env::real();
+        let engine_options = EngineOptions {
+            cache: options.cache,
+            dirty: options.dirty,
+            search: search(options, &state),
+            hostid: host::id(&state, env.entropy.u64()),
+            hostname: host::name(),
+        };
+        let memory = Memory::in_state(&state);
+        let is_first = memory.load().is_empty();
+        let appliance = Appliance::new(LocalEngine::new(env, engine_options), memory);
+        // The socket first: it tells whether another daemon runs here, before any disk is touched.
+        let local = Local::new(appliance.clone());
+        let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
+        let config = Config {
+            socket: socket.clone(),
+            auto_mount: options.automount,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let api = api::serve(config, appliance.clone(), local.clone())
+            .map_err(|error| format!("{}: {error}", socket.display()))?;
+        appliance.import_remembered();
+        if options.first_start && is_first && appliance.pools().is_empty() {
+            first_start::make(&*appliance, &state).map_err(|error| format!("first start: {error}"))?;
+        }
+        let nfs = match options.nfs {
+            Some(addr) => Some(start_nfs(addr, appliance.clone())?),
+            None => None,
+        };
+        announce(&*appliance, &socket, nfs.as_ref());
+        Ok(Daemon { appliance, local, api, nfs, signals })
+    }
+
+    fn run_until_told(mut self) -> i32 {
+        let signal = self.signals.forever().next();
+        eprintln!("cistern: stopping ({})", signal.map_or("no more signals".into(), |n| format!("signal {n}")));
+        if let Some(nfs) = self.nfs.take() {
+            nfs.stop();
+        }
+        self.api.stop();
+        self.local.unmount_all();
+        match self.appliance.export_all() {
+            Ok(()) => {
+                eprintln!("cistern: all pools exported");
+                0
+            }
+            Err(error) => {
+                eprintln!("cistern: a pool could not be exported: {error}");
+                1
+            }
+        }
+    }
+}
+
+fn search(options: &Options, state: &Path) -> Vec<String> {
+    if !options.search.is_empty() {
+        return options.search.clone();
+    }
+    let disks: PathBuf = state.join("disks");
+    vec!["/dev".to_owned(), disks.to_string_lossy().into_owned()]
+}
+
+fn start_nfs(addr: SocketAddr, engine: Arc<dyn Engine>) -> Result<Server, String> {
+    let mut config = ServerConfig::new(addr);
+    config.register = host::is_root();
+    Server::start(config, engine).map_err(|error| format!("NFS cannot be served on {addr}: {error}"))
+}
+
+/// Says what is served where, with a command to paste.
+fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>) {
+    println!("Cistern is running.");
+    println!("  management   CISTERN_SOCKET={}", socket.display());
+    for pool in engine.pools() {
+        let status = pool.status();
+        println!("  pool         {} ({:?}, {} of {} bytes used)", status.name, status.health, status.root.allocated, status.root.size);
+    }
+    let Some(nfs) = nfs else {
+        println!("  NFS          off");
+        return;
+    };
+    let addr = nfs.addr();
+    println!("  NFS          {addr} (version 3, MOUNT on the same port)");
+    let client = if addr.ip().is_unspecified() { "127.0.0.1".to_owned() } else { addr.ip().to_string() };
+    for served in engine.served() {
+        if let Some(path) = &served.mountpoint {
+            let port = addr.port();
+            println!("  share        {} as {path}", served.dataset);
+            println!("    mount -t nfs -o vers=3,tcp,nolock,port={port},mountport={port} {client}:{path} /mnt");
+        }
+    }
+    println!("Ctrl-C exports the pools and stops.");
+}

@@ -1,0 +1,260 @@
+//! The engine as `engine-api` has it: pools by name, file systems by dataset, everything as plain data.
+//!
+//! [`LocalEngine`] holds the imported pools; [`pool::LocalPool`] is one of them. Nothing is decided here: names are looked
+//! up, types are converted, messages of the layers below pass through unchanged.
+
+mod convert;
+mod discover;
+mod format;
+mod pool;
+mod pool_props;
+mod serve;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use ::pool::spa::config::Host;
+use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
+use ::pool::spa::import::{ImportSpec, import};
+use ::pool::spa::labels;
+use ::pool::txg::Limits;
+use engine_api::{
+    Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
+};
+use env::{Env, OpenMode, lock};
+use storage::arc::Cache;
+use storage::labels::Device;
+
+use convert::api_error;
+use format::ZplFormat;
+use pool::LocalPool;
+
+/// What an engine is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of the block cache.
+    pub cache: usize,
+    /// Bytes that may be dirty in memory, of one pool.
+    pub dirty: u64,
+    /// Where pools are looked for when nobody says.
+    pub search: Vec<String>,
+    /// Of this machine; 0 where there is none.
+    pub hostid: u64,
+    pub hostname: String,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            cache: 256 << 20,
+            dirty: 128 << 20,
+            search: vec!["/dev".into()],
+            hostid: 0,
+            hostname: "localhost".into(),
+        }
+    }
+}
+
+/// The engine on this machine.
+pub struct LocalEngine {
+    around: Surroundings,
+    options: Options,
+    pools: Mutex<BTreeMap<String, Arc<LocalPool>>>,
+    /// One create, import or export at a time: they open and close devices.
+    changing: Mutex<()>,
+    generation: Arc<AtomicU64>,
+}
+
+impl LocalEngine {
+    pub fn new(env: Env, options: Options) -> Arc<LocalEngine> {
+        let limits = Limits { dirty_max: options.dirty, ..Limits::default() };
+        let cache = Cache::new(options.cache);
+        let fs_format = Arc::new(ZplFormat::new(env.clone()));
+        let around = Surroundings { env, cache, limits, fs_format };
+        Arc::new(LocalEngine {
+            around,
+            options,
+            pools: Mutex::default(),
+            changing: Mutex::default(),
+            generation: Arc::new(AtomicU64::new(1)),
+        })
+    }
+
+    fn host(&self) -> Host {
+        Host { id: self.options.hostid, name: self.options.hostname.clone() }
+    }
+
+    fn search_places(&self, search: &[String]) -> Vec<String> {
+        if search.is_empty() { self.options.search.clone() } else { search.to_vec() }
+    }
+
+    fn local_pool(&self, name: &str) -> Result<Arc<LocalPool>> {
+        lock(&self.pools).get(name).cloned().ok_or_else(|| no_such_pool(name))
+    }
+
+    fn adopt(&self, pool: Arc<::pool::Pool>) -> Arc<LocalPool> {
+        let pool = LocalPool::new(self.around.env.clone(), pool, self.generation.clone());
+        lock(&self.pools).insert(pool.name(), pool.clone());
+        self.generation.fetch_add(1, SeqCst);
+        pool
+    }
+
+    fn close(&self, name: &str, destroy: bool) -> Result<()> {
+        let _one = lock(&self.changing);
+        let pool = self.local_pool(name)?;
+        lock(&self.pools).remove(name);
+        self.generation.fetch_add(1, SeqCst);
+        pool.close_file_systems();
+        let closed = if destroy { pool.inner().destroy() } else { pool.inner().export() };
+        closed.map_err(api_error)
+    }
+
+    /// Exports every pool, for the end of the program; the first failure is told after all were tried.
+    pub fn export_all(&self) -> Result<()> {
+        let names: Vec<String> = lock(&self.pools).keys().cloned().collect();
+        names.iter().map(|name| self.close(name, false)).fold(Ok(()), |all, one| all.and(one))
+    }
+
+    /// The pool below the interface, for tools that look at its insides: the simulator asks it for groups.
+    pub fn pool_below(&self, name: &str) -> Result<Arc<::pool::Pool>> {
+        Ok(self.local_pool(name)?.inner().clone())
+    }
+
+    /// Bytes in the block cache, and what it has counted.
+    pub fn cache_stats(&self) -> storage::arc::Stats {
+        self.around.cache.stats()
+    }
+}
+
+fn no_such_pool(name: &str) -> Error {
+    Error::Refused(format!("cannot open '{name}': no such pool"))
+}
+
+fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
+    match spec {
+        engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
+        engine_api::VdevSpec::Mirror(sides) => VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
+    }
+}
+
+impl Engine for LocalEngine {
+    fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
+        let _one = lock(&self.changing);
+        let settings = pool_props::for_create(spec)?;
+        if lock(&self.pools).contains_key(&spec.name) {
+            return Err(Error::Refused(format!("cannot create '{}': pool already exists", spec.name)));
+        }
+        let mut fs_props = spec.fs_props.clone();
+        if let Some(mountpoint) = &spec.mountpoint {
+            fs_props.push(PropertyChange { name: "mountpoint".into(), value: mountpoint.clone() });
+        }
+        let create_spec = CreateSpec {
+            name: spec.name.clone(),
+            vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
+            features: settings.features,
+            ashift: settings.ashift,
+            props: settings.stored,
+            fs_props: pool_props::root_props(&spec.name, &fs_props)?,
+            compatibility: settings.compatibility,
+            comment: settings.comment,
+            altroot: spec.altroot.clone(),
+            host: self.host(),
+            force: spec.force,
+            history: spec.history.clone(),
+        };
+        Ok(self.adopt(create(&self.around, &create_spec).map_err(api_error)?))
+    }
+
+    fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {
+        let imported: Vec<u64> = lock(&self.pools).values().map(|pool| pool.guid()).collect();
+        let found = labels::search(&self.around.env, &self.search_places(search));
+        let host = self.host();
+        Ok(found
+            .iter()
+            .filter(|pool| !imported.contains(&pool.guid))
+            .map(|pool| discover::importable(pool, &host))
+            .collect())
+    }
+
+    fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
+        let _one = lock(&self.changing);
+        let found = labels::search(&self.around.env, &self.search_places(&options.search));
+        let pool = discover::choose(found, which)?;
+        let name = options.new_name.clone().unwrap_or_else(|| pool.config.name.clone());
+        if lock(&self.pools).values().any(|imported| imported.guid() == pool.guid || imported.name() == name)
+        {
+            return Err(Error::Refused(format!(
+                "cannot import '{which}': a pool with that name already exists\n\
+                 use the form 'zpool import <pool | id> <newpool>' to give it a new name"
+            )));
+        }
+        pool_props::check_name(&name)?;
+        let spec = ImportSpec {
+            readonly: options.readonly || options.dry_run,
+            force: options.force,
+            rewind: options.rewind,
+            new_name: options.new_name.clone(),
+            altroot: options.altroot.clone(),
+            host: self.host(),
+            history: options.history.clone(),
+        };
+        let pool = import(&self.around, &pool, &spec).map_err(api_error)?;
+        let local = self.adopt(pool);
+        if !options.props.is_empty() && !options.dry_run {
+            local.commit(&engine_api::Change::SetPoolProperties { props: options.props.clone() }, "")?;
+        }
+        if options.dry_run {
+            let shown: Arc<dyn Pool> = local.clone();
+            lock(&self.pools).remove(&local.name());
+            local.close_file_systems();
+            local.inner().export().map_err(api_error)?;
+            return Ok(shown);
+        }
+        Ok(local)
+    }
+
+    fn export(&self, name: &str, _force: bool) -> Result<()> {
+        self.close(name, false)
+    }
+
+    fn destroy(&self, name: &str, _force: bool) -> Result<()> {
+        self.close(name, true)
+    }
+
+    fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
+        Ok(self.local_pool(name)?)
+    }
+
+    fn pools(&self) -> Vec<Arc<dyn Pool>> {
+        lock(&self.pools).values().map(|pool| pool.clone() as Arc<dyn Pool>).collect()
+    }
+
+    fn label_clear(&self, path: &str, force: bool) -> Result<()> {
+        let refuse = |why: &str| Error::Refused(format!("failed to clear label for {path}: {why}"));
+        if let Some(found) = labels::probe(&self.around.env, path) {
+            discover::refuse_labelclear(path, &found, force)?;
+        } else if !force {
+            return Err(Error::Refused(format!("failed to read label from {path}")));
+        }
+        let disk = self.around.env.disks.open(path, OpenMode::ReadWrite);
+        let disk = disk.map_err(|error| refuse(&error.to_string()))?;
+        let device = Device::locate(disk).map_err(|error| refuse(&error.to_string()))?;
+        device.clear().map_err(|error| refuse(&error.to_string()))
+    }
+
+    fn served(&self) -> Vec<Served> {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        pools.iter().flat_map(|pool| pool.served()).collect()
+    }
+
+    fn served_by_id(&self, id: FsId) -> Option<Served> {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        let pool = pools.iter().find(|pool| pool.guid() == id.pool_guid)?;
+        pool.served().into_iter().find(|served| served.id == id)
+    }
+
+    fn served_generation(&self) -> u64 {
+        self.generation.load(SeqCst)
+    }
+}

@@ -1,0 +1,110 @@
+//! Between the layers' types and `engine-api`'s: one function each, total.
+
+use ::pool::PoolError;
+use ::pool::prop::{Shown, Source as PoolSource};
+use ::pool::spa::status::VdevReport;
+use engine_api::{Error, Health, IoCounters, PropKind, PropValue, Source, VdevStatus};
+use ondisk::prop::Render;
+use storage::{LeafIo, VdevState};
+
+/// What a failure below means to a caller of the interface.
+pub(super) fn api_error(error: PoolError) -> Error {
+    match error {
+        PoolError::NotFound => Error::NotFound,
+        PoolError::Exists => Error::Exists,
+        PoolError::Busy => Error::Busy,
+        PoolError::ReadOnly => Error::ReadOnly,
+        PoolError::NoSpace => Error::NoSpace,
+        PoolError::Quota => Error::Quota,
+        PoolError::NameTooLong => Error::NameTooLong,
+        PoolError::Corrupt(what) => Error::Refused(format!("damaged: {what}")),
+        PoolError::Io => Error::Corrupt { object: 0, block: 0 },
+        PoolError::Suspended => Error::Suspended,
+        PoolError::Invalid(what) => Error::Invalid(what),
+        PoolError::Unsupported(what) => Error::Unsupported(what),
+        PoolError::Refused(why) => Error::Refused(why),
+    }
+}
+
+pub(super) fn health(state: VdevState) -> Health {
+    match state {
+        VdevState::Online => Health::Online,
+        VdevState::Degraded => Health::Degraded,
+        VdevState::Faulted => Health::Faulted,
+        VdevState::Offline => Health::Offline,
+        VdevState::Unavail => Health::Unavail,
+        VdevState::Removed => Health::Removed,
+    }
+}
+
+/// Sum of a latency histogram's times, by the middle of each power of two.
+fn nanos(histogram: &[u64; 64]) -> u64 {
+    let middle = |bucket: usize| (1u64 << bucket.min(62)) + (1u64 << bucket.min(62)) / 2;
+    histogram
+        .iter()
+        .enumerate()
+        .fold(0, |sum, (bucket, count)| sum.wrapping_add(count.wrapping_mul(middle(bucket))))
+}
+
+fn counters(io: &LeafIo) -> IoCounters {
+    IoCounters {
+        read_ops: io.reads,
+        write_ops: io.writes,
+        read_bytes: io.read_bytes,
+        write_bytes: io.write_bytes,
+        read_nanos: nanos(&io.read_latency),
+        write_nanos: nanos(&io.write_latency),
+    }
+}
+
+pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
+    let stat = &report.stat;
+    VdevStatus {
+        name: report.name.clone(),
+        kind: stat.kind.name().to_owned(),
+        path: stat.path.clone(),
+        guid: stat.guid,
+        health: health(stat.state),
+        note: note(stat.state),
+        ashift: report.ashift,
+        read_errors: stat.read_errors,
+        write_errors: stat.write_errors,
+        checksum_errors: stat.checksum_errors,
+        allocated: report.allocated,
+        size: report.size,
+        fragmentation: report.fragmentation,
+        io: counters(&stat.io),
+        children: report.children.iter().map(vdev_status).collect(),
+    }
+}
+
+/// What `zpool status` writes behind a vdev that is not well.
+fn note(state: VdevState) -> Option<String> {
+    match state {
+        VdevState::Faulted => Some("too many errors".into()),
+        VdevState::Unavail => Some("cannot open".into()),
+        VdevState::Online | VdevState::Degraded | VdevState::Offline | VdevState::Removed => None,
+    }
+}
+
+pub(super) fn prop_kind(render: Render) -> PropKind {
+    match render {
+        Render::Size => PropKind::Size,
+        Render::Count => PropKind::Count,
+        Render::Ratio => PropKind::Ratio,
+        Render::Percent => PropKind::Percent,
+        Render::Time => PropKind::Time,
+        Render::Text => PropKind::Text,
+    }
+}
+
+pub(super) fn prop_value(shown: Shown) -> PropValue {
+    let source = match shown.source {
+        PoolSource::None => Source::None,
+        PoolSource::Default => Source::Default,
+        PoolSource::Local => Source::Local,
+        PoolSource::Inherited(from) => Source::Inherited(from),
+        PoolSource::Received => Source::Received,
+    };
+    PropValue { name: shown.name, value: shown.value, kind: prop_kind(shown.render), source }
+}

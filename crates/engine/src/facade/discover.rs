@@ -1,0 +1,119 @@
+//! Pools that are not imported: what `zpool import` says of them, in OpenZFS's words (cmd/zpool/zpool_main.c).
+
+use ::pool::spa::config::Host;
+use ::pool::spa::labels::{Candidate, FoundPool};
+use ::pool::spa::status::{found_state, found_vdev_state, vdev_name};
+use engine_api::{Error, Importable, Result, VdevStatus};
+use ondisk::label::config::PoolState;
+use storage::{VdevConfig, VdevState};
+
+use super::convert::health;
+
+pub(super) fn importable(found: &FoundPool, host: &Host) -> Importable {
+    let (state, tree) = found_state(found);
+    let config = &found.config;
+    let foreign = config.state == PoolState::Active && config.host.id != 0 && config.host.id != host.id;
+    let (status, action) = words(state, foreign, config.state == PoolState::Destroyed);
+    let children = tree.children.iter().map(|top| vdev(found, top)).collect();
+    Importable {
+        name: config.name.clone(),
+        guid: found.guid,
+        health: health(state),
+        vdevs: VdevStatus {
+            name: config.name.clone(),
+            kind: "root".into(),
+            children,
+            ..blank(found.guid, state)
+        },
+        status: status.map(str::to_owned),
+        action: action.to_owned(),
+        exported: config.state == PoolState::Exported,
+        destroyed: config.state == PoolState::Destroyed,
+        host: (config.host.id != 0).then(|| (config.host.id, config.host.name.clone())),
+    }
+}
+
+fn words(state: VdevState, foreign: bool, destroyed: bool) -> (Option<&'static str>, &'static str) {
+    match state {
+        VdevState::Online if destroyed => (
+            Some("The pool was destroyed, but can be imported using the '-Df' flags."),
+            "The pool can be imported using the '-Df' flags.",
+        ),
+        VdevState::Online if foreign => (
+            Some("The pool was last accessed by another system."),
+            "The pool can be imported using its name or numeric identifier and\n\tthe '-f' flag.",
+        ),
+        VdevState::Online => (None, "The pool can be imported using its name or numeric identifier."),
+        VdevState::Degraded => (
+            Some("One or more devices are missing from the system."),
+            "The pool can be imported despite missing or damaged devices.  The\n\tfault tolerance of the pool may be compromised if imported.",
+        ),
+        VdevState::Unavail | VdevState::Faulted | VdevState::Offline | VdevState::Removed => (
+            Some("One or more devices are missing from the system."),
+            "The pool cannot be imported. Attach the missing\n\tdevices and try again.",
+        ),
+    }
+}
+
+fn blank(guid: u64, state: VdevState) -> VdevStatus {
+    VdevStatus {
+        name: String::new(),
+        kind: String::new(),
+        path: None,
+        guid,
+        health: health(state),
+        note: None,
+        ashift: 0,
+        read_errors: 0,
+        write_errors: 0,
+        checksum_errors: 0,
+        allocated: 0,
+        size: 0,
+        fragmentation: None,
+        io: Default::default(),
+        children: Vec::new(),
+    }
+}
+
+fn vdev(found: &FoundPool, config: &VdevConfig) -> VdevStatus {
+    let state = found_vdev_state(found, config);
+    VdevStatus {
+        name: vdev_name(&config.kind, config.path.as_deref(), config.guid, config.id),
+        kind: config.kind.name().to_owned(),
+        path: config.path.clone(),
+        ashift: config.ashift.unwrap_or(0) as u32,
+        children: config.children.iter().map(|child| vdev(found, child)).collect(),
+        ..blank(config.guid, state)
+    }
+}
+
+/// The pool meant by a name or a guid.
+pub(super) fn choose(found: Vec<FoundPool>, which: &str) -> Result<FoundPool> {
+    let by_guid = which.parse::<u64>().ok();
+    let mut matching: Vec<FoundPool> = found
+        .into_iter()
+        .filter(|pool| pool.config.name == which || Some(pool.guid) == by_guid)
+        .filter(|pool| pool.config.state != PoolState::Destroyed)
+        .collect();
+    match matching.len() {
+        0 => Err(Error::Refused(format!("cannot import '{which}': no such pool available"))),
+        1 => Ok(matching.remove(0)),
+        _ => Err(Error::Refused(format!(
+            "cannot import '{which}': more than one matching pool\nimport by numeric ID instead"
+        ))),
+    }
+}
+
+/// `zpool labelclear` keeps its hands off pools that somebody may want.
+pub(super) fn refuse_labelclear(path: &str, found: &Candidate, force: bool) -> Result<()> {
+    let name = &found.config.name;
+    let what = match found.config.state {
+        PoolState::Destroyed => return Ok(()),
+        _ if force => return Ok(()),
+        PoolState::Active => format!("{path} is a member of potentially active pool \"{name}\""),
+        PoolState::Exported => format!("{path} is a member of exported pool \"{name}\""),
+        PoolState::Spare => format!("{path} is a spare of pool \"{name}\""),
+        PoolState::L2cache => format!("{path} is a cache device of pool \"{name}\""),
+    };
+    Err(Error::Refused(format!("use '-f' to override the following error:\n{what}")))
+}

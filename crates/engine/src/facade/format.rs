@@ -1,0 +1,47 @@
+//! What `pool` has to know of file systems to make one: told by `zpl`.
+
+use std::sync::Arc;
+
+use ::pool::dsl::FsFormat;
+use ::pool::prop::FsProps;
+use dmu::{DmuError, Objset, Tx, Zap};
+use env::Env;
+use ondisk::znode::{self, master};
+
+use crate::zpl::{AtCreation, ZplOwners, create_fs};
+
+pub(super) struct ZplFormat {
+    env: Env,
+}
+
+impl ZplFormat {
+    pub fn new(env: Env) -> ZplFormat {
+        ZplFormat { env }
+    }
+}
+
+impl FsFormat for ZplFormat {
+    fn create(&self, objset: &Arc<Objset>, props: &FsProps, tx: &Tx) -> Result<(), DmuError> {
+        let at_creation = AtCreation {
+            normalization: props.number("normalization"),
+            utf8only: props.is_on("utf8only"),
+            casesensitivity: props.number("casesensitivity"),
+        };
+        create_fs(objset, &self.env, at_creation, tx)
+    }
+
+    fn props(&self, objset: &Arc<Objset>) -> Result<Vec<(&'static str, u64)>, DmuError> {
+        let zap = Zap::open(objset, znode::MASTER_NODE)?;
+        let word = |name: &str, default: u64| Ok(zap.find_u64(name)?.unwrap_or(default));
+        Ok(vec![
+            ("version", word(master::VERSION, znode::VERSION)?),
+            ("utf8only", word(master::UTF8ONLY, 0)?),
+            ("normalization", word(master::NORMALIZATION, 0)?),
+            ("casesensitivity", word(master::CASESENSITIVITY, znode::CASE_SENSITIVE)?),
+        ])
+    }
+
+    fn owner_of(&self) -> Arc<dyn dmu::accounting::OwnerOf> {
+        Arc::new(ZplOwners)
+    }
+}

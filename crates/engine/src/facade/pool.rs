@@ -1,0 +1,264 @@
+//! One imported pool: `engine_api::Pool` over `pool::Pool`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use ::pool::change::Change as PoolChange;
+use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
+use engine_api::{
+    BlockDevice, Change, Committed, DatasetFilter, DatasetInfo, DatasetKind, Error, Event, EventKind,
+    FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange, Result,
+};
+use env::{Env, lock};
+
+use super::convert::{api_error, health, prop_value, vdev_status};
+use super::pool_props;
+use super::serve::{Mounted, SharedList};
+
+/// Events kept for slow readers.
+const EVENTS_MAX: usize = 4096;
+
+pub(super) struct LocalPool {
+    pub(super) env: Env,
+    pub(super) pool: Arc<::pool::Pool>,
+    /// Open file systems by dataset object.
+    pub(super) mounted: Mutex<BTreeMap<u64, Arc<Mounted>>>,
+    pub(super) shared: Mutex<Option<SharedList>>,
+    /// The engine's: grows with every change of what may be served.
+    pub(super) generation: Arc<AtomicU64>,
+    events: Mutex<Events>,
+}
+
+#[derive(Default)]
+struct Events {
+    last: u64,
+    kept: VecDeque<Event>,
+}
+
+impl LocalPool {
+    pub fn new(env: Env, pool: Arc<::pool::Pool>, generation: Arc<AtomicU64>) -> Arc<LocalPool> {
+        Arc::new(LocalPool {
+            env,
+            pool,
+            mounted: Mutex::default(),
+            shared: Mutex::default(),
+            generation,
+            events: Mutex::default(),
+        })
+    }
+
+    pub fn inner(&self) -> &Arc<::pool::Pool> {
+        &self.pool
+    }
+
+    fn emit(&self, kind: EventKind) {
+        let mut events = lock(&self.events);
+        events.last += 1;
+        let seq = events.last;
+        events.kept.push_back(Event { seq, kind });
+        if events.kept.len() > EVENTS_MAX {
+            events.kept.pop_front();
+        }
+    }
+
+    /// What a change means for those who watch, and for open file systems.
+    fn after(&self, change: &Change, txg: u64) {
+        match change {
+            Change::CreateFilesystem { name, .. } => {
+                self.emit(EventKind::DatasetCreated { name: name.clone() })
+            }
+            Change::Destroy { names, .. } => {
+                names.iter().for_each(|name| self.emit(EventKind::DatasetDestroyed { name: name.clone() }));
+            }
+            Change::Rename { from, to, .. } => {
+                self.emit(EventKind::DatasetRenamed { from: from.clone(), to: to.clone() });
+            }
+            Change::SetProperties { name, props } => self.emit_properties(name, props),
+            Change::SetPoolProperties { props } => self.emit_properties(&self.name(), props),
+            Change::Inherit { name, property, .. } => {
+                self.emit(EventKind::PropertyChanged { name: name.clone(), property: property.clone() });
+            }
+            _ => {}
+        }
+        self.emit(EventKind::Synced { txg });
+        self.refresh_file_systems();
+        self.generation.fetch_add(1, SeqCst);
+    }
+
+    fn emit_properties(&self, name: &str, props: &[PropertyChange]) {
+        for prop in props {
+            self.emit(EventKind::PropertyChanged { name: name.to_owned(), property: prop.name.clone() });
+        }
+    }
+
+    /// Whole-pool sentences of `zpool status`.
+    fn words(&self, state: Health, errors: u64) -> (Option<String>, Option<String>) {
+        let words = |status: &str, action: &str| (Some(status.to_owned()), Some(action.to_owned()));
+        match state {
+            Health::Suspended => words(
+                "One or more devices are faulted in response to IO failures.",
+                "Make sure the affected devices are connected, then run 'zpool clear'.",
+            ),
+            Health::Degraded => words(
+                "One or more devices could not be used because they are missing, faulted or\n\toffline.  \
+                 Sufficient replicas exist for the pool to continue\n\tfunctioning in a degraded state.",
+                "Online the device using 'zpool online' or replace the device with\n\t'zpool replace'.",
+            ),
+            _ if errors > 0 => words(
+                "One or more devices has experienced an unrecoverable error.  An\n\tattempt was made to correct the \
+                 error.  Applications are unaffected.",
+                "Determine if the device needs to be replaced, and clear the errors\n\tusing 'zpool clear' or \
+                 replace the device with 'zpool replace'.",
+            ),
+            _ => (None, None),
+        }
+    }
+}
+
+fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
+    props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect()
+}
+
+/// `None`: a change this version of the engine does not know.
+fn pool_change(change: &Change) -> Option<PoolChange> {
+    Some(match change {
+        Change::CreateFilesystem { name, parents, props } => {
+            PoolChange::CreateFilesystem { name: name.clone(), parents: *parents, props: pairs(props) }
+        }
+        Change::Destroy { names, force } => PoolChange::Destroy { names: names.clone(), force: *force },
+        Change::SetProperties { name, props } => {
+            PoolChange::SetProperties { name: name.clone(), props: pairs(props) }
+        }
+        Change::Inherit { name, property, received } => {
+            PoolChange::Inherit { name: name.clone(), property: property.clone(), received: *received }
+        }
+        Change::Rename { from, to, parents, force } => {
+            PoolChange::Rename { from: from.clone(), to: to.clone(), parents: *parents, force: *force }
+        }
+        Change::SetPoolProperties { props } => PoolChange::SetPoolProperties { props: pairs(props) },
+        _ => return None,
+    })
+}
+
+fn kind(kind: PoolKind) -> DatasetKind {
+    match kind {
+        PoolKind::Filesystem => DatasetKind::Filesystem,
+        PoolKind::Volume => DatasetKind::Volume,
+        PoolKind::Snapshot => DatasetKind::Snapshot,
+    }
+}
+
+fn pool_kinds(kinds: &[DatasetKind]) -> Vec<PoolKind> {
+    let of = |kind: &DatasetKind| match kind {
+        DatasetKind::Filesystem => Some(PoolKind::Filesystem),
+        DatasetKind::Volume => Some(PoolKind::Volume),
+        DatasetKind::Snapshot => Some(PoolKind::Snapshot),
+        DatasetKind::Bookmark => None,
+    };
+    kinds.iter().filter_map(of).collect()
+}
+
+fn info(listed: Listed) -> DatasetInfo {
+    DatasetInfo {
+        name: listed.name,
+        kind: kind(listed.kind),
+        guid: listed.guid,
+        createtxg: listed.createtxg,
+        props: listed.props.into_iter().map(prop_value).collect(),
+    }
+}
+
+impl Pool for LocalPool {
+    fn name(&self) -> String {
+        self.pool.name()
+    }
+
+    fn guid(&self) -> u64 {
+        self.pool.guid()
+    }
+
+    fn status(&self) -> PoolStatus {
+        let report = self.pool.report();
+        let root = vdev_status(&report.root);
+        let state = if report.suspended { Health::Suspended } else { health(report.state) };
+        let errors = root.read_errors + root.write_errors + root.checksum_errors;
+        let (status, action) = self.words(state, errors);
+        PoolStatus {
+            name: self.name(),
+            guid: self.guid(),
+            health: state,
+            txg: report.txg,
+            root: engine_api::VdevStatus { health: state, ..root },
+            status,
+            action,
+            scan: None,
+            data_errors: 0,
+            readonly: self.pool.core().readonly,
+        }
+    }
+
+    fn properties(&self, names: &[String]) -> Result<Vec<PropValue>> {
+        pool_props::all(&self.pool, &self.status(), names)
+    }
+
+    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        let wanted = pool_kinds(&filter.kinds);
+        if wanted.is_empty() && !filter.kinds.is_empty() {
+            return Ok(Vec::new());
+        }
+        let filter = ListFilter {
+            roots: filter.roots.clone(),
+            depth: filter.depth,
+            kinds: wanted,
+            props: filter.props.clone(),
+        };
+        Ok(self.pool.dsl.list(&filter).map_err(api_error)?.into_iter().map(info).collect())
+    }
+
+    fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
+        let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
+        if let Change::Destroy { names, .. } = change {
+            self.close_datasets(names);
+        }
+        let txg = self.pool.dsl.commit(inner, history).map_err(api_error)?;
+        self.after(change, txg);
+        Ok(Committed { txg })
+    }
+
+    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
+        self.pool.dsl.destroy_preview(name, recursive).map_err(api_error)
+    }
+
+    fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
+        let records = self.pool.dsl.history(internal).map_err(api_error)?;
+        let shown = records.into_iter().map(|record| HistoryRecord {
+            time: record.time,
+            text: record.text,
+            txg: record.txg,
+            internal: record.internal,
+            user: record.who.map(|who| if who == 0 { "root".to_owned() } else { who.to_string() }),
+            host: record.host,
+        });
+        Ok(shown.collect())
+    }
+
+    fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {
+        Ok(self.mount(dataset)?.fs.clone())
+    }
+
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>> {
+        Err(Error::Unsupported(format!("volume {dataset}: block storage is not built yet")))
+    }
+
+    fn sync(&self) -> Result<u64> {
+        if self.pool.core().readonly {
+            return Ok(self.pool.core().txgs.synced());
+        }
+        self.pool.core().txgs.sync_now().map_err(|error| api_error(error.into()))
+    }
+
+    fn events(&self, after: u64) -> Vec<Event> {
+        lock(&self.events).kept.iter().filter(|event| event.seq > after).cloned().collect()
+    }
+}

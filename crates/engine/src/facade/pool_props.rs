@@ -1,0 +1,250 @@
+//! Properties of pools: those of a new one judged, those of an imported one gathered.
+
+use ::pool::feature::is_built;
+use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
+use engine_api::{Error, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source};
+use ondisk::feature::{self, Feature};
+use ondisk::prop::{POOL, PropType};
+
+use super::convert::{api_error, prop_kind};
+
+/// The set of features that new pools get, unless told otherwise.
+pub(super) const DEFAULT_COMPATIBILITY: &str = "openzfs-2.1-linux";
+
+/// What the options of `zpool create` come to.
+pub(super) struct ForCreate {
+    pub features: Vec<&'static Feature>,
+    pub ashift: Option<u64>,
+    /// To be kept in the pool.
+    pub stored: Vec<(String, String)>,
+    pub compatibility: Option<String>,
+    pub comment: Option<String>,
+}
+
+pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
+    check_name(&spec.name)?;
+    let refuse = |why: String| Error::Refused(format!("cannot create '{}': {why}", spec.name));
+    let mut made = ForCreate {
+        features: Vec::new(),
+        ashift: None,
+        stored: Vec::new(),
+        compatibility: None,
+        comment: None,
+    };
+    let mut wanted: Vec<(&'static Feature, bool)> = Vec::new();
+    for PropertyChange { name, value } in &spec.props {
+        if let Some(short) = name.strip_prefix("feature@") {
+            wanted.push((named_feature(short, value, &refuse)?, value == "enabled"));
+            continue;
+        }
+        match name.as_str() {
+            "compatibility" => made.compatibility = Some(value.clone()),
+            "version" if value == "5000" => {}
+            "version" => return Err(Error::Unsupported(format!("making pools of version {value}"))),
+            "cachefile" | "altroot" => {}
+            _ => {
+                let (prop, raw) = parse_pool_value(name, value, &format!("cannot create '{}'", spec.name))
+                    .map_err(api_error)?;
+                match (prop.name, &raw) {
+                    ("ashift", RawValue::Number(number)) => made.ashift = (*number != 0).then_some(*number),
+                    ("comment", _) => made.comment = Some(value.clone()),
+                    _ => made.stored.push((prop.name.to_owned(), value.clone())),
+                }
+            }
+        }
+    }
+    made.features = features(spec, &made.compatibility, &wanted, &refuse)?;
+    Ok(made)
+}
+
+fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> Result<&'static Feature> {
+    let feature = feature::by_name(name).ok_or_else(|| refuse(format!("invalid feature '{name}'")))?;
+    match value {
+        "enabled" if !is_built(feature) => {
+            Err(Error::Unsupported(format!("feature@{}: this feature is not built yet", feature.name)))
+        }
+        "enabled" | "disabled" => Ok(feature),
+        _ => Err(refuse(format!("property 'feature@{name}' can only be set to 'enabled' or 'disabled'"))),
+    }
+}
+
+/// Names of the features that this set has and this program has not.
+pub fn not_built(set: &str) -> Vec<&'static str> {
+    let names = feature::compatibility_set(set).unwrap_or(&[]);
+    let missing = |name: &&&str| feature::by_name(name).is_some_and(|feature| !is_built(feature));
+    names.iter().filter(missing).copied().collect()
+}
+
+fn features(
+    spec: &PoolSpec,
+    compatibility: &Option<String>,
+    wanted: &[(&'static Feature, bool)],
+    refuse: &dyn Fn(String) -> Error,
+) -> Result<Vec<&'static Feature>> {
+    let set = match compatibility.as_deref() {
+        None | Some("off") => DEFAULT_COMPATIBILITY,
+        Some(name) => name,
+    };
+    let mut names: Vec<&str> = Vec::new();
+    if !spec.no_features {
+        for part in set.split(',') {
+            let members = feature::compatibility_set(part).ok_or_else(|| {
+                refuse(format!("bad value for property 'compatibility': unknown set '{part}'"))
+            })?;
+            names = if names.is_empty() {
+                members.to_vec()
+            } else {
+                names.into_iter().filter(|name| members.contains(name)).collect()
+            };
+        }
+        let missing = not_built(set);
+        if !missing.is_empty() {
+            tracing::info!(
+                features = missing.join(","),
+                "features of the set that are not built and stay disabled"
+            );
+        }
+    }
+    let mut features: Vec<&'static Feature> =
+        names.iter().filter_map(|name| feature::by_name(name)).collect();
+    features.retain(|feature| is_built(feature));
+    for &(feature, enabled) in wanted {
+        features.retain(|other| other.name != feature.name);
+        if enabled {
+            features.push(feature);
+        }
+    }
+    Ok(features)
+}
+
+/// Refuses names that OpenZFS refuses, in its words.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let refuse = |why: &str| Err(Error::Refused(format!("cannot create '{name}': {why}")));
+    let reserved = |word: &str| name == word || (name.starts_with(word) && word != "log");
+    if name.len() > 255 - 2 - "$ORIGIN@$ORIGIN".len() {
+        return refuse("name is too long");
+    }
+    match name.chars().next() {
+        None => return refuse("missing pool name"),
+        Some(first) if !first.is_ascii_alphabetic() => return refuse("name must begin with a letter"),
+        Some(_) => {}
+    }
+    let bad = name.chars().find(|c| !(c.is_ascii_alphanumeric() || "_-.: ".contains(*c)));
+    if let Some(bad) = bad {
+        return refuse(&format!("invalid character '{bad}' in pool name"));
+    }
+    if ["mirror", "raidz", "draid", "spare"].into_iter().any(reserved) || name == "log" {
+        return refuse("name is reserved\npool name may have been omitted");
+    }
+    Ok(())
+}
+
+/// Properties of the root dataset, checked.
+pub(super) fn root_props(pool: &str, props: &[PropertyChange]) -> Result<RawProps> {
+    let pairs: Vec<(String, String)> =
+        props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect();
+    let has_feature = |name: &str| feature::by_name(name).is_some_and(is_built);
+    let checker =
+        Checker { prefix: format!("cannot create '{pool}'"), creating: true, has_feature: &has_feature };
+    checker.all(&pairs).map_err(api_error)
+}
+
+/// All properties of a pool, or those named.
+pub(super) fn all(pool: &::pool::Pool, status: &PoolStatus, names: &[String]) -> Result<Vec<PropValue>> {
+    let stored = pool.dsl.pool_props().map_err(api_error)?;
+    let mut values: Vec<PropValue> = Vec::new();
+    for prop in POOL.iter().filter(|prop| !prop.hidden || names.iter().any(|name| name == prop.name)) {
+        let (value, source) =
+            match (computed(pool, status, prop.name), stored.iter().find(|(n, _)| n == prop.name)) {
+                (Some((value, source)), _) => (value, source),
+                (None, Some((_, raw))) => (exact(prop, raw), Source::Local),
+                (None, None) if matches!(prop.kind, PropType::Text(None)) => (String::new(), Source::Default),
+                (None, None) => (exact(prop, &default_of(prop)), Source::Default),
+            };
+        values.push(PropValue { name: prop.name.to_owned(), value, kind: prop_kind(prop.render), source });
+    }
+    values.extend(feature_values(pool));
+    if names.is_empty() {
+        return Ok(values);
+    }
+    let mut chosen = Vec::new();
+    for name in names {
+        let found = values.iter().find(|value| value.name == *name);
+        chosen.push(found.cloned().ok_or_else(|| Error::Refused(format!("invalid property '{name}'")))?);
+    }
+    Ok(chosen)
+}
+
+fn feature_values(pool: &::pool::Pool) -> Vec<PropValue> {
+    let features = &pool.core().features;
+    let mut values = Vec::new();
+    for feature in feature::FEATURES {
+        let (state, source) = match features.count(feature.name) {
+            None => ("disabled", Source::Local),
+            Some(0) => ("enabled", Source::Local),
+            Some(_) => ("active", Source::Local),
+        };
+        let name = format!("feature@{}", feature.name);
+        values.push(PropValue { name, value: state.into(), kind: PropKind::Text, source });
+    }
+    for (guid, count) in features.all() {
+        if feature::by_guid(&guid).is_none() {
+            let state = if count > 0 { "readonly" } else { "inactive" };
+            let name = format!("unsupported@{guid}");
+            values.push(PropValue { name, value: state.into(), kind: PropKind::Text, source: Source::Local });
+        }
+    }
+    values
+}
+
+/// Statistics, and what is kept elsewhere than among the stored properties.
+fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(String, Source)> {
+    let core = pool.core();
+    let root = &status.root;
+    let stat = |number: u64| Some((number.to_string(), Source::None));
+    let capacity = || (root.allocated * 100).checked_div(root.size).unwrap_or(0);
+    match name {
+        "size" => stat(root.size),
+        "allocated" => stat(root.allocated),
+        "free" => stat(root.size.saturating_sub(root.allocated)),
+        "capacity" => stat(capacity()),
+        "fragmentation" => {
+            Some((root.fragmentation.map_or(String::new(), |percent| percent.to_string()), Source::None))
+        }
+        "health" => Some((health_name(status.health).into(), Source::None)),
+        "guid" => stat(status.guid),
+        "load_guid" => stat(status.guid),
+        "freeing" => stat(pool.dsl.freeing()),
+        "leaked" => stat(0),
+        "dedupratio" => Some(("1.00".into(), Source::None)),
+        "expandsize" | "checkpoint" => Some((String::new(), Source::None)),
+        "readonly" => Some((if status.readonly { "on" } else { "off" }.into(), Source::None)),
+        "altroot" => {
+            let source = if core.altroot.is_some() { Source::Local } else { Source::Default };
+            Some((core.altroot.clone().unwrap_or_default(), source))
+        }
+        "version" => Some((String::new(), Source::Default)),
+        "comment" | "compatibility" => {
+            let config = pool.config();
+            let text = if name == "comment" { config.comment } else { config.compatibility };
+            text.map(|text| (text, Source::Local))
+        }
+        "ashift" => {
+            let shift = root.children.first().map_or(0, |top| u64::from(top.ashift));
+            Some((shift.to_string(), Source::Local))
+        }
+        _ => None,
+    }
+}
+
+fn health_name(health: Health) -> &'static str {
+    match health {
+        Health::Online => "ONLINE",
+        Health::Degraded => "DEGRADED",
+        Health::Faulted => "FAULTED",
+        Health::Offline => "OFFLINE",
+        Health::Unavail => "UNAVAIL",
+        Health::Removed => "REMOVED",
+        Health::Suspended => "SUSPENDED",
+    }
+}

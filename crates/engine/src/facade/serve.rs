@@ -1,0 +1,159 @@
+//! Open file systems of a pool: opened at first use, kept until their dataset or pool goes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
+use ::pool::prop::FsProps;
+use ::pool::txg::Txgs;
+use dmu::DmuError;
+use engine_api::{Error, FsId, Result, Served};
+use env::lock;
+use ondisk::objset::ObjsetType;
+
+use super::convert::api_error;
+use super::pool::LocalPool;
+use crate::zpl::{FsSpace, Host, Settings, XattrStore, Zpl};
+
+/// A dataset that is open as a file system.
+pub(super) struct Mounted {
+    pub dataset: Arc<Dataset>,
+    pub fs: Arc<Zpl>,
+}
+
+/// What is shared, as of a generation of the engine.
+pub(super) struct SharedList {
+    generation: u64,
+    list: Vec<Served>,
+}
+
+struct PoolHost {
+    txgs: Arc<Txgs>,
+    dataset: Arc<Dataset>,
+}
+
+impl Host for PoolHost {
+    fn wait_synced(&self, txg: u64) -> std::result::Result<(), DmuError> {
+        self.txgs.wait_synced(txg)
+    }
+
+    fn space(&self) -> FsSpace {
+        let (referenced, available) = self.dataset.space().unwrap_or((0, 0));
+        FsSpace { referenced, available }
+    }
+}
+
+fn settings(props: &FsProps) -> Settings {
+    Settings {
+        readonly: props.is_on("readonly"),
+        atime: props.is_on("atime"),
+        relatime: props.is_on("relatime"),
+        xattr: match props.number("xattr") {
+            0 => XattrStore::Off,
+            1 => XattrStore::Directory,
+            _ => XattrStore::System,
+        },
+        recordsize: u32::try_from(props.number("recordsize")).unwrap_or(128 << 10),
+    }
+}
+
+impl LocalPool {
+    /// The open file system of a dataset.
+    pub(super) fn mount(&self, name: &str) -> Result<Arc<Mounted>> {
+        let dataset = self.pool.dsl.open_dataset(name).map_err(api_error)?;
+        if let Some(mounted) = lock(&self.mounted).get(&dataset.object()) {
+            return Ok(mounted.clone());
+        }
+        if dataset.objset().kind() != ObjsetType::Zfs {
+            return Err(Error::Invalid(format!("'{name}' is not a filesystem")));
+        }
+        let props = dataset.props().map_err(api_error)?;
+        let core = self.pool.core();
+        let host = Arc::new(PoolHost { txgs: core.txgs.clone(), dataset: dataset.clone() });
+        let id = FsId { pool_guid: self.pool.guid(), dataset_guid: dataset.guid() };
+        let frozen = core.readonly || dataset.is_snapshot() || dataset.readonly().is_some();
+        let fs = Zpl::open(dataset.objset().clone(), id, self.env.clone(), host, settings(&props), frozen)?;
+        let mounted = Arc::new(Mounted { dataset: dataset.clone(), fs });
+        // Two may have come here at once: there must be one.
+        let kept = lock(&self.mounted).entry(dataset.object()).or_insert_with(|| mounted.clone()).clone();
+        if Arc::ptr_eq(&kept, &mounted) && !frozen {
+            kept.fs.drain_unlinked()?;
+        }
+        Ok(kept)
+    }
+
+    /// Properties may have changed: tell the open file systems.
+    pub(super) fn refresh_file_systems(&self) {
+        let open: Vec<Arc<Mounted>> = lock(&self.mounted).values().cloned().collect();
+        for mounted in open {
+            match mounted.dataset.props() {
+                Ok(props) => mounted.fs.set_settings(settings(&props)),
+                Err(error) => tracing::warn!(%error, "properties of an open file system cannot be read"),
+            }
+        }
+    }
+
+    /// Forgets open file systems of datasets that are about to be destroyed.
+    pub(super) fn close_datasets(&self, names: &[String]) {
+        for name in names {
+            if let Ok(dataset) = self.pool.dsl.open_dataset(name) {
+                lock(&self.mounted).remove(&dataset.object());
+            }
+        }
+        *lock(&self.shared) = None;
+    }
+
+    pub(super) fn close_file_systems(&self) {
+        lock(&self.mounted).clear();
+        *lock(&self.shared) = None;
+    }
+
+    /// File systems with `sharenfs` on, opened.
+    pub(super) fn served(&self) -> Vec<Served> {
+        let generation = self.generation.load(SeqCst);
+        if let Some(shared) = lock(&self.shared).as_ref().filter(|shared| shared.generation == generation) {
+            return shared.list.clone();
+        }
+        let list = self.find_shared();
+        *lock(&self.shared) = Some(SharedList { generation, list: list.clone() });
+        list
+    }
+
+    fn find_shared(&self) -> Vec<Served> {
+        let filter = ListFilter {
+            kinds: vec![DatasetKind::Filesystem],
+            props: ["sharenfs", "canmount"].map(str::to_owned).to_vec(),
+            ..ListFilter::default()
+        };
+        let listed = match self.pool.dsl.list(&filter) {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::warn!(%error, "datasets cannot be listed");
+                return Vec::new();
+            }
+        };
+        let value = |props: &[::pool::prop::Shown], name: &str| {
+            props.iter().find(|prop| prop.name == name).map(|prop| prop.value.clone()).unwrap_or_default()
+        };
+        let shared = listed.into_iter().filter(|dataset| {
+            value(&dataset.props, "sharenfs") != "off" && value(&dataset.props, "canmount") != "off"
+        });
+        shared.filter_map(|dataset| self.served_one(&dataset.name)).collect()
+    }
+
+    fn served_one(&self, name: &str) -> Option<Served> {
+        let mounted =
+            self.mount(name).inspect_err(|error| tracing::warn!(name, %error, "cannot be shared")).ok()?;
+        let props = mounted.dataset.props().ok()?;
+        let altroot = self.pool.core().altroot.clone();
+        let mountpoint = props.mountpoint(name, altroot.as_deref());
+        Some(Served {
+            dataset: name.to_owned(),
+            id: engine_api::FileSystem::id(&*mounted.fs),
+            mountpoint: mountpoint.starts_with('/').then_some(mountpoint),
+            sharenfs: props.text("sharenfs").to_owned(),
+            readonly: props.is_on("readonly") || self.pool.core().readonly,
+            fs: mounted.fs.clone(),
+        })
+    }
+}
