@@ -33,6 +33,12 @@ impl MemFs {
         Arc::new(MemFs { id, verifier, state: Mutex::new(State::new(clock)) })
     }
 
+    /// A copy as it would be found after a restart: nobody has anything open.
+    pub fn fork(&self, clock: Clock) -> Arc<MemFs> {
+        let state = self.state().restarted(clock);
+        Arc::new(MemFs { id: self.id, verifier: self.verifier, state: Mutex::new(state) })
+    }
+
     /// Nodes alive, open ones without a name included: what a test of leaks looks at.
     pub fn node_count(&self) -> usize {
         self.state().nodes.len()

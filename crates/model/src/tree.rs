@@ -118,12 +118,14 @@ impl Walk<'_> {
         let mut blocks = Vec::new();
         let mut at = 0;
         loop {
-            let data = match self.fs.seek(&self.cred, attr.node, at, Seek::Data) {
-                Ok(data) => data / BLOCK * BLOCK,
+            // Records may be smaller than these blocks: data can start in the middle of one.
+            let found = match self.fs.seek(&self.cred, attr.node, at, Seek::Data) {
+                Ok(data) => data,
                 Err(Error::NotFound) => return Ok(blocks),
                 Err(error) => return Err(error),
             };
-            let hole = self.fs.seek(&self.cred, attr.node, data.max(at), Seek::Hole)?;
+            let data = found / BLOCK * BLOCK;
+            let hole = self.fs.seek(&self.cred, attr.node, found, Seek::Hole)?;
             at = hole.div_ceil(BLOCK).saturating_mul(BLOCK);
             self.hash_run(attr.node, data, at, &mut blocks)?;
         }

@@ -171,13 +171,20 @@ impl Zpl {
         }
         let found = match what {
             Seek::Data => node.dnode().next_offset(offset, dmu::Seek::Data).map_err(api_error)?,
-            Seek::Hole => {
-                // The end of the file counts as a hole.
-                let hole = node.dnode().next_offset(offset, dmu::Seek::Hole).map_err(api_error)?;
-                Some(hole.map_or(size, |hole| hole.min(size)))
-            }
+            Seek::Hole => Some(self.next_hole(&node, offset)?.min(size)),
         };
         found.filter(|found| *found < size || what == Seek::Hole).ok_or(Error::NotFound)
+    }
+
+    /// Everything past the last block is a hole.
+    fn next_hole(&self, node: &Node, offset: u64) -> Result<u64> {
+        let dnode = node.dnode();
+        let next = |seek| dnode.next_offset(offset, seek).map_err(api_error);
+        if next(dmu::Seek::Data)? != Some(offset) {
+            return Ok(offset);
+        }
+        let end = dnode.max_blkid().saturating_add(1).saturating_mul(dnode.block_size().into());
+        Ok(next(dmu::Seek::Hole)?.unwrap_or(end))
     }
 
     /// Contents were read. Reading must not wait for a transaction group, so where none can be had the time is kept in
@@ -203,7 +210,7 @@ impl Zpl {
 
     pub(super) fn store_atime(&self, node: &Node, atime: Time, tx: &dmu::Tx) {
         let _attrs = env::lock(node.attrs_lock());
-        drop(node.take_pending_atime());
+        let _ = node.take_pending_atime();
         if self.store(node, Change::default().time(&attr::ATIME, atime), tx).is_err() {
             // An access time is not worth failing a read for.
             node.set_pending_atime(atime);

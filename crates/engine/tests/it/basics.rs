@@ -2,7 +2,8 @@
 
 use engine::zpl::{AtCreation, Settings, XattrStore};
 use engine_api::{
-    CreateMode, Cred, DirLimit, Error, FileSystem, NewNode, RenameMode, Seek, SetAttr, SetTime, Stable, Time, XattrMode,
+    CreateMode, Cred, DirLimit, Error, FileSystem, NewNode, RenameMode, Seek, SetAttr, SetTime, Stable, Time,
+    XattrMode,
 };
 use ondisk::znode::{CASE_INSENSITIVE, CASE_MIXED, norm};
 

@@ -108,7 +108,10 @@ impl Clock for Ticking {
     }
     fn wall(&self) -> WallTime {
         let micros = self.0.fetch_add(1, Ordering::SeqCst);
-        WallTime { secs: 1_800_000_000 + (micros / 1_000_000) as i64, nanos: (micros % 1_000_000) as u32 * 1000 }
+        WallTime {
+            secs: 1_800_000_000 + (micros / 1_000_000) as i64,
+            nanos: (micros % 1_000_000) as u32 * 1000,
+        }
     }
     fn sleep(&self, _span: Nanos) {}
 }
@@ -127,8 +130,14 @@ impl Bench {
         let env = Env { clock: Arc::new(Ticking(AtomicU64::new(0))), ..Env::real() };
         let memory = Arc::new(Memory { open: AtomicU64::new(5), ..Memory::default() });
         let policy = ObjsetPolicy { recordsize: settings.recordsize, ..ObjsetPolicy::dataset() };
-        let objset =
-            Objset::create(memory.clone(), ObjsetType::Zfs, memory.clone(), memory.clone(), policy.clone(), 5);
+        let objset = Objset::create(
+            memory.clone(),
+            ObjsetType::Zfs,
+            memory.clone(),
+            memory.clone(),
+            policy.clone(),
+            5,
+        );
         create_fs(&objset, &env, props, &Tx::syncing(5)).expect("nothing is in the way");
         let fs = Zpl::open(objset.clone(), ID, env.clone(), memory.clone(), settings.clone(), false).unwrap();
         let mut bench = Bench { fs, settings, memory, objset, policy, env };
@@ -151,8 +160,8 @@ impl Bench {
         let memory = self.memory.clone();
         self.objset =
             Objset::open(memory.clone(), root, memory.clone(), memory.clone(), self.policy.clone()).unwrap();
-        self.fs =
-            Zpl::open(self.objset.clone(), ID, self.env.clone(), memory, self.settings.clone(), false).unwrap();
+        self.fs = Zpl::open(self.objset.clone(), ID, self.env.clone(), memory, self.settings.clone(), false)
+            .unwrap();
     }
 
     pub fn objset(&self) -> &Arc<Objset> {
