@@ -24,7 +24,7 @@ use ondisk::zil::ZilHeader;
 use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
-use crate::dnode::Dnode;
+use crate::dnode::{Dnode, Seek};
 use crate::error::read_failed;
 use crate::owner::{Admission, BlockOwner, Holds};
 use crate::policy::ObjsetPolicy;
@@ -330,9 +330,7 @@ impl Objset {
         // A slot inside a larger dnode holds that one's bonus: find out by walking from the first.
         let mut at = 0;
         while at < slot {
-            let slots = block.get(at * SLOT_SIZE + 12).copied().unwrap_or(0);
-            let free = block.get(at * SLOT_SIZE).is_none_or(|&t| t == 0);
-            at += if free { 1 } else { usize::from(slots) + 1 };
+            at += block.get(at * SLOT_SIZE..).and_then(dnode::slots_at).unwrap_or(1);
         }
         let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|_| at == slot) else { return Ok(None) };
         let phys = DnodePhys::decode(bytes, block.endian()).map_err(|_| corrupt)?;
@@ -396,14 +394,16 @@ impl Objset {
         Ok(())
     }
 
-    /// Empties a large object from its end, a bounded part a transaction, then frees it. Open context, no [`Tx`]
-    /// held.
+    /// Empties a large object, a bounded part a transaction, then frees it. Open context, no [`Tx`] held.
     pub fn free_in_steps(&self, object: u64) -> Result<(), DmuError> {
         let dnode = self.hold(object)?;
-        while dnode.max_blkid() > FREE_STEP {
-            let tx = self.begin(Holds::freeing(1))?;
-            let from = (dnode.max_blkid() - FREE_STEP) * u64::from(dnode.block_size());
-            dnode.free_range(from, u64::MAX, &tx)?;
+        let step = FREE_STEP * u64::from(dnode.block_size());
+        let mut from = 0;
+        while dnode.max_blkid() > FREE_STEP
+            && let Some(data) = dnode.next_offset(from, Seek::Data)?
+        {
+            dnode.free_range(data, step, &self.begin(Holds::freeing(1))?)?;
+            from = data.saturating_add(step);
         }
         let tx = self.begin(Holds::freeing(1))?;
         self.free(object, &tx)
@@ -515,12 +515,12 @@ impl Drop for Objset {
 /// The first slot at or after `slot` at which a dnode starts.
 fn first_dnode(block: &[u8], slot: u64) -> Option<u64> {
     let mut at = 0;
-    while let Some(&object_type) = block.get(at as usize * SLOT_SIZE) {
-        if object_type != 0 && at >= slot {
+    while let Some(bytes) = block.get(at as usize * SLOT_SIZE..).filter(|bytes| !bytes.is_empty()) {
+        let slots = dnode::slots_at(bytes);
+        if slots.is_some() && at >= slot {
             return Some(at);
         }
-        let extra = if object_type == 0 { 0 } else { block.get(at as usize * SLOT_SIZE + 12).copied()? };
-        at += 1 + u64::from(extra);
+        at += slots.unwrap_or(1) as u64;
     }
     None
 }

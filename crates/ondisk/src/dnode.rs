@@ -53,6 +53,8 @@ pub const FLAG_SPILL_BLKPTR: u8 = 1 << 2;
 /// It is counted in the per-user object counts.
 pub const FLAG_USEROBJUSED_ACCOUNTED: u8 = 1 << 3;
 
+const EXTRA_SLOTS_AT: usize = 12;
+
 const _: () = assert!(MAX_BLKPTRS == 3 && OLD_MAX_BONUS == 320);
 
 /// One allocated dnode.
@@ -248,6 +250,12 @@ impl DnodePhys {
     pub fn capacity_blocks(&self) -> u64 {
         self.span(self.nlevels - 1).saturating_mul(self.blkptrs.len() as u64)
     }
+}
+
+/// Slots of the dnode at the start of `bytes`, without decoding it; `None` where the slot is free (or missing).
+pub fn slots_at(bytes: &[u8]) -> Option<usize> {
+    let used = bytes.first().is_some_and(|&object_type| object_type != ObjectType::NONE.0);
+    bytes.get(EXTRA_SLOTS_AT).filter(|_| used).map(|&extra| usize::from(extra) + 1)
 }
 
 /// log2 of the block pointers in an indirect block of `2^indblkshift` bytes.

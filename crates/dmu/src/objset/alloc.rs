@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ondisk::BlkPtr;
-use ondisk::dnode::{DnodePhys, MAX_OBJECT, SLOT_SIZE, SLOTS_PER_BLOCK};
+use ondisk::dnode::{MAX_OBJECT, SLOT_SIZE, SLOTS_PER_BLOCK, slots_at};
 
 use super::Objset;
 use crate::DmuError;
@@ -65,21 +65,16 @@ impl Taken {
     }
 }
 
-/// Slots in use, by a block of dnodes. What cannot be decoded is in use.
+/// Slots in use in a block of dnodes.
 pub fn occupied(block: &Block) -> u32 {
     let mut bits = 0;
     let mut slot = 0;
     while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|b| !b.is_empty()) {
-        let slots = match DnodePhys::decode(bytes, block.endian()) {
-            Ok(None) => {
-                slot += 1;
-                continue;
-            }
-            Ok(Some(dnode)) => dnode.slots(),
-            Err(_) => 1,
-        };
-        bits |= slot_bits(slot as u64, slots as u8);
-        slot += slots;
+        let slots = slots_at(bytes);
+        if let Some(slots) = slots {
+            bits |= slot_bits(slot as u64, slots.min(SLOTS_PER_BLOCK) as u8);
+        }
+        slot += slots.unwrap_or(1);
     }
     bits
 }

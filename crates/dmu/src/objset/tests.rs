@@ -178,8 +178,7 @@ fn a_large_object_is_freed_in_steps_and_leaves_nothing() {
     }
     bench.sync();
     assert!(dnode.nlevels() > 4);
-    // The hole between the blocks is skipped at once, not step by step.
-    dnode.free_range(1 << 33, u64::MAX, &bench.tx()).unwrap();
+    // The holes between the blocks are skipped at once, not step by step.
     bench.objset.free_in_steps(dnode.object()).unwrap();
     bench.sync();
     assert_eq!(bench.objset.object_count(), 0);
@@ -207,4 +206,54 @@ fn holes_remember_their_birth_where_something_was() {
     assert_eq!(pointer(2), BlkPtr::HOLE);
     assert_eq!(dnode.next_offset(0, Seek::Data).unwrap(), Some(3 * 512));
     assert_eq!(dnode.next_offset(2000 * 512, Seek::Hole).unwrap(), None);
+}
+
+/// Writers on several threads, each in its own blocks of one object, while groups are synced under them. What they
+/// read back at once is what they wrote, and so is what lies on disk at the end.
+#[test]
+fn writers_and_the_sync_do_not_disturb_each_other() {
+    const WRITERS: u64 = 4;
+    let mut bench = Bench::new(ObjsetType::Zfs, ObjsetPolicy::dataset());
+    let object = bench.objset.alloc(file(1024), &bench.tx()).unwrap().object();
+    // Stands for admission: no transaction of the next group before the last of this one has left.
+    let gate = std::sync::RwLock::new(());
+    let left = std::sync::atomic::AtomicU64::new(WRITERS);
+    let write = |writer: u64| {
+        let mut prng = stdx::prng::Prng::new(writer);
+        let dnode = bench.objset.hold(object).unwrap();
+        let mut last = std::collections::BTreeMap::new();
+        for _ in 0..1500 {
+            // Neighbours share blocks: each has a quarter of every one.
+            let at = prng.below(300) * 1024 + writer * 256;
+            let byte = prng.below(256) as u8;
+            {
+                let _open = gate.read().unwrap();
+                dnode.write(at, &[byte; 256], &bench.tx()).unwrap();
+            }
+            last.insert(at, byte);
+            let (&at, &byte) = last.iter().nth(prng.below(last.len() as u64) as usize).unwrap();
+            assert_eq!(dnode.read_bytes(at, 256).unwrap(), [byte; 256], "writer {writer} at {at}");
+        }
+        left.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+        last
+    };
+    let expected: Vec<_> = std::thread::scope(|scope| {
+        let write = &write;
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
+        while left.load(std::sync::atomic::Ordering::SeqCst) > 0 && !writers.iter().all(|w| w.is_finished()) {
+            let txg = {
+                let _closed = gate.write().unwrap();
+                bench.books.open_next()
+            };
+            bench.objset.sync(&SyncTx { txg, pass: 1, rewrite: false }).unwrap();
+            bench.objset.sync_done(txg);
+        }
+        writers.into_iter().flat_map(|w| w.join().unwrap()).collect()
+    });
+    bench.reopen();
+    let dnode = bench.objset.hold(object).unwrap();
+    for (at, byte) in expected {
+        assert_eq!(dnode.read_bytes(at, 256).unwrap(), [byte; 256], "at {at}");
+    }
+    check_trees(&bench);
 }

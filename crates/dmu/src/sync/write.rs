@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use env::IoClass;
 use ondisk::BlkPtr;
-use ondisk::dnode::{DnodePhys, SLOT_SIZE};
+use ondisk::dnode::{SLOT_SIZE, slots_at};
 use ondisk::object_type::ObjectType;
 
 use super::tree::fill_of;
@@ -242,17 +242,9 @@ pub fn dnodes_in(block: &Block) -> u64 {
     let mut count = 0;
     let mut slot = 0;
     while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|b| !b.is_empty()) {
-        match DnodePhys::decode(bytes, block.endian()) {
-            Ok(None) => slot += 1,
-            Ok(Some(dnode)) => {
-                count += 1;
-                slot += dnode.slots();
-            }
-            Err(_) => {
-                count += 1;
-                slot += 1;
-            }
-        }
+        let slots = slots_at(bytes);
+        count += u64::from(slots.is_some());
+        slot += slots.unwrap_or(1);
     }
     count
 }
