@@ -182,6 +182,11 @@ pub fn encode(layout: u16, values: &[(AttrInfo, &[u8])]) -> Vec<u8> {
     bytes
 }
 
+/// A value that is numbers, little endian.
+pub fn pack_words(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
 /// Turns a big-endian value into a little-endian one, in place.
 pub fn swap_value(swap: Swap, value: &mut [u8]) {
     let unit = match swap {

@@ -45,17 +45,17 @@ pub const CASE_SENSITIVE: u64 = 0;
 pub const CASE_INSENSITIVE: u64 = 1;
 pub const CASE_MIXED: u64 = 2;
 
-/// Bits of `normalization`, and of a ZAP's normalisation flags (`U8_TEXTPREP_*`).
+/// Values of `normalization`, and bits of a ZAP's normalisation flags (`U8_TEXTPREP_*`, include/sys/u8_textprep.h).
 pub mod norm {
-    pub const TOUPPER: u64 = 0x1;
-    /// Canonical decomposition (NFD).
-    pub const NFD: u64 = 0x10;
-    /// NFC.
-    pub const NFC: u64 = 0x30;
-    pub const NFKD: u64 = 0x50;
-    pub const NFKC: u64 = 0x70;
-    /// All bits of a form.
-    pub const FORM: u64 = 0x70;
+    pub const TOUPPER: u64 = 0x2;
+    /// Decomposition, canonical or of compatibility characters too, and composition after either.
+    pub const CANON_DECOMP: u64 = 0x10;
+    pub const COMPAT_DECOMP: u64 = 0x20;
+    pub const CANON_COMP: u64 = 0x40;
+    pub const NFD: u64 = CANON_DECOMP;
+    pub const NFC: u64 = CANON_DECOMP | CANON_COMP;
+    pub const NFKD: u64 = COMPAT_DECOMP;
+    pub const NFKC: u64 = COMPAT_DECOMP | CANON_COMP;
 }
 
 /// Persistent flags of a node (`ZPL_FLAGS`).
