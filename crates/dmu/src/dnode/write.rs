@@ -208,7 +208,7 @@ impl Dnode {
 
     /// `Busy` unless the object has at most one block. `size` in bytes, a multiple of 512.
     pub fn set_block_size(&self, size: u32, tx: &Tx) -> Result<(), DmuError> {
-        if size == 0 || size as usize % SECTOR != 0 || size > MAX_BLOCK_SIZE {
+        if size == 0 || !(size as usize).is_multiple_of(SECTOR) || size > MAX_BLOCK_SIZE {
             return Err(DmuError::Invalid("block size"));
         }
         loop {
