@@ -1,0 +1,125 @@
+//! A simulated machine: disks that last, and an engine that lives from one start to the next crash.
+
+use std::sync::Arc;
+
+use engine::facade::{LocalEngine, Options};
+use engine_api::{Engine, ImportOptions, PoolSpec, PropertyChange, VdevSpec};
+use env::{Env, Quirk, Quirks};
+use pool::spa::labels;
+use stdx::prng::Prng;
+
+use crate::clock::{SimClock, Time};
+use crate::disk::SimDisks;
+use crate::driver::SimDriver;
+use crate::entropy::SimEntropy;
+use crate::swarm::Swarm;
+use crate::trace::Trace;
+
+/// The pool's name.
+pub const POOL: &str = "sim";
+const FOLDER: &str = "/sim";
+
+/// What survives a crash.
+pub struct World {
+    pub swarm: Swarm,
+    pub disks: SimDisks,
+    pub time: Time,
+    pub trace: Trace,
+    prng: Prng,
+}
+
+impl World {
+    /// New disks for what `prng` draws.
+    pub fn new(prng: &mut Prng) -> World {
+        let swarm = Swarm::draw(prng);
+        let trace = Trace::default();
+        let disks = SimDisks::new(prng.fork(), trace.clone());
+        for path in swarm.paths().concat() {
+            disks.add(&path, swarm.disk_size, swarm.sector);
+        }
+        World { swarm, disks, time: Time::default(), trace, prng: prng.fork() }
+    }
+
+    /// One side of each mirror begins to fail, if the swarm has it so: always the same, for nobody repairs it.
+    pub fn start_faults(&self) {
+        if let Some(faults) = self.swarm.faults {
+            for sides in self.swarm.paths() {
+                self.disks.set_faults(&sides[0], faults);
+            }
+        }
+    }
+
+    /// Switches the machine on.
+    pub fn boot(&mut self) -> Machine {
+        let driver = SimDriver::new(self.time.clone(), self.trace.clone(), self.prng.fork());
+        let quirks = Quirks::default();
+        quirks.set(Quirk::SmallTxg, self.swarm.small_txg);
+        let env = Env {
+            disks: Arc::new(self.disks.clone()),
+            clock: Arc::new(SimClock::new(self.time.clone(), driver.clone())),
+            entropy: Arc::new(SimEntropy::new(self.prng.fork())),
+            driver: driver.clone(),
+            quirks,
+        };
+        let options = Options {
+            cache: self.swarm.cache,
+            dirty: self.swarm.dirty,
+            search: vec![FOLDER.to_owned()],
+            ..Options::default()
+        };
+        let engine = LocalEngine::new(env.clone(), options);
+        Machine { env, driver, engine }
+    }
+}
+
+/// What a crash ends. Dropping it switches it off without a word to the disks.
+pub struct Machine {
+    pub env: Env,
+    pub driver: Arc<SimDriver>,
+    pub engine: Arc<LocalEngine>,
+}
+
+impl Machine {
+    pub fn create(&self, swarm: &Swarm) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
+        let top = |sides: Vec<String>| match <[String; 1]>::try_from(sides) {
+            Ok([path]) => VdevSpec::Leaf(path),
+            Err(sides) => VdevSpec::Mirror(sides.into_iter().map(VdevSpec::Leaf).collect()),
+        };
+        let spec = PoolSpec {
+            name: POOL.to_owned(),
+            vdevs: swarm.paths().into_iter().map(top).collect(),
+            props: vec![PropertyChange { name: "ashift".into(), value: swarm.ashift.to_string() }],
+            fs_props: properties(&swarm.props),
+            no_features: false,
+            force: false,
+            mountpoint: None,
+            altroot: None,
+            history: "zpool create sim".to_owned(),
+        };
+        self.engine.create(&spec)
+    }
+
+    pub fn import(&self) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
+        self.engine.import(POOL, &ImportOptions::default())
+    }
+
+    /// The transaction group of the newest uberblock on the disks.
+    pub fn newest_group(&self) -> Option<u64> {
+        let found = labels::search(&self.env, &[FOLDER.to_owned()]);
+        found.first()?.uberblocks().first().map(|uberblock| uberblock.txg)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.driver.shut_down();
+    }
+}
+
+/// As the interface takes them.
+pub fn properties(props: &[(&str, &str)]) -> Vec<PropertyChange> {
+    props
+        .iter()
+        .map(|(name, value)| PropertyChange { name: (*name).into(), value: (*value).into() })
+        .collect()
+}

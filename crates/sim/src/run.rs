@@ -1,0 +1,278 @@
+//! One run: a pool is made, worked on, crashed and checked, again and again, all from one seed.
+//!
+//! ```text
+//!   create ─▶ work ─▶ power goes at a drawn write ─▶ restart ─▶ import ─▶ check ─▶ work …        ─▶ export ─▶ check
+//!               └──▶ clean export ─────────────────────┘  └ the power may go here too
+//! ```
+//! Checked after each import: everything promised is there; each workload finds one of the states that were possible at
+//! the end of the group the pool came back in; and [`pool::verify`] finds the pool whole.
+
+use std::path::PathBuf;
+
+use engine_api::Engine;
+use pool::verify::{Options as VerifyOptions, verify};
+use stdx::prng::Prng;
+
+use crate::export;
+use crate::machine::{Machine, POOL, World};
+use crate::swarm::Swarm;
+use crate::workload::datasets::DatasetWork;
+use crate::workload::files::FileWork;
+use crate::workload::objects::ObjectWork;
+use crate::workload::{Done, Life, Workload, failed};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub seed: u64,
+    pub crashes: u32,
+    /// Operations of a life at the most.
+    pub operations: u32,
+    pub verbose: bool,
+    /// Ask zdb in the end, over files in this folder, which exists.
+    pub zdb: Option<PathBuf>,
+}
+
+impl Options {
+    pub fn new(seed: u64) -> Options {
+        Options { seed, crashes: 10, operations: 400, verbose: false, zdb: None }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub crashes: u32,
+    pub exports: u32,
+    pub operations: u64,
+    /// Writes and flushes.
+    pub events: u64,
+    /// The last transaction group.
+    pub txg: u64,
+    pub trace: u64,
+}
+
+/// How a life ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Crash,
+    Export,
+}
+
+struct Run {
+    options: Options,
+    world: World,
+    prng: Prng,
+    work: Vec<Box<dyn Workload>>,
+    weights: Vec<u32>,
+    summary: Summary,
+}
+
+/// Runs a seed. `Err` says what is wrong with the engine.
+pub fn run(options: &Options) -> Result<Summary, String> {
+    let mut prng = Prng::new(options.seed);
+    let world = World::new(&mut prng);
+    let swarm = &world.swarm;
+    if options.verbose {
+        eprintln!("{swarm:?}");
+    }
+    let work: Vec<Box<dyn Workload>> =
+        vec![Box::<ObjectWork>::default(), Box::<FileWork>::default(), Box::<DatasetWork>::default()];
+    let weights = swarm.work.to_vec();
+    let options = options.clone();
+    let mut run = Run { options, world, prng, work, weights, summary: Summary::default() };
+    run.all_lives()?;
+    run.summary.events = run.world.disks.events();
+    run.summary.trace = run.world.trace.hash();
+    Ok(run.summary)
+}
+
+impl Run {
+    fn all_lives(&mut self) -> Done {
+        let mut end = self.first_life()?;
+        while self.summary.crashes < self.options.crashes {
+            end = self.next_life(end)?;
+        }
+        // The last life must end well.
+        while end != End::Export {
+            end = self.last_life(end)?;
+        }
+        self.ask_zdb()
+    }
+
+    fn first_life(&mut self) -> Result<End, String> {
+        let machine = self.world.boot();
+        let api = machine.create(&self.world.swarm).map_err(failed("creating the pool"))?;
+        let pool = machine.engine.pool_below(POOL).map_err(failed("the new pool"))?;
+        let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.options.verbose };
+        for work in &mut self.work {
+            work.create(&life)?;
+        }
+        self.world.start_faults();
+        drop(life);
+        self.live(machine, true)
+    }
+
+    /// Imports what the last life left, checks it, and works on it until the next end.
+    fn next_life(&mut self, end: End) -> Result<End, String> {
+        // Sometimes the power goes while the pool is imported.
+        if end == End::Crash && self.prng.chance(1, 4) {
+            let after = self.prng.below(60);
+            self.world.disks.cut_after(after);
+            let machine = self.world.boot();
+            let imported = machine.import();
+            drop(machine);
+            match imported {
+                Ok(pool) => drop(pool),
+                Err(error) if self.world.disks.is_on() => return Err(format!("import: {error:?}")),
+                Err(_) => {}
+            }
+            self.power_cycle();
+        }
+        let machine = self.import(end)?;
+        self.live(machine, true)
+    }
+
+    fn last_life(&mut self, end: End) -> Result<End, String> {
+        let machine = self.import(end)?;
+        let end = self.live(machine, false)?;
+        self.import(end).and_then(|machine| self.live(machine, false))
+    }
+
+    /// Switches off and on; what was written and not flushed is lost or not.
+    fn power_cycle(&mut self) {
+        let loss = Swarm::draw_loss(&mut self.prng);
+        if self.options.verbose {
+            eprintln!("  power cycle: {} writes pending, {loss:?}", self.world.disks.pending());
+        }
+        self.world.disks.restart(loss);
+        self.summary.crashes += 1;
+    }
+
+    /// Imports the pool and checks everything.
+    fn import(&mut self, end: End) -> Result<Machine, String> {
+        let machine = self.world.boot();
+        let txg = machine.newest_group().ok_or("no pool is found")?;
+        let api = machine.import().map_err(failed("import"))?;
+        let pool = machine.engine.pool_below(POOL).map_err(failed("the imported pool"))?;
+        let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.options.verbose };
+        life.say(|| format!("imported; the newest uberblock was of group {txg}"));
+        if life.pool.core().readonly {
+            return Err("the pool came back read-only".to_owned());
+        }
+        whole(&life)?;
+        for work in &mut self.work {
+            if txg < work.promised() {
+                return Err(format!(
+                    "group {} was promised, but the pool came back in {txg}",
+                    work.promised()
+                ));
+            }
+            work.open(&life)?;
+            let found = if end == End::Export { work.promised().max(txg) } else { txg };
+            work.check(&life, found)?;
+        }
+        self.summary.txg = life.synced();
+        drop(life);
+        Ok(machine)
+    }
+
+    /// Works until the power goes, or until everything is exported.
+    fn live(&mut self, machine: Machine, may_crash: bool) -> Result<End, String> {
+        let api = machine.engine.pool(POOL).map_err(failed("the pool"))?;
+        let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
+        let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.options.verbose };
+        let export = !may_crash || self.prng.chance(1, 10);
+        if may_crash && !export {
+            life.world.disks.cut_after(life.world.swarm.draw_life(&mut self.prng));
+        }
+        let operations = self.prng.below(u64::from(self.options.operations)) + 1;
+        let mut done = Ok(());
+        for _ in 0..operations {
+            if !life.is_on() || done.is_err() {
+                break;
+            }
+            done = step(&mut self.work, &self.weights, &life, &mut self.prng);
+            self.summary.operations += 1;
+        }
+        if life.is_on() {
+            done?;
+        }
+        let on = life.is_on();
+        let ended = if export && on {
+            export_pool(&mut self.work, life)
+        } else {
+            drop(life);
+            Ok(End::Crash)
+        };
+        self.work.iter_mut().for_each(|work| work.close());
+        drop(machine);
+        if ended == Ok(End::Crash) {
+            self.power_cycle();
+        } else if ended.is_ok() {
+            // Nothing that was exported may still be in the disks' caches only.
+            self.world.disks.restart(crate::disk::Loss { kept: 0, torn: 0 });
+            self.summary.exports += 1;
+        }
+        ended
+    }
+
+    fn ask_zdb(&mut self) -> Done {
+        let Some(dir) = &self.options.zdb else { return Ok(()) };
+        let swarm = &self.world.swarm;
+        export::write_files(&self.world.disks, &swarm.paths().concat(), swarm.disk_size, dir)?;
+        export::zdb(dir, POOL)
+    }
+}
+
+fn export_pool(work: &mut [Box<dyn Workload>], life: Life<'_>) -> Result<End, String> {
+    life.say(|| "export".to_owned());
+    work.iter_mut().for_each(|work| work.close());
+    let txgs = life.pool.core().txgs.clone();
+    let Life { machine, api, pool, .. } = life;
+    drop((api, pool));
+    machine.engine.export(POOL, false).map_err(failed("export"))?;
+    let txg = txgs.synced();
+    work.iter_mut().for_each(|work| work.promise(txg));
+    Ok(End::Export)
+}
+
+/// One operation: of a workload, or one that concerns them all.
+fn step(work: &mut [Box<dyn Workload>], weights: &[u32], life: &Life<'_>, prng: &mut Prng) -> Done {
+    let swarm = &life.world.swarm;
+    let [some, of] = swarm.gang;
+    life.machine.env.quirks.set(env::Quirk::ForceGang, prng.chance(u64::from(some), u64::from(of)));
+    if prng.chance(swarm.syncs, 1000) {
+        life.say(|| "sync".to_owned());
+        let txg = life.pool.core().txgs.sync_now().map_err(failed("sync"))?;
+        work.iter_mut().for_each(|work| work.promise(txg));
+    } else if prng.chance(swarm.sleeps, 1000) {
+        let span = env::Nanos::from_millis(prng.below(8000));
+        life.say(|| format!("sleep {span:?}"));
+        life.machine.env.clock.sleep(span);
+    } else if prng.chance(1, 10) {
+        life.machine.driver.settle();
+    }
+    work[prng.weighted(weights)].step(life, prng)
+}
+
+/// Whether the pool is whole: what is allocated is what something refers to, and everything can be read.
+fn whole(life: &Life<'_>) -> Done {
+    let report = verify(&life.pool, VerifyOptions { data: true }, &mut |_, _| {});
+    let report = report.map_err(failed("verify"))?;
+    if report.is_clean() {
+        return Ok(());
+    }
+    let some: Vec<String> = report.problems.iter().take(8).map(|problem| format!("{problem:?}")).collect();
+    Err(format!("verify finds {} problems: {}", report.problems.len(), some.join("; ")))
+}
+
+/// [`run`], with a panic of the engine turned into words too.
+pub fn run_caught(options: &Options) -> Result<Summary, String> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(options)));
+    caught.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("panic: {}", text.unwrap_or_default()))
+    })
+}

@@ -1,0 +1,143 @@
+//! What a seed draws before anything happens: the pool's shape, the machine's limits, and how hard things are made.
+//!
+//! Each run switches some features off altogether and others to an extreme: a mixture of everything, always, would
+//! meet only the average.
+
+use env::Nanos;
+use stdx::prng::Prng;
+
+use crate::disk::{Faults, Loss};
+
+/// How disks make up the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    Single,
+    Stripe,
+    Mirror,
+    ThreeWay,
+    StripeOfMirrors,
+}
+
+impl Layout {
+    /// Disks of each top-level vdev.
+    pub fn tops(self) -> &'static [usize] {
+        match self {
+            Layout::Single => &[1],
+            Layout::Stripe => &[1, 1],
+            Layout::Mirror => &[2],
+            Layout::ThreeWay => &[3],
+            Layout::StripeOfMirrors => &[2, 2],
+        }
+    }
+}
+
+/// A run's circumstances.
+#[derive(Clone, Debug)]
+pub struct Swarm {
+    pub layout: Layout,
+    /// Bytes of each disk.
+    pub disk_size: u64,
+    /// Bytes of a sector: 512 or 4096.
+    pub sector: u32,
+    pub ashift: u32,
+    /// Bytes of the block cache.
+    pub cache: usize,
+    /// Bytes that may be dirty.
+    pub dirty: u64,
+    pub small_txg: bool,
+    /// Gang blocks: never, sometimes, always.
+    pub gang: [u32; 2],
+    /// Of one side of each mirror.
+    pub faults: Option<Faults>,
+    /// Weights: objects, files, datasets.
+    pub work: [u32; 3],
+    /// Of 1000 operations: syncs, sleeps.
+    pub syncs: u64,
+    pub sleeps: u64,
+    /// Largest write, in bytes.
+    pub write_max: u64,
+    /// Events of a life at the most, as a power of two.
+    pub life: u32,
+    /// Properties of the file systems, by name.
+    pub props: Vec<(&'static str, &'static str)>,
+}
+
+impl Swarm {
+    pub fn draw(prng: &mut Prng) -> Swarm {
+        use Layout::{Mirror, Single, Stripe, StripeOfMirrors, ThreeWay};
+        let layouts = [Single, Single, Stripe, Mirror, ThreeWay, StripeOfMirrors, StripeOfMirrors];
+        let layout = *prng.pick(&layouts).expect("some");
+        let (sector, ashift) = *prng.pick(&[(512, 9), (512, 12), (4096, 12)]).expect("some");
+        let mirrored = layout.tops()[0] > 1;
+        let faults = (mirrored && prng.chance(1, 2)).then(|| Faults {
+            read: prng.below(20_000) as u32,
+            corrupt: prng.below(20_000) as u32,
+            write: if prng.chance(1, 2) { prng.below(5_000) as u32 } else { 0 },
+        });
+        Swarm {
+            layout,
+            disk_size: *prng.pick(&[64 << 20, 96 << 20, 160 << 20]).expect("some"),
+            sector,
+            ashift,
+            cache: *prng.pick(&[256 << 10, 2 << 20, 32 << 20]).expect("some"),
+            dirty: *prng.pick(&[1 << 20, 4 << 20, 64 << 20]).expect("some"),
+            small_txg: prng.chance(1, 3),
+            gang: *prng.pick(&[[0, 1], [0, 1], [1, 8], [1, 1]]).expect("some"),
+            faults,
+            work: [1 + prng.below(4) as u32, 1 + prng.below(8) as u32, prng.below(2) as u32],
+            syncs: *prng.pick(&[0, 5, 50]).expect("some"),
+            sleeps: *prng.pick(&[0, 5, 50]).expect("some"),
+            write_max: *prng.pick(&[4 << 10, 64 << 10, 300 << 10, 1 << 20]).expect("some"),
+            life: *prng.pick(&[6, 9, 11, 13]).expect("some"),
+            props: draw_props(prng),
+        }
+    }
+
+    /// Paths of the disks, by top-level vdev.
+    pub fn paths(&self) -> Vec<Vec<String>> {
+        let mut next = 0;
+        let mut path = || {
+            next += 1;
+            format!("/sim/disk{next}")
+        };
+        self.layout.tops().iter().map(|&sides| (0..sides).map(|_| path()).collect()).collect()
+    }
+
+    /// What becomes of the cache of the disks at a crash.
+    pub fn draw_loss(prng: &mut Prng) -> Loss {
+        let (kept, torn) =
+            *prng.pick(&[(100, 0), (0, 0), (50, 0), (40, 20), (90, 5), (5, 5), (0, 100)]).expect("some");
+        Loss { kept, torn }
+    }
+
+    /// After how many writes and flushes the power goes: short lives as likely as long ones.
+    pub fn draw_life(&self, prng: &mut Prng) -> u64 {
+        let magnitude = prng.below(u64::from(self.life) + 1);
+        prng.below(1 << magnitude)
+    }
+
+    pub fn timeout() -> Nanos {
+        Nanos::from_secs(5)
+    }
+}
+
+/// Values for some properties of the file systems.
+fn draw_props(prng: &mut Prng) -> Vec<(&'static str, &'static str)> {
+    let choices: [(&str, &[&str]); 8] = [
+        ("recordsize", &["512", "4K", "16K", "128K", "1M"]),
+        ("compression", &["off", "lz4", "lzjb", "zle"]),
+        ("checksum", &["fletcher2", "fletcher4", "sha256"]),
+        ("copies", &["1", "2", "3"]),
+        ("xattr", &["on", "sa"]),
+        ("dnodesize", &["legacy", "auto", "1k", "4k"]),
+        ("redundant_metadata", &["all", "most"]),
+        ("relatime", &["on", "off"]),
+    ];
+    let mut props = Vec::new();
+    for (name, values) in choices {
+        if prng.chance(1, 2) {
+            props.push((name, *prng.pick(values).expect("some")));
+        }
+    }
+    props
+}

@@ -1,0 +1,70 @@
+//! Work done on a pool, each kind beside a model of its own.
+//!
+//! A workload makes what it needs in a new pool, opens it after each import, does one operation at a time, and after a
+//! crash finds its own data among the states its [`crate::history::History`] allows.
+
+pub mod datasets;
+pub mod files;
+pub mod objects;
+
+use std::sync::Arc;
+
+use stdx::prng::Prng;
+
+use crate::machine::{Machine, World};
+
+/// `Err`: what is wrong with the pool, in words. While the power is off, an error means nothing.
+pub type Done = Result<(), String>;
+
+/// A pool between an import and the next crash or export.
+pub struct Life<'a> {
+    pub world: &'a World,
+    pub machine: &'a Machine,
+    pub api: Arc<dyn engine_api::Pool>,
+    pub pool: Arc<pool::Pool>,
+    pub verbose: bool,
+}
+
+impl Life<'_> {
+    pub fn is_on(&self) -> bool {
+        self.world.disks.is_on()
+    }
+
+    /// The group that takes changes now.
+    pub fn open_txg(&self) -> u64 {
+        self.pool.core().txgs.open()
+    }
+
+    /// The last group on disk.
+    pub fn synced(&self) -> u64 {
+        self.pool.core().txgs.synced()
+    }
+
+    /// A line of the trace.
+    pub fn say(&self, line: impl FnOnce() -> String) {
+        if self.verbose {
+            eprintln!("  {:>10} txg {:>5}  {}", self.world.disks.events(), self.open_txg(), line());
+        }
+    }
+}
+
+/// See the module.
+pub trait Workload {
+    fn create(&mut self, life: &Life<'_>) -> Done;
+    /// After an import.
+    fn open(&mut self, life: &Life<'_>) -> Done;
+    /// Before an export, and after a crash: lets go of the pool.
+    fn close(&mut self);
+    fn step(&mut self, life: &Life<'_>, prng: &mut Prng) -> Done;
+    /// Finds the state that a crash brought back among those possible at the end of group `txg`, and goes on from it.
+    fn check(&mut self, life: &Life<'_>, txg: u64) -> Done;
+    /// The group that must be durable.
+    fn promised(&self) -> u64;
+    /// Everything done so far is durable as of `txg`.
+    fn promise(&mut self, txg: u64);
+}
+
+/// What went wrong, where.
+pub fn failed<E: std::fmt::Debug>(what: &str) -> impl FnOnce(E) -> String + '_ {
+    move |error| format!("{what}: {error:?}")
+}

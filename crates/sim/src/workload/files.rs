@@ -1,0 +1,263 @@
+//! A file system, every call of which is made of the engine and of `model::MemFs`; they must answer alike.
+
+mod op;
+
+use std::mem::discriminant;
+use std::sync::{Arc, Mutex};
+
+use engine_api::{Attr, Change, Error, FileSystem, NodeId, Time};
+use env::lock;
+use model::{Compare, MemFs, Tree, dump};
+use stdx::prng::Prng;
+
+use super::{Done, Life, Workload, failed};
+use crate::history::History;
+use crate::machine::{POOL, properties};
+use op::{Op, Outcome, Taste, Which};
+
+/// Nodes known at a time.
+const NODES: usize = 60;
+
+/// A node as the engine and as the model name it.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    engine: NodeId,
+    model: NodeId,
+}
+
+/// The model's clock: stands where the engine's stood when an operation began.
+type Hand = Arc<Mutex<Time>>;
+
+/// See the module.
+pub struct FileWork {
+    name: String,
+    fs: Option<Arc<dyn FileSystem>>,
+    hand: Hand,
+    history: History<Arc<MemFs>>,
+    /// The root first.
+    known: Vec<Known>,
+    taste: Option<Taste>,
+}
+
+impl Default for FileWork {
+    fn default() -> FileWork {
+        let hand = Hand::default();
+        let history = History::new(MemFs::new(clock(&hand)), 0);
+        FileWork { name: format!("{POOL}/files"), fs: None, hand, history, known: Vec::new(), taste: None }
+    }
+}
+
+fn clock(hand: &Hand) -> model::Clock {
+    let hand = hand.clone();
+    Box::new(move || *lock(&hand))
+}
+
+fn now(life: &Life<'_>) -> Time {
+    let wall = life.world.time.wall();
+    Time { secs: wall.secs, nanos: wall.nanos }
+}
+
+impl FileWork {
+    fn fs(&self) -> Arc<dyn FileSystem> {
+        self.fs.as_ref().expect("opened").clone()
+    }
+
+    fn do_one(&mut self, life: &Life<'_>, op: &Op) -> Done {
+        let (began, earliest) = (now(life), life.open_txg());
+        *lock(&self.hand) = began;
+        let known = self.known.clone();
+        let answer = op.run(&*self.fs(), &|which: Which| known[which].engine);
+        let latest = life.open_txg();
+        life.say(|| format!("{} → {}", short(op), outcome(&answer)));
+        if !life.is_on() {
+            // Whatever it answered: it was done, or it was not.
+            let _ = self.apply(op, &known, earliest, u64::MAX);
+            return Ok(());
+        }
+        if matches!(answer, Err(Error::NoSpace | Error::Quota)) {
+            return Ok(());
+        }
+        let expected = if op.is_read() {
+            op.run(&**self.history.now(), &|which: Which| known[which].model)
+        } else {
+            self.apply(op, &known, earliest, latest)
+        };
+        if op.is_promise() && answer.is_ok() {
+            self.history.promise(earliest);
+        }
+        self.agree(op, answer, expected, now(life) == began)
+    }
+
+    /// Makes the call of the model, and notes when it happened.
+    fn apply(&mut self, op: &Op, known: &[Known], earliest: u64, latest: u64) -> engine_api::Result<Outcome> {
+        let hand = self.hand.clone();
+        let mut expected = None;
+        let fork = |old: &Arc<MemFs>| old.fork(clock(&hand));
+        // The past keeps the copy: the present has the open files.
+        self.history.note(earliest, latest, fork, |now| {
+            expected = Some(op.run(&**now, &|which: Which| known[which].model));
+        });
+        expected.expect("it was applied")
+    }
+
+    /// Compares two answers; a new node becomes known.
+    fn agree(
+        &mut self,
+        op: &Op,
+        answer: engine_api::Result<Outcome>,
+        expected: engine_api::Result<Outcome>,
+        same_time: bool,
+    ) -> Done {
+        let differ = |what: String| Err(format!("{}: {what}", short(op)));
+        match (answer, expected) {
+            (Ok(answer), Ok(expected)) => {
+                if answer.bytes != expected.bytes {
+                    return differ(different_bytes(&answer.bytes, &expected.bytes));
+                }
+                if answer.names != expected.names {
+                    return differ(format!("{:?}, expected {:?}", answer.names, expected.names));
+                }
+                if let (Some(found), Some(wanted)) = (answer.attr, expected.attr) {
+                    if let Some(what) = different_attrs(&found, &wanted, same_time) {
+                        return differ(what);
+                    }
+                    if op.makes() {
+                        self.learn(Known { engine: found.node, model: wanted.node });
+                    }
+                }
+                Ok(())
+            }
+            (Err(answer), Err(expected)) if discriminant(&answer) == discriminant(&expected) => Ok(()),
+            (answer, expected) => differ(format!("{}, expected {}", outcome(&answer), outcome(&expected))),
+        }
+    }
+
+    fn learn(&mut self, new: Known) {
+        if self.known.iter().any(|known| known.engine == new.engine) {
+            return;
+        }
+        if self.known.len() >= NODES {
+            self.known.remove(1);
+        }
+        self.known.push(new);
+    }
+
+    /// Pairs the nodes of both sides by their names.
+    fn learn_all(&mut self, found: &dyn FileSystem) -> Done {
+        let model = self.history.now().clone();
+        self.known = vec![Known { engine: found.root(), model: model.root() }];
+        let mut at = 0;
+        while at < self.known.len() && self.known.len() < NODES {
+            let dir = self.known[at];
+            at += 1;
+            let root = engine_api::Cred::root();
+            let limit = engine_api::DirLimit { entries: 1000, name_bytes: 1 << 20, with_attr: false };
+            let Ok(page) = model.readdir(&root, dir.model, 0, limit) else { continue };
+            for entry in page.entries {
+                let attr = found.lookup(&root, dir.engine, &entry.name).map_err(failed("lookup"))?;
+                self.learn(Known { engine: attr.node, model: entry.node });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn different_bytes(found: &[u8], wanted: &[u8]) -> String {
+    let at = found.iter().zip(wanted).position(|(a, b)| a != b).unwrap_or(found.len().min(wanted.len()));
+    format!("{} bytes, expected {}; the first difference is at {at}", found.len(), wanted.len())
+}
+
+fn different_attrs(found: &Attr, wanted: &Attr, same_time: bool) -> Option<String> {
+    let facts = |attr: &Attr| (attr.kind, attr.mode, attr.nlink, attr.uid, attr.gid, attr.size, attr.rdev);
+    if facts(found) != facts(wanted) {
+        return Some(format!("{:?}, expected {:?}", facts(found), facts(wanted)));
+    }
+    // While an operation waits, time goes on in the engine only.
+    let _ = same_time;
+    None
+}
+
+fn outcome(result: &engine_api::Result<Outcome>) -> String {
+    match result {
+        Ok(_) => "done".to_owned(),
+        Err(error) => format!("{error:?}"),
+    }
+}
+
+/// An operation without its data.
+fn short(op: &Op) -> String {
+    let mut text = match op {
+        Op::Write { node, offset, data, stable } => {
+            format!("Write {{ node: {node}, offset: {offset}, {} bytes, {stable:?} }}", data.len())
+        }
+        Op::Append { node, data } => format!("Append {{ node: {node}, {} bytes }}", data.len()),
+        Op::SetXattr { node, name, value, mode } => {
+            format!("SetXattr {{ node: {node}, {}, {} bytes, {mode:?} }}", name.escape_ascii(), value.len())
+        }
+        Op::Remove { dir, name } => format!("Remove {{ dir: {dir}, {} }}", name.escape_ascii()),
+        Op::Lookup { dir, name } => format!("Lookup {{ dir: {dir}, {} }}", name.escape_ascii()),
+        other => format!("{other:?}"),
+    };
+    text.truncate(300);
+    text
+}
+
+impl Workload for FileWork {
+    fn create(&mut self, life: &Life<'_>) -> Done {
+        let props = properties(&life.world.swarm.props);
+        let change = Change::CreateFilesystem { name: self.name.clone(), parents: false, props };
+        let committed = life.api.commit(&change, "").map_err(failed("creating a file system"))?;
+        self.history = History::new(MemFs::new(clock(&self.hand)), committed.txg);
+        self.open(life)?;
+        self.learn_all(&*self.fs())
+    }
+
+    fn open(&mut self, life: &Life<'_>) -> Done {
+        self.fs = Some(life.api.open_fs(&self.name).map_err(failed("opening a file system"))?);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.fs = None;
+        self.taste = None;
+    }
+
+    fn step(&mut self, life: &Life<'_>, prng: &mut Prng) -> Done {
+        self.history.synced(life.synced());
+        let write_max = life.world.swarm.write_max;
+        let taste = self.taste.get_or_insert_with(|| Taste::draw(prng, write_max));
+        let op = taste.next(self.known.len(), now(life), prng);
+        self.do_one(life, &op)
+    }
+
+    fn check(&mut self, life: &Life<'_>, txg: u64) -> Done {
+        let fs = self.fs();
+        let found = dump(&*fs).map_err(failed("walking the file system"))?;
+        let mut why = vec![format!("no state is possible at the end of group {txg}")];
+        let mut state = None;
+        for candidate in self.history.candidates(txg) {
+            let candidate = candidate.fork(clock(&self.hand));
+            let expected: Tree = dump(&*candidate).map_err(failed("walking the model"))?;
+            let differences = expected.differences(&found, Compare { times: false });
+            if differences.is_empty() {
+                state = Some(candidate);
+                break;
+            }
+            why = differences;
+        }
+        let Some(state) = state else {
+            why.truncate(6);
+            return Err(format!("files at the end of group {txg}: {}", why.join("; ")));
+        };
+        self.history = History::new(state, life.synced());
+        self.learn_all(&*fs)
+    }
+
+    fn promised(&self) -> u64 {
+        self.history.promised()
+    }
+
+    fn promise(&mut self, txg: u64) {
+        self.history.promise(txg);
+    }
+}
