@@ -18,3 +18,16 @@ words! {
         records_lost,
     }
 }
+
+/// Bytes of the number before each record: its length.
+pub const LENGTH_SIZE: usize = 8;
+
+/// The number before a record of `len` bytes; little endian on every machine.
+pub fn encode_length(len: u64) -> [u8; LENGTH_SIZE] {
+    len.to_le_bytes()
+}
+
+/// The length a record says it has; 0 where there are no eight bytes.
+pub fn decode_length(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}

@@ -10,7 +10,7 @@
 use dmu::{Dnode, DmuError, ObjectSpec, Objset, Tx};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::{ObjectType, pool_directory};
-use ondisk::spa_history::SpaHistoryPhys;
+use ondisk::spa_history::{LENGTH_SIZE, SpaHistoryPhys, decode_length, encode_length};
 
 use crate::dsl::Dsl;
 use crate::{PoolError, Result};
@@ -21,7 +21,7 @@ const RING_MIN: u64 = 128 << 10;
 const RING_MAX: u64 = 1 << 30;
 /// No record is longer.
 const RECORD_MAX: u64 = 16 << 20;
-const LENGTH_BYTES: u64 = 8;
+const LENGTH_BYTES: u64 = LENGTH_SIZE as u64;
 
 const COMMAND: &str = "history command";
 const WHO: &str = "history who";
@@ -96,7 +96,7 @@ pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
     let list = record.0.with(TIME, dsl.now()).with(HOST, dsl.hostname().as_str());
     let packed = list.encode_native();
     let mut ring = Ring::open(dsl.mos.hold(object)?)?;
-    ring.append(&(packed.len() as u64).to_le_bytes(), tx)?;
+    ring.append(&encode_length(packed.len() as u64), tx)?;
     ring.append(&packed, tx)?;
     if ring.phys.create_len == 0 && is_command {
         ring.phys.create_len = ring.phys.eof;
@@ -139,7 +139,7 @@ impl Ring {
             return Err(DmuError::TooBig);
         }
         while self.capacity() - (self.phys.eof - self.phys.bof) <= len {
-            let record = u64::from_le_bytes(self.read(self.phys.bof, LENGTH_BYTES)?.try_into().unwrap_or([0; 8]));
+            let record = decode_length(&self.read(self.phys.bof, LENGTH_BYTES)?);
             let next = self.phys.bof.saturating_add(record).saturating_add(LENGTH_BYTES);
             self.phys.bof = next.min(self.phys.eof);
             self.phys.records_lost += 1;
@@ -168,7 +168,7 @@ impl Ring {
     fn records(&self, from: u64, to: u64, out: &mut Vec<NvList>) -> std::result::Result<(), DmuError> {
         let mut at = from;
         while at + LENGTH_BYTES <= to {
-            let len = u64::from_le_bytes(self.read(at, LENGTH_BYTES)?.try_into().unwrap_or([0; 8]));
+            let len = decode_length(&self.read(at, LENGTH_BYTES)?);
             let body = at + LENGTH_BYTES;
             if len == 0 || len > RECORD_MAX || len > to - body {
                 return Ok(());

@@ -53,7 +53,7 @@ fn check_limit(dsl: &Dsl, name: &str, found: &Found, property: &str, number: u64
             if too_small { Err(refuse(name, TOO_SMALL)) } else { Ok(()) }
         }
         "reservation" => {
-            let more = number.max(dir.used_bytes) - dir.reserved.max(dir.used_bytes).min(number.max(dir.used_bytes));
+            let more = number.max(dir.used_bytes).saturating_sub(dir.reserved.max(dir.used_bytes));
             let over_quota = dir.quota != 0 && number > dir.quota;
             let available = found.dir.parent().map_or_else(room, |parent| {
                 parent.available(dsl.pool_size(), None, false)

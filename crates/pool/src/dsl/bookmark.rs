@@ -5,7 +5,6 @@
 
 use dmu::Tx;
 use dmu::zap::Value;
-use ondisk::Endian;
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
 use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_BOOKMARK_NAMES};
 
@@ -31,8 +30,7 @@ impl Counting {
         phys.referenced_freed_before_next_snap += freed.used as u64;
         phys.compressed_freed_before_next_snap += freed.comp as u64;
         phys.uncompressed_freed_before_next_snap += freed.uncomp as u64;
-        let words = phys.encode().chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes)).collect();
-        Ok(dsl.mos.set(zap, &self.name, Value::U64(words), tx)?)
+        Ok(dsl.mos.set(zap, &self.name, Value::U64(phys.to_words()), tx)?)
     }
 }
 
@@ -49,8 +47,7 @@ pub(crate) fn counting(dsl: &Dsl, dataset: u64, phys: &DslDatasetPhys) -> Result
     let mut counting = Vec::new();
     let Some(zap) = object(dsl, dataset)? else { return Ok(counting) };
     for (name, value) in dsl.mos.entries(zap)? {
-        let bytes: Vec<u8> = value.words().into_iter().flat_map(u64::to_le_bytes).collect();
-        let bookmark = BookmarkPhys::decode(&bytes, Endian::Little)?;
+        let bookmark = BookmarkPhys::from_words(&value.words())?;
         if bookmark.flags & FLAG_HAS_FBN != 0 && bookmark.creation_txg >= phys.prev_snap_txg {
             counting.push(Counting { name, phys: bookmark });
         }

@@ -108,6 +108,7 @@ impl Dsl {
             }
         }
         Deadlist::open(self, phys.deadlist_obj)?.destroy(self, tx)?;
+        self.free_log(&self.log_of(&phys.bp)?);
         self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, tx)?;
         found.dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = 0)?;
         self.mos.free(phys.snapnames_zapobj, tx)?;

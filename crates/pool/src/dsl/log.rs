@@ -32,16 +32,36 @@ impl Dsl {
                 continue;
             }
             let phys = self.mos.dataset(object)?;
-            if phys.bp.is_hole() {
-                continue;
-            }
-            let root = self.parts.store().read(&phys.bp, IoClass::SyncRead).map_err(|_| crate::PoolError::Io)?;
-            let objset = ondisk::objset::ObjsetPhys::decode(&root, root.endian())?;
-            if self.needs_replay(&objset.zil_header) {
+            if self.needs_replay(&self.log_of(&phys.bp)?) {
                 names.push(name);
             }
         }
         Ok(names)
+    }
+
+    /// The head of the log of an object set.
+    pub(super) fn log_of(&self, root: &BlkPtr) -> Result<ZilHeader> {
+        if root.is_hole() {
+            return Ok(ZilHeader::default());
+        }
+        let block = self.parts.store().read(root, IoClass::SyncRead).map_err(|_| crate::PoolError::Io)?;
+        Ok(ondisk::objset::ObjsetPhys::decode(&block, block.endian())?.zil_header)
+    }
+
+    /// Gives back the blocks of a log nobody will read again. What its records point to belongs to files.
+    pub(super) fn free_log(&self, header: &ZilHeader) {
+        let mut bp = header.log;
+        for _ in 0..BLOCKS_MAX {
+            if bp.is_hole() {
+                return;
+            }
+            self.parts.frees.free(&bp);
+            let Some((next, _)) = self.log_block(&bp, 0) else { return };
+            if next.checksum()[SEQUENCE] != bp.checksum()[SEQUENCE].wrapping_add(1) {
+                return;
+            }
+            bp = next;
+        }
     }
 
     fn needs_replay(&self, header: &ZilHeader) -> bool {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use dmu::bpobj::Bpobj;
-use dmu::{DmuError, ObjectSpec, Objset, ReadOnlyAdmission, Tx};
+use dmu::{ObjectSpec, Objset, ReadOnlyAdmission, Tx};
 use env::lock;
 use ondisk::bpobj::BpobjForm;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_CI_DATASET, FLAG_INCONSISTENT, FLAG_UNIQUE_ACCURATE};
@@ -26,6 +26,9 @@ use crate::{PoolError, Result};
 const FSID_MASK: u64 = (1 << 56) - 1;
 /// The first transaction group of a pool; `$ORIGIN` has to look older than everything in it.
 const ORIGIN_TXG: u64 = 1;
+
+/// The number of `casesensitivity=insensitive`.
+const CASE_INSENSITIVE: u64 = 1;
 
 impl Dsl {
     fn bare(parts: DslParts) -> Arc<Dsl> {
@@ -79,6 +82,9 @@ impl Dsl {
         tx: &Tx,
     ) -> Result<Arc<Dataset>> {
         let object = self.create_dataset(dir, tx)?;
+        if props.creation.contains(&("casesensitivity", CASE_INSENSITIVE)) {
+            self.edit_dataset(object, tx, |phys| phys.flags |= FLAG_CI_DATASET)?;
+        }
         self.write_props(dir, props, tx)?;
         let fs_props = self.fs_props(object)?.with_creation(props);
         let dataset = self.new_objset(object, &fs_props, tx)?;
@@ -452,12 +458,7 @@ impl Dsl {
         } else {
             self.mos.dataset(origin)?.creation_txg
         };
-        let limit = |name: &str| -> std::result::Result<u64, DmuError> {
-            if phys.is_snapshot() {
-                return Ok(0);
-            }
-            Ok(self.mos.find(dir.phys().props_zapobj, name)?.unwrap_or(0))
-        };
+        let limit = |name: &str| if phys.is_snapshot() { Ok(0) } else { self.local_number(&dir, name) };
         let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
         let features = recorded_features(self, object)?;
         let bookmarks = if phys.is_snapshot() { Vec::new() } else { bookmark::counting(self, object, &phys)? };

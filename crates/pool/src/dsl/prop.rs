@@ -308,9 +308,17 @@ impl Dsl {
         Ok(())
     }
 
-    /// The local value of a property as it is now.
-    pub(crate) fn local_number(&self, dir: &Arc<Dir>, name: &str) -> Result<u64> {
-        let default = dataset_prop(name).and_then(Prop::default_number).unwrap_or(0);
-        Ok(self.mos.find(dir.phys().props_zapobj, name)?.unwrap_or(default))
+    /// The value a dataset itself has of a property that is not inherited.
+    pub(crate) fn local_number(&self, dir: &Dir, name: &str) -> std::result::Result<u64, DmuError> {
+        let zap = dir.phys().props_zapobj;
+        if let Some(number) = self.mos.find(zap, name)? {
+            return Ok(number);
+        }
+        if self.mos.find_value(zap, &format!("{name}{SUFFIX_INHERIT}"))?.is_none()
+            && let Some(number) = self.mos.find(zap, &format!("{name}{SUFFIX_RECEIVED}"))?
+        {
+            return Ok(number);
+        }
+        Ok(dataset_prop(name).and_then(Prop::default_number).unwrap_or(0))
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Sources: module/zfs/dsl_dataset.c (`dsl_dataset_stats`), dsl_dir.c (`dsl_dir_stats`).
 
-use dmu::DmuError;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT};
 use ondisk::dsl_dir::{
     DslDirPhys, FIELD_FILESYSTEM_COUNT, FIELD_SNAPSHOT_COUNT, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN,
@@ -27,7 +26,7 @@ const VOLUME_DATA: u64 = 1;
 const VOLUME_PROPS: u64 = 2;
 
 fn ratio(uncompressed: u64, compressed: u64) -> u64 {
-    if compressed == 0 { RATIO_ONE } else { uncompressed.saturating_mul(100) / compressed }
+    uncompressed.saturating_mul(100).checked_div(compressed).unwrap_or(RATIO_ONE)
 }
 
 /// A dataset about to be described.
@@ -169,6 +168,7 @@ impl Dsl {
             "compressratio" if !snapshot => ratio(dir.uncompressed_bytes, dir.compressed_bytes),
             "compressratio" | "refcompressratio" => ratio(phys.uncompressed_bytes, phys.compressed_bytes),
             "written" => self.written(phys)?,
+            "userrefs" if phys.userrefs_obj != 0 => self.mos.count(phys.userrefs_obj)?,
             "filesystem_count" => return self.dir_field(subject, FIELD_FILESYSTEM_COUNT),
             "snapshot_count" => return self.dir_field(subject, FIELD_SNAPSHOT_COUNT),
             "snapshots_changed" => return self.dir_field(subject, FIELD_SNAPSHOTS_CHANGED),
@@ -191,11 +191,8 @@ impl Dsl {
     /// Bytes that may still be written to a head dataset.
     pub(crate) fn available_of(&self, found: &Found) -> Result<u64> {
         let room = found.dir.available(self.pool_size(), None, false);
-        let zap = found.dir.phys().props_zapobj;
-        let limit = |name: &str| -> std::result::Result<u64, DmuError> {
-            Ok(self.mos.find(zap, name)?.unwrap_or(0))
-        };
-        let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
+        let quota = self.local_number(&found.dir, "refquota")?;
+        let reserved = self.local_number(&found.dir, "refreservation")?;
         Ok(available(room, found.phys.referenced_bytes, found.phys.unique_bytes, quota, reserved))
     }
 

@@ -194,7 +194,7 @@ pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'stat
             Err(refuse("comment must not exceed 32 characters".into()))
         }
         "comment" if value.chars().any(|c| !c.is_ascii_graphic() && c != ' ') => {
-            Err(refuse(format!("comment may only have printable characters")))
+            Err(refuse("comment may only have printable characters".into()))
         }
         "ashift" if !matches!(raw.number(), Some(0 | 9..=16)) => {
             Err(refuse(format!("property '{}' number {value} is invalid, only values between 9 and 16 are allowed", prop.name)))

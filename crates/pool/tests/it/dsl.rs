@@ -189,7 +189,8 @@ fn get(pool: &Pool, name: &str, prop: &str) -> (String, Source) {
 fn fill(pool: &Pool, name: &str, bytes: usize) {
     let dataset = pool.dsl.open_dataset(name).unwrap();
     let mut random = stdx::prng::Prng::new(7);
-    let data: Vec<u8> = (0..bytes).map(|_| random.next_u64() as u8).collect();
+    let mut data = vec![0; bytes];
+    random.fill(&mut data);
     let tx = dataset.objset().begin(Holds::new(bytes as u64, 8)).unwrap();
     let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(BLOCK);
     let object = dataset.objset().alloc(spec, &tx).unwrap();
