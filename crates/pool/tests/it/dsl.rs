@@ -124,6 +124,23 @@ fn is_drift(dataset: &str, prop: &str, (now, then): (&str, &str), drift: i64) ->
     }
 }
 
+/// `zpool history -il` printed each record on a line that begins with its date; the export came after it.
+fn compare_history(dir: &Dir, pool: &Pool) {
+    let path = format!("{}/zpool-history-{}.txt", dir.path(), pool.name());
+    let printed = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<&str> = printed.lines().filter(|line| line.starts_with("2026-")).collect();
+    let records = pool.dsl.history(true).unwrap();
+    assert!(lines.len() > 20 && records.len() >= lines.len(), "{} of {}", records.len(), lines.len());
+    for (line, record) in lines.iter().zip(&records) {
+        let host = record.host.as_deref().unwrap_or("");
+        let rest = match record.txg {
+            Some(txg) if record.internal => format!("[txg:{txg}] {} [on {host}]", record.text),
+            _ => record.text.clone(),
+        };
+        assert!(line.contains(&rest), "{line}\n{rest}");
+    }
+}
+
 /// Imports a fixture read-only and compares every dataset with the record.
 fn compare(name: &str) {
     let dir = Dir::new(&format!("dsl-{name}"));
@@ -139,6 +156,7 @@ fn compare(name: &str) {
     assert_eq!(listed.len(), datasets);
     let wrong = differences(&listed, &recorded);
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    compare_history(&dir, &pool);
     let snapshot = listed.iter().find(|dataset| dataset.kind == DatasetKind::Snapshot);
     if let Some(snapshot) = snapshot {
         let open = pool.dsl.open_dataset(&snapshot.name).unwrap();
@@ -388,5 +406,65 @@ fn destroying_goes_on_over_many_groups_and_over_an_export() {
     assert_eq!(pool.dsl.freeing(), 0);
     assert!(!pool.dsl.is_freeing());
     assert!(free(&pool) > before + (32 << 20) - (2 << 20));
+    export(&dir, pool);
+}
+
+#[test]
+fn a_full_pool_refuses_data_and_still_deletes() {
+    let dir = Dir::new("dsl-full");
+    let leaf = VdevSpec::Leaf(dir.image("a.img", 128 << 20));
+    let pool = create(&around(), &spec("tank", vec![leaf])).unwrap();
+    pool.dsl.commit(make("tank/a", &[]), "").unwrap();
+    let dataset = pool.dsl.open_dataset("tank/a").unwrap();
+    let objset = dataset.objset();
+    let mut random = stdx::prng::Prng::new(3);
+    let mut data = vec![0; 1 << 20];
+    let mut written = 0;
+    let refused = loop {
+        let tx = match objset.begin(Holds::new(data.len() as u64, 8)) {
+            Ok(tx) => tx,
+            Err(error) => break error,
+        };
+        random.fill(&mut data);
+        let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(BLOCK);
+        objset.alloc(spec, &tx).unwrap().write(0, &data, &tx).unwrap();
+        written += 1;
+        assert!(written < 128);
+    };
+    assert_eq!(refused, dmu::DmuError::NoSpace);
+    assert!(written > 40, "{written}");
+    pool.core().txgs.sync_now().unwrap();
+    assert_eq!(get(&pool, "tank/a", "available").0, "0");
+    drop(dataset);
+    assert_eq!(empty_files(&pool, "tank/a"), written);
+    pool.core().txgs.sync_now().unwrap();
+    let available: u64 = get(&pool, "tank/a", "available").0.parse().unwrap();
+    assert!(available > 40 << 20, "{available}");
+    export(&dir, pool);
+}
+
+#[test]
+fn what_a_destroy_takes_along_is_told_before() {
+    let dir = Dir::new("dsl-preview");
+    let pool = fresh(&dir);
+    for name in ["tank/a", "tank/a/b", "tank/a/c"] {
+        pool.dsl.commit(make(name, &[]), "").unwrap();
+    }
+    let (names, bytes) = pool.dsl.destroy_preview("tank/a", true).unwrap();
+    assert_eq!(names, ["tank/a/c", "tank/a/b", "tank/a"]);
+    assert_eq!(bytes.to_string(), get(&pool, "tank/a", "used").0);
+    assert_eq!(pool.dsl.destroy_preview("tank/x", true), Err(PoolError::NotFound));
+    let held = pool.dsl.open_dataset("tank/a/b").unwrap();
+    let refused = pool.dsl.commit(Change::Destroy { names: names.clone(), force: false }, "").unwrap_err();
+    assert_eq!(refused, PoolError::Refused("cannot destroy 'tank/a/b': dataset is busy".into()));
+    drop(held);
+    let generation = pool.dsl.generation();
+    pool.dsl.commit(Change::Destroy { names, force: false }, "").unwrap();
+    assert!(pool.dsl.generation() > generation);
+    let parents = Change::CreateFilesystem { name: "tank/p/q/r".into(), parents: true, props: Vec::new() };
+    pool.dsl.commit(parents, "").unwrap();
+    let depth = ListFilter { depth: Some(1), props: vec!["name".into()], ..ListFilter::default() };
+    let listed: Vec<_> = pool.dsl.list(&depth).unwrap().into_iter().map(|dataset| dataset.name).collect();
+    assert_eq!(listed, ["tank", "tank/p"]);
     export(&dir, pool);
 }
