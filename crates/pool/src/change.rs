@@ -90,10 +90,6 @@ struct Queued {
 }
 
 impl Queue {
-    pub fn is_empty(&self) -> bool {
-        lock(&self.waiting).is_empty()
-    }
-
     pub fn sync_done(&self, txg: u64) {
         lock(&self.waiting).retain(|queued, _| *queued > txg);
     }

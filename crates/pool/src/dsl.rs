@@ -363,11 +363,6 @@ impl Dsl {
         }
         Ok(())
     }
-
-    /// There is something that wants to be in this group.
-    pub fn is_dirty(&self, txg: u64) -> bool {
-        !self.changes.is_empty() || self.open_datasets().iter().any(|dataset| dataset.objset().is_dirty(txg))
-    }
 }
 
 #[cfg(test)]

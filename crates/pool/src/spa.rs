@@ -48,7 +48,7 @@ pub struct Core {
     pub txgs: Arc<Txgs>,
     pub(crate) frees: Arc<FreeQueue>,
     pub features: Arc<Features>,
-    pub(crate) maps: Arc<SpaceMaps>,
+    pub maps: Arc<SpaceMaps>,
     pub(crate) name: Arc<Mutex<String>>,
     pub(crate) config: Mutex<PoolConfig>,
     /// The labels and the MOS have an older configuration.

@@ -7,9 +7,8 @@
 //! Source: module/zfs/zil.c (`zil_parse`, `zil_replay_log_record`).
 
 use env::IoClass;
-use ondisk::eck::Eck;
-use ondisk::zil::{CHAIN_SIZE, Records, ZilChain, ZilHeader};
-use ondisk::{BlkPtr, ChecksumKind, Endian};
+use ondisk::zil::{Records, ZilHeader};
+use ondisk::{BlkPtr, Endian};
 
 use super::Dsl;
 use crate::Result;
@@ -18,8 +17,6 @@ use crate::Result;
 const BLOCKS_MAX: usize = 1 << 20;
 /// Which word of a log block's checksum is its place in the chain.
 const SEQUENCE: usize = 3;
-/// Where the embedded checksum of a chained block lies.
-const ECK_AT: usize = CHAIN_SIZE - Eck::SIZE;
 
 impl Dsl {
     /// Names of datasets with a log that would have to be replayed.
@@ -90,26 +87,8 @@ impl Dsl {
         if bp.is_hole() {
             return None;
         }
-        let mut unchecked = *bp;
-        unchecked.set_checksum(ChecksumKind::Off, bp.checksum());
-        let block = self.parts.store().read(&unchecked, IoClass::SyncRead).ok()?;
-        let kind = bp.checksum_kind_raw();
-        let chained = kind == ChecksumKind::Zilog2 as u8;
-        let eck = if chained { Eck::decode(block.get(ECK_AT..)?) } else { Eck::decode_tail(&block) }.ok()?;
-        if codec::embedded_checksum(kind, &block, bp.checksum()).ok()? != eck.checksum {
-            return None;
-        }
-        let (chain, records) = if chained {
-            let chain = ZilChain::decode(&block, eck.endian).ok()?;
-            let used = block.get(CHAIN_SIZE..usize::try_from(chain.nused).ok()?)?;
-            (chain, used)
-        } else {
-            let at = block.len().checked_sub(CHAIN_SIZE)?;
-            let chain = ZilChain::decode(block.get(at..)?, eck.endian).ok()?;
-            let used = block.get(..usize::try_from(chain.nused).ok()?.min(at))?;
-            (chain, used)
-        };
-        Some((chain.next, newest_record(records, eck.endian, replayed)))
+        let block = self.parts.store().read_log_block(bp).ok()?;
+        Some((block.next, newest_record(&block.records, block.endian, replayed)))
     }
 }
 

@@ -178,6 +178,8 @@ fn first_group(
     dsl.create_root(&spec.fs_props, &tx)?;
     history::create(&mos, storage.space().capacity, &tx)?;
     dsl.init_pool_props(&spec.props, &tx)?;
+    dsl.set_hostname(&spec.host.name);
+    dsl.set_altroot(spec.altroot.clone());
     let pool = Arc::new(Pool { core, dsl });
     pool.sync_txg(TXG_INITIAL)?;
     txgs.start(pool.clone());

@@ -172,6 +172,8 @@ fn load(
     }
     let core = Arc::new(core);
     let dsl = Dsl::open(dsl_parts(&core, usage, around.fs_format.clone()))?;
+    dsl.set_hostname(&spec.host.name);
+    dsl.set_altroot(spec.altroot.clone());
     let pool = Arc::new(Pool { core, dsl });
     if !pool.core.readonly {
         pool.core.txgs.start(pool.clone());
@@ -273,7 +275,8 @@ fn open_space(
 }
 
 fn has_space(top: &VdevConfig) -> bool {
-    !matches!(top.kind, VdevKind::Hole | VdevKind::Missing) && top.asize.is_some()
+    let old_log = top.is_log && top.metaslab_array.unwrap_or(0) == 0;
+    !old_log && !matches!(top.kind, VdevKind::Hole | VdevKind::Missing) && top.asize.is_some()
 }
 
 fn read_logs(mos: &Arc<Objset>, maps: &SpaceMaps, tree: &VdevConfig, directory: &Zap) -> Result<bool> {
