@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use engine::LocalEngine;
-use engine_api::{Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served};
+use engine_api::{
+    Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
+};
 use env::lock;
 
 use crate::remember::Memory;
@@ -63,8 +65,9 @@ impl Appliance {
 /// A share that no client could use is refused when it is made, not when it is mounted.
 fn check_shares(props: &[PropertyChange]) -> Result<()> {
     for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
-        nfs::parse_sharenfs(&prop.value)
-            .map_err(|why| Error::Refused(format!("property 'sharenfs' cannot be set to '{}': {why}", prop.value)))?;
+        nfs::parse_sharenfs(&prop.value).map_err(|why| {
+            Error::Refused(format!("property 'sharenfs' cannot be set to '{}': {why}", prop.value))
+        })?;
     }
     Ok(())
 }
@@ -141,8 +144,8 @@ impl Pool for Guarded {
         self.0.datasets(filter)
     }
     fn commit(&self, change: &engine_api::Change, history: &str) -> Result<engine_api::Committed> {
-        if let engine_api::Change::CreateFilesystem { props, .. } | engine_api::Change::SetProperties { props, .. } =
-            change
+        if let engine_api::Change::CreateFilesystem { props, .. }
+        | engine_api::Change::SetProperties { props, .. } = change
         {
             check_shares(props)?;
         }

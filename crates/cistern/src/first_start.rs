@@ -39,10 +39,14 @@ pub fn make(engine: &dyn Engine, state: &Path) -> Result<()> {
         force: false,
         mountpoint: None,
         altroot: None,
-        history: format!("zpool create {POOL} mirror {} {} mirror {} {}", paths[0], paths[1], paths[2], paths[3]),
+        history: format!(
+            "zpool create {POOL} mirror {} {} mirror {} {}",
+            paths[0], paths[1], paths[2], paths[3]
+        ),
     };
     let pool = engine.create(&spec)?;
-    let share = Change::CreateFilesystem { name: SHARE.into(), parents: false, props: vec![prop("sharenfs", "on")] };
+    let share =
+        Change::CreateFilesystem { name: SHARE.into(), parents: false, props: vec![prop("sharenfs", "on")] };
     pool.commit(&share, &format!("zfs create -o sharenfs=on {SHARE}"))?;
     // Root of a client is nobody here: let everybody write, as in /tmp.
     let fs = pool.open_fs(SHARE)?;

@@ -20,7 +20,9 @@ pub fn id(state: &Path, random: u64) -> u64 {
         return four.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte));
     }
     let kept = state.join("hostid");
-    if let Some(id) = fs::read_to_string(&kept).ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok()) {
+    if let Some(id) =
+        fs::read_to_string(&kept).ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok())
+    {
         return id;
     }
     let id = random & 0xffff_ffff | 1;
@@ -36,7 +38,8 @@ pub fn memory() -> u64 {
         let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
         line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
     });
-    let of_container = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    let of_container =
+        fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
     let machine = of_machine.unwrap_or(1 << 30);
     of_container.map_or(machine, |limit: u64| machine.min(limit))
 }

@@ -68,7 +68,8 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
             Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
             _ => (arg.as_str(), None),
         };
-        let mut value = || inline.clone().or_else(|| args.next().cloned()).ok_or(format!("{name} wants a value"));
+        let mut value =
+            || inline.clone().or_else(|| args.next().cloned()).ok_or(format!("{name} wants a value"));
         let taken = match name {
             "--state" => value().map(|text| options.state = PathBuf::from(text)),
             "--socket" => value().map(|text| options.socket = Some(PathBuf::from(text))),

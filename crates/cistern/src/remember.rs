@@ -70,7 +70,11 @@ fn parse(line: &str) -> Option<Remembered> {
     let mut parts = line.split('\t');
     let guid = parts.next()?.parse().ok()?;
     let name = parts.next()?.to_owned();
-    Some(Remembered { guid, name, devices: parts.map(str::to_owned).filter(|path| !path.is_empty()).collect() })
+    Some(Remembered {
+        guid,
+        name,
+        devices: parts.map(str::to_owned).filter(|path| !path.is_empty()).collect(),
+    })
 }
 
 #[cfg(test)]

@@ -62,7 +62,8 @@ impl Daemon {
     fn start(options: &Options) -> Result<Daemon, String> {
         // Before anything is open: a signal during the start must not leave pools active.
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| error.to_string())?;
-        fs::create_dir_all(&options.state).map_err(|error| format!("{}: {error}", options.state.display()))?;
+        fs::create_dir_all(&options.state)
+            .map_err(|error| format!("{}: {error}", options.state.display()))?;
         let state = options.state.canonicalize().map_err(|error| error.to_string())?;
         let env = Env::real();
         let engine_options = EngineOptions {
@@ -99,7 +100,10 @@ impl Daemon {
 
     fn run_until_told(mut self) -> i32 {
         let signal = self.signals.forever().next();
-        eprintln!("cistern: stopping ({})", signal.map_or("no more signals".into(), |n| format!("signal {n}")));
+        eprintln!(
+            "cistern: stopping ({})",
+            signal.map_or("no more signals".into(), |n| format!("signal {n}"))
+        );
         if let Some(nfs) = self.nfs.take() {
             nfs.stop();
         }
@@ -138,7 +142,10 @@ fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>) {
     println!("  management   CISTERN_SOCKET={}", socket.display());
     for pool in engine.pools() {
         let status = pool.status();
-        println!("  pool         {} ({:?}, {} of {} bytes used)", status.name, status.health, status.root.allocated, status.root.size);
+        println!(
+            "  pool         {} ({:?}, {} of {} bytes used)",
+            status.name, status.health, status.root.allocated, status.root.size
+        );
     }
     let Some(nfs) = nfs else {
         println!("  NFS          off");
@@ -151,7 +158,9 @@ fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>) {
         if let Some(path) = &served.mountpoint {
             let port = addr.port();
             println!("  share        {} as {path}", served.dataset);
-            println!("    mount -t nfs -o vers=3,tcp,nolock,port={port},mountport={port} {client}:{path} /mnt");
+            println!(
+                "    mount -t nfs -o vers=3,tcp,nolock,port={port},mountport={port} {client}:{path} /mnt"
+            );
         }
     }
     println!("Ctrl-C exports the pools and stops.");

@@ -27,15 +27,36 @@ use crate::{PoolError, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// `parents` makes missing ancestors, and an existing dataset is then no error.
-    CreateFilesystem { name: String, parents: bool, props: Vec<(String, String)> },
+    CreateFilesystem {
+        name: String,
+        parents: bool,
+        props: Vec<(String, String)>,
+    },
     /// All of them or none; children before parents. Who serves them has closed them before; `force` is for those.
-    Destroy { names: Vec<String>, force: bool },
-    SetProperties { name: String, props: Vec<(String, String)> },
+    Destroy {
+        names: Vec<String>,
+        force: bool,
+    },
+    SetProperties {
+        name: String,
+        props: Vec<(String, String)>,
+    },
     /// Back to the parent's value or the default; with `received`, to a received one.
-    Inherit { name: String, property: String, received: bool },
+    Inherit {
+        name: String,
+        property: String,
+        received: bool,
+    },
     /// `parents` makes missing ancestors of the new name; `force` is for those who serve it.
-    Rename { from: String, to: String, parents: bool, force: bool },
-    SetPoolProperties { props: Vec<(String, String)> },
+    Rename {
+        from: String,
+        to: String,
+        parents: bool,
+        force: bool,
+    },
+    SetPoolProperties {
+        props: Vec<(String, String)>,
+    },
 }
 
 /// When and where a change happens.

@@ -40,18 +40,13 @@ use crate::{PoolError, Result};
 
 pub use dataset::Dataset;
 pub use dir::{Dir, Sums, Used};
-pub use list::{DatasetKind, Listed, ListFilter};
+pub use list::{DatasetKind, ListFilter, Listed};
 pub(crate) use mos::Mos;
 
 /// How the content of a new file system is made, without this crate knowing files.
 pub trait FsFormat: Send + Sync {
     /// Fills a new object set. Syncing context.
-    fn create(
-        &self,
-        objset: &Arc<Objset>,
-        props: &FsProps,
-        tx: &Tx,
-    ) -> std::result::Result<(), DmuError>;
+    fn create(&self, objset: &Arc<Objset>, props: &FsProps, tx: &Tx) -> std::result::Result<(), DmuError>;
 
     /// Tells whose an object is, for space accounting.
     fn owner_of(&self) -> Arc<dyn dmu::accounting::OwnerOf>;

@@ -198,7 +198,11 @@ impl Features {
     pub fn for_labels(&self) -> Vec<String> {
         let counts = lock(&self.counts);
         let needed = |guid: &str| feature::by_guid(guid).is_some_and(|feature| feature.is(MOS));
-        counts.iter().filter(|(guid, count)| **count > 0 && needed(guid)).map(|(guid, _)| guid.clone()).collect()
+        counts
+            .iter()
+            .filter(|(guid, count)| **count > 0 && needed(guid))
+            .map(|(guid, _)| guid.clone())
+            .collect()
     }
 
     /// Enables a flag and those it needs. Syncing context.
@@ -211,7 +215,11 @@ impl Features {
             self.enable(needed, salt, tx)?;
         }
         let objects = *lock(&self.objects);
-        Zap::open(&self.mos, objects.descriptions)?.update(feature.guid, description(feature).as_str(), tx)?;
+        Zap::open(&self.mos, objects.descriptions)?.update(
+            feature.guid,
+            description(feature).as_str(),
+            tx,
+        )?;
         self.store(feature, u64::from(feature.is(ACTIVATE_ON_ENABLE)), tx)?;
         if self.is_enabled("enabled_txg") && objects.enabled_txg == 0 {
             let object = self.new_zap(pool_directory::FEATURE_ENABLED_TXG, salt, tx)?;

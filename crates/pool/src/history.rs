@@ -7,7 +7,7 @@
 //! ```
 //! Source: module/zfs/spa_history.c, include/sys/spa_impl.h, include/sys/fs/zfs.h (names).
 
-use dmu::{Dnode, DmuError, ObjectSpec, Objset, Tx};
+use dmu::{DmuError, Dnode, ObjectSpec, Objset, Tx};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::spa_history::{LENGTH_SIZE, SpaHistoryPhys, decode_length, encode_length};

@@ -150,7 +150,8 @@ impl Core {
     /// Space as datasets see it.
     pub fn space(&self) -> PoolSpace {
         let space = self.storage.space();
-        let deferred_frees = self.deferred.as_ref().map_or(0, |deferred| lock(deferred).space().map_or(0, |space| space.used));
+        let deferred_frees =
+            self.deferred.as_ref().map_or(0, |deferred| lock(deferred).space().map_or(0, |space| space.used));
         PoolSpace { dspace: space.capacity, deferred_frees, deferred: space.deferred }
     }
 }

@@ -130,7 +130,9 @@ impl SpaceMaps {
                         each(entry?);
                     }
                 }
-                None => return Err(PoolError::Corrupt(format!("space map {object} has a hole ({endian:?})"))),
+                None => {
+                    return Err(PoolError::Corrupt(format!("space map {object} has a hole ({endian:?})")));
+                }
             }
             at += len;
         }
@@ -182,7 +184,8 @@ impl SpaceMaps {
     ) -> Result<()> {
         let keys: Vec<(u32, u64)> = lock(&self.unflushed).keys().copied().collect();
         for (id, metaslab) in keys {
-            let vdev = self.vdev(id).ok_or_else(|| PoolError::Corrupt("a log space map names no vdev".into()))?;
+            let vdev =
+                self.vdev(id).ok_or_else(|| PoolError::Corrupt("a log space map names no vdev".into()))?;
             let mut change =
                 SpaceChange { vdev: id, metaslab, allocs: Vec::new(), frees: Vec::new(), histogram: None };
             self.bring_home(&mut change);
@@ -320,7 +323,11 @@ impl SpaceMaps {
                 MapType::Free => apply(&mut changes.allocs, &mut changes.frees, segment),
             }
         })?;
-        if wrong { Err(PoolError::Corrupt(format!("log space map {object} names space of no vdev"))) } else { Ok(()) }
+        if wrong {
+            Err(PoolError::Corrupt(format!("log space map {object} names space of no vdev")))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -370,3 +377,6 @@ impl SpaceMapSource for SpaceMaps {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,7 +112,13 @@ impl Txgs {
             last_wakeup: Nanos(0),
             stopped: false,
         };
-        Arc::new(Txgs { env, limits, state: Mutex::new(state), changed: Condvar::new(), worker: Mutex::new(None) })
+        Arc::new(Txgs {
+            env,
+            limits,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            worker: Mutex::new(None),
+        })
     }
 
     pub fn start(self: &Arc<Txgs>, syncing: Arc<dyn Syncing>) {

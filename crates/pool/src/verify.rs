@@ -21,8 +21,8 @@ use env::IoClass;
 use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
 use ondisk::dsl_dataset::DslDatasetPhys;
-use ondisk::objset::ObjsetPhys;
 use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::objset::ObjsetPhys;
 use ondisk::zil::{self, Records};
 use storage::metaslab::{RangeTree, SpaceMapSource};
 use storage::{Segment, Storage};
@@ -378,7 +378,8 @@ impl Visitor for Walk<'_> {
         tally.logical += visit.bp.lsize();
         let place = Place::of(self.dataset, visit);
         self.own(place, visit.bp);
-        let is_file = matches!(visit.part, Part::Tree { level: 0, .. }) && !visit.bp.object_type().is_metadata();
+        let is_file =
+            matches!(visit.part, Part::Tree { level: 0, .. }) && !visit.bp.object_type().is_metadata();
         if self.options.data || !is_file {
             self.want(place, visit.bp);
         }

@@ -28,7 +28,8 @@ fn defaults_follow_the_machine() {
 
 #[test]
 fn options_take_values_behind_a_space_or_an_equals_sign() {
-    let options = run(&["--state", "/s", "--nfs=off", "--cache", "1g", "--search", "/a", "--search=/b", "--automount"]);
+    let options =
+        run(&["--state", "/s", "--nfs=off", "--cache", "1g", "--search", "/a", "--search=/b", "--automount"]);
     assert_eq!((options.state, options.nfs, options.cache), (PathBuf::from("/s"), None, 1 << 30));
     assert_eq!(options.search, ["/a", "/b"]);
     assert!(options.automount && !options.first_start);

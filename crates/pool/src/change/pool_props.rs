@@ -26,9 +26,8 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
             "bootfs" => {
                 let name = raw.text().unwrap_or("");
                 if !name.is_empty() {
-                    dsl.find(name).map_err(|_| {
-                        PoolError::Refused(format!("{prefix}: '{name}' is an invalid name"))
-                    })?;
+                    dsl.find(name)
+                        .map_err(|_| PoolError::Refused(format!("{prefix}: '{name}' is an invalid name")))?;
                 }
             }
             _ => {}

@@ -72,7 +72,10 @@ fn check_room(
     Ok(())
 }
 
-fn common_ancestor(one: &std::sync::Arc<crate::dsl::Dir>, other: &std::sync::Arc<crate::dsl::Dir>) -> Option<u64> {
+fn common_ancestor(
+    one: &std::sync::Arc<crate::dsl::Dir>,
+    other: &std::sync::Arc<crate::dsl::Dir>,
+) -> Option<u64> {
     let mut above = Vec::new();
     let mut dir = one.parent();
     while let Some(this) = dir {

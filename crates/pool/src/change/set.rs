@@ -55,9 +55,8 @@ fn check_limit(dsl: &Dsl, name: &str, found: &Found, property: &str, number: u64
         "reservation" => {
             let more = number.max(dir.used_bytes).saturating_sub(dir.reserved.max(dir.used_bytes));
             let over_quota = dir.quota != 0 && number > dir.quota;
-            let available = found.dir.parent().map_or_else(room, |parent| {
-                parent.available(dsl.pool_size(), None, false)
-            });
+            let available =
+                found.dir.parent().map_or_else(room, |parent| parent.available(dsl.pool_size(), None, false));
             if more > 0 && (more > available || over_quota) { Err(refuse(name, TOO_LARGE)) } else { Ok(()) }
         }
         "refreservation" => {

@@ -12,19 +12,17 @@
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use dmu::{
-    Admission, BlockOwner, DmuError, Holds, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold,
-};
+use dmu::{Admission, BlockOwner, DmuError, Holds, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold};
 use env::lock;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::feature;
 use ondisk::objset::{FLAG_PROJECTQUOTA_COMPLETE, FLAG_USEROBJACCOUNTING_COMPLETE};
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
-use super::deadlist::Deadlist;
-use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
 use super::Dsl;
 use super::bookmark::{self, Counting};
+use super::deadlist::Deadlist;
+use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
 use crate::Result;
 
 /// Blocks above this size are a feature's.
@@ -260,7 +258,8 @@ impl Core {
 
     /// The dataset uses a feature from now on: recorded in its ZAP and in the pool's count.
     pub fn activate(&self, dsl: &Dsl, name: &'static str, tx: &Tx) -> Result<()> {
-        if self.is_snapshot || lock(&self.state).features.contains(&name) || !dsl.features().is_enabled(name) {
+        if self.is_snapshot || lock(&self.state).features.contains(&name) || !dsl.features().is_enabled(name)
+        {
             return Ok(());
         }
         dsl.activate_feature(self.object, name, tx)?;

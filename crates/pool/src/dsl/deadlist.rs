@@ -15,9 +15,9 @@ use ondisk::bpobj::BpobjForm;
 use ondisk::deadlist::{DeadlistPhys, is_old_form, parse_int_key};
 use ondisk::object_type::{ObjectType, pool_directory};
 
+use super::Dsl;
 use super::dataset::sums_of;
 use super::mos::corrupt;
-use super::Dsl;
 use crate::{PoolError, Result};
 
 /// See the module.

@@ -21,11 +21,11 @@ use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
 use ondisk::dsl_dir::{self, DslDirPhys};
 use ondisk::object_type::pool_directory;
 
+use super::Dsl;
 use super::dataset::sums_of;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
 use super::names::Found;
-use super::Dsl;
 use crate::frees::FreeQueue;
 use crate::{PoolError, Result};
 
@@ -62,7 +62,9 @@ impl Dsl {
             return Err(PoolError::Unsupported("destroying snapshots".into()));
         }
         if found.dir.parent().is_none() {
-            return busy("operation does not apply to pools\nuse 'zfs destroy -r ' to destroy all datasets in the pool\nuse 'zpool destroy ' to destroy the pool itself");
+            return busy(
+                "operation does not apply to pools\nuse 'zfs destroy -r ' to destroy all datasets in the pool\nuse 'zpool destroy ' to destroy the pool itself",
+            );
         }
         if found.phys.prev_snap_obj != 0 {
             let prev = self.mos.dataset(found.phys.prev_snap_obj)?;
@@ -147,7 +149,8 @@ impl Dsl {
                 object
             }
         };
-        let space = Space { used: phys.used_bytes, comp: phys.compressed_bytes, uncomp: phys.uncompressed_bytes };
+        let space =
+            Space { used: phys.used_bytes, comp: phys.compressed_bytes, uncomp: phys.uncompressed_bytes };
         Bptree::open(&self.mos.objset, queue)?.add(root, birth_txg, space, tx)?;
         dir.used(&self.mos, Used::Head, sums.negated(), tx)?;
         Ok(free_dir.used(&self.mos, Used::Head, sums, tx)?)
@@ -279,16 +282,7 @@ impl<'a> Freeing<'a> {
     fn new(dsl: &'a Dsl, entry: Option<&BptreeEntry>, left: u64, deadline: Nanos) -> Freeing<'a> {
         let resume = entry.map(|entry| (entry.object, entry.blkid)).filter(|(object, _)| *object != 0);
         let frees = &dsl.parts.frees;
-        Freeing {
-            dsl,
-            frees,
-            resume,
-            left,
-            deadline,
-            freed: Sums::default(),
-            stopped_at: None,
-            error: None,
-        }
+        Freeing { dsl, frees, resume, left, deadline, freed: Sums::default(), stopped_at: None, error: None }
     }
 
     fn free(&mut self, bp: &BlkPtr) {

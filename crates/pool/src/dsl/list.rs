@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use super::Dsl;
 use super::dir::Dir;
 use super::names::Found;
 use super::prop::{Chain, Own};
 use super::stats::Subject;
-use super::Dsl;
 use crate::Result;
 use crate::prop::Shown;
 

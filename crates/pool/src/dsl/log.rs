@@ -96,3 +96,6 @@ fn newest_record(used: &[u8], endian: Endian, replayed: u64) -> u64 {
     let records = Records::new(used, endian).map_while(std::result::Result::ok);
     records.filter(|(head, _)| head.seq > replayed).map(|(head, _)| head.txg).max().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use dmu::zap::{Value, Zap, ZapParams};
-use dmu::{Dnode, DmuError, ObjectSpec, Objset, Tx};
+use dmu::{DmuError, Dnode, ObjectSpec, Objset, Tx};
 use env::{Entropy, Env};
 use ondisk::Malformed;
 use ondisk::dsl_dataset::DslDatasetPhys;
@@ -56,13 +56,7 @@ impl Mos {
         self.zap(object)?.find(name)
     }
 
-    pub fn set(
-        &self,
-        object: u64,
-        name: &str,
-        value: impl Into<Value>,
-        tx: &Tx,
-    ) -> Result<(), DmuError> {
+    pub fn set(&self, object: u64, name: &str, value: impl Into<Value>, tx: &Tx) -> Result<(), DmuError> {
         self.zap(object)?.update(name, value, tx)
     }
 

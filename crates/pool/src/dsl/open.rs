@@ -126,8 +126,8 @@ impl Dsl {
 
     /// A directory without dataset. `None`: the root.
     pub(crate) fn create_dir(&self, parent: Option<&Arc<Dir>>, name: &str, tx: &Tx) -> Result<Arc<Dir>> {
-        let spec = ObjectSpec::new(ObjectType::DSL_DIR)
-            .with_bonus(ObjectType::DSL_DIR, DslDirPhys::SIZE as u16);
+        let spec =
+            ObjectSpec::new(ObjectType::DSL_DIR).with_bonus(ObjectType::DSL_DIR, DslDirPhys::SIZE as u16);
         let dnode = self.mos.objset.alloc(spec, tx)?;
         let object = dnode.object();
         match parent {
@@ -256,7 +256,11 @@ impl Dsl {
                 return Ok(false);
             }
             let limit = self.local_number(&this, "filesystem_limit")?;
-            if self.mos.find(this.object, dsl_dir::FIELD_FILESYSTEM_COUNT)?.is_some_and(|count| count >= limit) {
+            if self
+                .mos
+                .find(this.object, dsl_dir::FIELD_FILESYSTEM_COUNT)?
+                .is_some_and(|count| count >= limit)
+            {
                 return Ok(true);
             }
             dir = this.parent();
@@ -461,7 +465,8 @@ impl Dsl {
         let limit = |name: &str| if phys.is_snapshot() { Ok(0) } else { self.local_number(&dir, name) };
         let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
         let features = recorded_features(self, object)?;
-        let bookmarks = if phys.is_snapshot() { Vec::new() } else { bookmark::counting(self, object, &phys)? };
+        let bookmarks =
+            if phys.is_snapshot() { Vec::new() } else { bookmark::counting(self, object, &phys)? };
         let state = State { phys, features, deadlist: None, quota, reserved, prev, bookmarks, origin_txg };
         Ok(Core::new(&self.arc()?, object, dir, state))
     }
@@ -477,12 +482,7 @@ impl Dsl {
     }
 
     /// Forgets the features a dataset uses, and frees its object.
-    pub(crate) fn free_dataset_object(
-        &self,
-        object: u64,
-        features: &[&'static str],
-        tx: &Tx,
-    ) -> Result<()> {
+    pub(crate) fn free_dataset_object(&self, object: u64, features: &[&'static str], tx: &Tx) -> Result<()> {
         for name in features {
             self.features().decrement(name, tx)?;
         }

@@ -300,7 +300,8 @@ impl Dsl {
     pub(crate) fn refresh_policies(&self, name: &str) -> Result<()> {
         for dataset in self.open_datasets() {
             let of_dir = dataset.core.dir.name();
-            let below = of_dir.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            let below =
+                of_dir.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             if below && !dataset.is_snapshot() {
                 dataset.objset().set_policy(self.policy(&self.fs_props(dataset.object())?));
             }

@@ -9,12 +9,12 @@ use ondisk::dsl_dir::{
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{DATASET, FILESYSTEM, Prop, SNAPSHOT, VOLUME, dataset_prop, is_user_prop};
 
+use super::Dsl;
 use super::dataset::available;
 use super::deadlist::Deadlist;
 use super::list::DatasetKind;
 use super::names::Found;
 use super::prop::{Chain, Own};
-use super::Dsl;
 use crate::prop::{CREATION, RawValue, Shown, Source, exact};
 use crate::{PoolError, Result};
 
@@ -275,4 +275,3 @@ fn plain(name: &str, phys: &DslDatasetPhys, dir: &DslDirPhys, object: u64) -> Op
         _ => return None,
     })
 }
-

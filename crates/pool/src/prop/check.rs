@@ -71,14 +71,13 @@ impl Checker<'_> {
         if prop::is_userspace_prop(name) {
             return Err(PoolError::Unsupported(format!("property {name}")));
         }
-        let prop = dataset_prop(name).ok_or_else(|| self.refuse(format_args!("invalid property '{name}'")))?;
+        let prop =
+            dataset_prop(name).ok_or_else(|| self.refuse(format_args!("invalid property '{name}'")))?;
         if prop.is_readonly() || (prop.is_once() && !self.creating) {
             return Err(self.refuse(format_args!("'{}' is readonly", prop.name)));
         }
         if prop.name == "volsize" || !prop.is_of(prop::FILESYSTEM) {
-            return Err(
-                self.refuse(format_args!("'{}' does not apply to datasets of this type", prop.name))
-            );
+            return Err(self.refuse(format_args!("'{}' does not apply to datasets of this type", prop.name)));
         }
         let raw = self.parse(prop, value)?;
         self.built(prop, value, &raw)?;
@@ -144,16 +143,12 @@ impl Checker<'_> {
                 if !number.is_power_of_two() || !(512..=max).contains(&number) {
                     let max = if max == 1 << 20 { "1M" } else { "128K" };
                     let name = prop.name;
-                    return Err(
-                        self.refuse(format_args!("'{name}' must be power of 2 from 512B to {max}"))
-                    );
+                    return Err(self.refuse(format_args!("'{name}' must be power of 2 from 512B to {max}")));
                 }
             }
             "mountpoint" if !value.starts_with('/') && value != "none" && value != "legacy" => {
-                return Err(self.refuse(format_args!(
-                    "'{}' must be an absolute path, 'none', or 'legacy'",
-                    prop.name
-                )));
+                return Err(self
+                    .refuse(format_args!("'{}' must be an absolute path, 'none', or 'legacy'", prop.name)));
             }
             "dnodesize" if number != 0 && !feature("large_dnode") => {
                 return Err(self.refuse("pool and or dataset must be upgraded to set this property or value"));
@@ -190,15 +185,14 @@ pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'stat
         }
     };
     match prop.name {
-        "comment" if value.len() > 32 => {
-            Err(refuse("comment must not exceed 32 characters".into()))
-        }
+        "comment" if value.len() > 32 => Err(refuse("comment must not exceed 32 characters".into())),
         "comment" if value.chars().any(|c| !c.is_ascii_graphic() && c != ' ') => {
             Err(refuse("comment may only have printable characters".into()))
         }
-        "ashift" if !matches!(raw.number(), Some(0 | 9..=16)) => {
-            Err(refuse(format!("property '{}' number {value} is invalid, only values between 9 and 16 are allowed", prop.name)))
-        }
+        "ashift" if !matches!(raw.number(), Some(0 | 9..=16)) => Err(refuse(format!(
+            "property '{}' number {value} is invalid, only values between 9 and 16 are allowed",
+            prop.name
+        ))),
         "multihost" | "autotrim" if raw.number() != Some(0) => {
             Err(PoolError::Unsupported(format!("{}={value}", prop.name)))
         }

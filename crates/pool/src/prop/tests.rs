@@ -3,7 +3,8 @@ use super::*;
 fn check(creating: bool, props: &[(&str, &str)]) -> crate::Result<RawProps> {
     let props: Vec<_> = props.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let has_feature = |name: &str| name != "large_dnode";
-    Checker { prefix: "cannot set property for 'tank'".into(), creating, has_feature: &has_feature }.all(&props)
+    Checker { prefix: "cannot set property for 'tank'".into(), creating, has_feature: &has_feature }
+        .all(&props)
 }
 
 fn refusal(props: &[(&str, &str)]) -> String {
@@ -41,7 +42,10 @@ fn values_are_refused_in_openzfs_words() {
     for (prop, why) in cases {
         assert_eq!(refusal(&[prop]), format!("{start}{why}"));
     }
-    assert_eq!(refusal(&[("atime", "on"), ("atime", "off")]), format!("{start}property 'atime' specified multiple times"));
+    assert_eq!(
+        refusal(&[("atime", "on"), ("atime", "off")]),
+        format!("{start}property 'atime' specified multiple times")
+    );
 }
 
 #[test]
@@ -53,7 +57,9 @@ fn what_is_not_built_is_refused_by_name() {
 
 #[test]
 fn values_are_stored_as_openzfs_stores_them() {
-    let raw = check(true, &[("compress", "lz4"), ("quota", "none"), ("normalization", "formD"), ("a:b", "c")]).unwrap();
+    let raw =
+        check(true, &[("compress", "lz4"), ("quota", "none"), ("normalization", "formD"), ("a:b", "c")])
+            .unwrap();
     let number = |n| RawValue::Number(n);
     assert_eq!(raw.local[0], ("compression".into(), number(15)));
     assert_eq!(raw.local[1], ("quota".into(), number(0)));

@@ -45,7 +45,8 @@ impl PoolConfig {
         let missing = |what: &str| PoolError::Corrupt(format!("pool configuration without {what}"));
         let tree = list.nvlist(key::VDEV_TREE).ok_or_else(|| missing("vdev tree"))?;
         let tree = VdevConfig::from_nvlist(tree).map_err(|error| PoolError::Corrupt(error.to_string()))?;
-        let state = list.u64(key::POOL_STATE).and_then(PoolState::from_raw).ok_or_else(|| missing("state"))?;
+        let state =
+            list.u64(key::POOL_STATE).and_then(PoolState::from_raw).ok_or_else(|| missing("state"))?;
         let features = list.nvlist(key::FEATURES_FOR_READ);
         Ok(PoolConfig {
             version: list.u64(key::VERSION).ok_or_else(|| missing("version"))?,
@@ -59,7 +60,8 @@ impl PoolConfig {
             },
             comment: list.string(key::COMMENT).map(str::to_owned),
             compatibility: list.string(key::COMPATIBILITY).map(str::to_owned),
-            features_for_read: features.map_or_else(Vec::new, |list| list.iter().map(|(name, _)| name.into()).collect()),
+            features_for_read: features
+                .map_or_else(Vec::new, |list| list.iter().map(|(name, _)| name.into()).collect()),
             vdev_children: list.u64(key::VDEV_CHILDREN).unwrap_or(tree.children.len() as u64),
             tree,
             pairs: list.clone(),

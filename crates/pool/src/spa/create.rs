@@ -26,9 +26,9 @@ use crate::frees::FreeQueue;
 use crate::history;
 use crate::parts::{DslParts, MosOwner};
 use crate::prop::RawProps;
-use crate::space::{SpaceMaps, VdevSpace};
 use crate::spa::config::{Host, PoolConfig};
 use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
+use crate::space::{SpaceMaps, VdevSpace};
 use crate::txg::{Limits, Txgs};
 use crate::{PoolError, Result};
 
@@ -96,7 +96,8 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
         pairs: NvList::new(),
     };
     for leaf in storage.leaves() {
-        let blank = NvList::new().with(key::POOL_TXG, 0u64).with(key::POOL_STATE, PoolState::Destroyed as u64);
+        let blank =
+            NvList::new().with(key::POOL_TXG, 0u64).with(key::POOL_STATE, PoolState::Destroyed as u64);
         leaf.device.init(&blank).map_err(|_| PoolError::Io)?;
     }
     let pool = first_group(around, spec, storage.clone(), config);
@@ -187,7 +188,11 @@ fn first_group(
     Ok(pool)
 }
 
-pub(crate) fn dsl_parts(core: &Arc<Core>, mos_usage: Arc<MosUsage>, fs_format: Arc<dyn FsFormat>) -> DslParts {
+pub(crate) fn dsl_parts(
+    core: &Arc<Core>,
+    mos_usage: Arc<MosUsage>,
+    fs_format: Arc<dyn FsFormat>,
+) -> DslParts {
     let for_space = Arc::downgrade(core);
     DslParts {
         env: core.env.clone(),

@@ -102,7 +102,10 @@ fn refuse_features(verdict: &Verdict) -> std::result::Result<(), String> {
         return Ok(());
     }
     let list: Vec<String> = verdict.unreadable.iter().map(|guid| format!("\t{guid}")).collect();
-    Err(format!("unsupported version or feature\nThis pool uses the following feature(s) not supported by this system:\n{}", list.join("\n")))
+    Err(format!(
+        "unsupported version or feature\nThis pool uses the following feature(s) not supported by this system:\n{}",
+        list.join("\n")
+    ))
 }
 
 fn load(

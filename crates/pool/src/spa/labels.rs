@@ -69,7 +69,8 @@ impl FoundPool {
 
     /// Every uberblock of every device, newest first.
     pub fn uberblocks(&self) -> Vec<Uberblock> {
-        let mut all: Vec<Uberblock> = self.devices.iter().flat_map(|device| device.uberblocks.clone()).collect();
+        let mut all: Vec<Uberblock> =
+            self.devices.iter().flat_map(|device| device.uberblocks.clone()).collect();
         all.sort_by(|a, b| b.cmp_age(a));
         all.dedup();
         all
@@ -106,7 +107,9 @@ pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
     let slots: Vec<std::sync::Mutex<Option<Candidate>>> = paths.iter().map(|_| Default::default()).collect();
     env.driver.par_map(paths.len(), &|n| *env::lock(&slots[n]) = probe(env, &paths[n]));
     let mut pools: BTreeMap<u64, FoundPool> = BTreeMap::new();
-    for candidate in slots.into_iter().filter_map(|slot| slot.into_inner().expect("a panic has been passed on")) {
+    for candidate in
+        slots.into_iter().filter_map(|slot| slot.into_inner().expect("a panic has been passed on"))
+    {
         let pool = pools.entry(candidate.config.guid).or_insert_with(|| FoundPool {
             guid: candidate.config.guid,
             config: candidate.config.clone(),
