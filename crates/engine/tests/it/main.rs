@@ -1,5 +1,9 @@
-//! The engine through its public interface: a file system on an object set in memory, beside the oracle.
+//! The engine through its public interface: a file system on an object set in memory, beside the oracle; and pools that
+//! OpenZFS wrote, beside their manifests.
 
 mod basics;
 mod bench;
+mod disks;
+mod fixtures;
+mod manifest;
 mod random;

@@ -1,0 +1,185 @@
+//! Pools on files: what the engine wrote, OpenZFS's own debugger finds whole.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use engine::{LocalEngine, Options};
+use engine_api::{
+    Change, CreateMode, Cred, Engine, FileSystem, ImportOptions, NewNode, Pool, PoolSpec, PropertyChange,
+    RenameMode, SetAttr, Stable, VdevSpec, XattrMode,
+};
+use env::Env;
+use model::{Compare, Tree, dump};
+use stdx::prng::Prng;
+
+use crate::manifest::Fixture;
+
+const ROOT: Cred = Cred::root();
+
+struct Dir(PathBuf);
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        // A folder that cannot be removed is the system's to clean.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn prop(name: &str, value: &str) -> PropertyChange {
+    PropertyChange { name: name.into(), value: value.into() }
+}
+
+fn new_pool(engine: &LocalEngine, dir: &Path) -> Arc<dyn Pool> {
+    let vdevs = (0..2).map(|i| {
+        let path = dir.join(format!("disk{i}"));
+        std::fs::File::create(&path).unwrap().set_len(256 << 20).unwrap();
+        VdevSpec::Leaf(path.to_str().unwrap().into())
+    });
+    let spec = PoolSpec {
+        name: "ours".into(),
+        vdevs: vdevs.collect(),
+        props: Vec::new(),
+        fs_props: Vec::new(),
+        no_features: false,
+        force: false,
+        mountpoint: Some("none".into()),
+        altroot: None,
+        history: "zpool create ours disk0 disk1".into(),
+    };
+    engine.create(&spec).unwrap()
+}
+
+fn import(engine: &LocalEngine, dir: &str, name: &str) -> Arc<dyn Pool> {
+    engine.import(name, &ImportOptions { search: vec![dir.into()], ..ImportOptions::default() }).unwrap()
+}
+
+/// Every block referenced once, none leaked, all checksums right.
+fn zdb_is_content(dir: &str, pool: &str) {
+    for args in [&["-bcc"][..], &["-dddd"]] {
+        let out = Command::new("zdb")
+            .args(["-e", "-p", dir])
+            .args(args)
+            .arg(pool)
+            .output()
+            .expect("zdb is installed");
+        let text = String::from_utf8_lossy(&out.stdout);
+        let errors = String::from_utf8_lossy(&out.stderr);
+        let tail = |text: &str| text.lines().rev().take(25).collect::<Vec<_>>().join("\n");
+        assert!(out.status.success(), "zdb {args:?}: {}\n{}", tail(&text), tail(&errors));
+        assert!(args != ["-bcc"] || text.contains("No leaks"), "{}", tail(&text));
+        let complaints =
+            |line: &&str| ["zdb:", "failed", "ERROR", "cannot"].iter().any(|word| line.contains(word));
+        let complaints: Vec<_> = text.lines().chain(errors.lines()).filter(complaints).collect();
+        assert!(complaints.is_empty(), "zdb {args:?} says: {complaints:#?}");
+    }
+}
+
+/// Some of everything, under `top`.
+fn populate(fs: &dyn FileSystem, top: &[u8], rng: &mut Prng) {
+    let attr = SetAttr { mode: Some(0o755), uid: Some(1000), gid: Some(100), ..SetAttr::default() };
+    let make = |dir, name: &[u8], what| fs.make(&ROOT, dir, name, &what, &attr).unwrap().attr.node;
+    let top = make(fs.root(), top, NewNode::Dir);
+    let deep = make(top, b"deep", NewNode::Dir);
+    make(top, b"link", NewNode::Symlink { target: b"deep/../file 3".to_vec() });
+    make(top, b"long link", NewNode::Symlink { target: vec![b'l'; 1500] });
+    make(top, b"fifo", NewNode::Fifo);
+    make(top, b"device", NewNode::BlockDev { major: 8, minor: 300 });
+    for i in 0..400_u64 {
+        let name = format!(
+            "file {i}{}",
+            if i % 50 == 0 { " with a name of more than fifty characters" } else { "" }
+        );
+        let file = fs.create(&ROOT, top, name.as_bytes(), CreateMode::Guarded, &attr).unwrap().attr.node;
+        let mut data = vec![0; rng.below(1 << (5 + i % 14)) as usize];
+        rng.fill(&mut data);
+        let offset = if i % 7 == 0 { rng.below(1 << 36) } else { 0 };
+        fs.write(&ROOT, file, offset, &data, Stable::Unstable).unwrap();
+        match i % 9 {
+            0 => drop(fs.remove(&ROOT, top, name.as_bytes()).unwrap()),
+            1 => drop(fs.link(&ROOT, file, deep, name.as_bytes()).unwrap()),
+            2 => {
+                drop(fs.rename(&ROOT, (top, name.as_bytes()), (deep, b"moved"), RenameMode::Replace).unwrap())
+            }
+            3 => fs
+                .setxattr(&ROOT, file, b"user.tag", &data[..data.len().min(9000)], XattrMode::Either)
+                .unwrap(),
+            4 => drop(fs.setattr(&ROOT, file, &SetAttr { size: Some(77), ..SetAttr::default() }).unwrap()),
+            5 => fs.punch(&ROOT, file, offset + 10, 5000).unwrap(),
+            _ => {}
+        }
+        if i % 100 == 99 {
+            fs.sync().unwrap();
+        }
+    }
+}
+
+fn same(expected: &Tree, fs: &dyn FileSystem, when: &str) {
+    let differences = expected.differences(&dump(fs).unwrap(), Compare { times: true });
+    assert!(differences.is_empty(), "{when}: {differences:#?}");
+}
+
+#[test]
+fn a_pool_of_ours_passes_zdb() {
+    let dir = Dir(std::env::temp_dir().join(format!("cistern-engine-disks-{}", std::process::id())));
+    std::fs::create_dir_all(&dir.0).unwrap();
+    let place = dir.0.to_str().unwrap();
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let datasets = [
+        ("ours/plain", vec![]),
+        ("ours/sa", vec![prop("xattr", "sa"), prop("recordsize", "8K"), prop("dnodesize", "1k")]),
+        ("ours/fold", vec![prop("casesensitivity", "insensitive"), prop("normalization", "formD")]),
+        ("ours/raw", vec![prop("compression", "off"), prop("recordsize", "1M"), prop("checksum", "sha256")]),
+    ];
+    for (name, props) in &datasets {
+        let change = Change::CreateFilesystem { name: (*name).into(), parents: false, props: props.clone() };
+        pool.commit(&change, "zfs create").unwrap();
+    }
+    let mut rng = Prng::new(5);
+    let mut trees = Vec::new();
+    for (name, _) in &datasets {
+        let fs = pool.open_fs(name).unwrap();
+        populate(&*fs, b"first", &mut rng);
+        fs.sync().unwrap();
+        trees.push(dump(&*fs).unwrap());
+    }
+    drop(pool);
+    engine.export("ours", false).unwrap();
+    zdb_is_content(place, "ours");
+    let pool = import(&engine, place, "ours");
+    for ((name, _), tree) in datasets.iter().zip(&trees) {
+        let fs = pool.open_fs(name).unwrap();
+        same(tree, &*fs, name);
+        populate(&*fs, b"second", &mut rng);
+    }
+    drop(pool);
+    engine.export("ours", false).unwrap();
+    zdb_is_content(place, "ours");
+}
+
+#[test]
+fn a_real_pool_is_written_on() {
+    let fixture = Fixture::unpack("mirror2");
+    let place = fixture.images();
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = import(&engine, &place, "g_mirror2");
+    let mut rng = Prng::new(9);
+    for name in ["g_mirror2", "g_mirror2/tree", "g_mirror2/rs_512"] {
+        let fs = pool.open_fs(name).unwrap();
+        let before = dump(&*fs).unwrap();
+        populate(&*fs, b"guest", &mut rng);
+        fs.sync().unwrap();
+        let now = dump(&*fs).unwrap();
+        let lost = before.nodes.keys().find(|path| !now.nodes.contains_key(*path));
+        assert_eq!(lost, None, "{name}");
+    }
+    drop(pool);
+    engine.export("g_mirror2", false).unwrap();
+    // What was there before is as it was, but for the roots, which have one directory more.
+    let pool = import(&engine, &place, "g_mirror2");
+    let wrong: Vec<_> = fixture.check(&*pool).into_iter().filter(|line| !line.contains(": .: ")).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    drop(pool);
+    engine.export("g_mirror2", false).unwrap();
+}

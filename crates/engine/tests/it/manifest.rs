@@ -1,0 +1,249 @@
+//! A file system against a manifest: what OpenZFS said of every path, when it made the fixture.
+//!
+//! A manifest has one JSON object a line; paths and link targets are percent-encoded bytes, xattr values hex. Lines
+//! start with `#` where they are notes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use engine_api::{Attr, Cred, DirLimit, Error, FileSystem, NodeKind, Pool};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+const ROOT: Cred = Cred::root();
+const READ: usize = 1 << 20;
+
+/// A fixture unpacked in a folder that goes with this value.
+pub struct Fixture {
+    pub dir: PathBuf,
+    lines: Vec<Value>,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        // A folder that cannot be removed is the system's to clean.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+impl Fixture {
+    /// From `tests/fixtures/NAME.tar.zst`.
+    pub fn unpack(name: &str) -> Fixture {
+        let archive =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/fixtures/{name}.tar.zst"));
+        let dir = std::env::temp_dir().join(format!("cistern-fixture-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let tar =
+            Command::new("tar").arg("--zstd").arg("-xf").arg(archive).arg("-C").arg(&dir).status().unwrap();
+        assert!(tar.success(), "tar --zstd cannot unpack {name}");
+        let inner = dir.join(name);
+        let text = std::fs::read_to_string(inner.join("manifest.txt")).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with('{'));
+        let lines = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        Fixture { dir, lines }
+    }
+
+    /// Where the disk images are.
+    pub fn images(&self) -> String {
+        let inner = std::fs::read_dir(&self.dir).unwrap().next().unwrap().unwrap().path();
+        inner.to_str().unwrap().to_owned()
+    }
+
+    /// Compares every file system and snapshot; one line for each thing that differs.
+    pub fn check(&self, pool: &dyn Pool) -> Vec<String> {
+        let mut by_dataset: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+        for line in self.lines.iter().filter(|line| line.get("path").is_some() && line.get("zvol").is_none())
+        {
+            by_dataset.entry(line["ds"].as_str().unwrap()).or_default().push(line);
+        }
+        let mut wrong = Vec::new();
+        for (dataset, lines) in by_dataset {
+            match pool.open_fs(dataset) {
+                Err(error) => wrong.push(format!("{dataset}: cannot be opened: {error}")),
+                Ok(fs) => check_dataset(dataset, &*fs, &lines, &mut wrong),
+            }
+        }
+        wrong
+    }
+
+    /// How many paths the manifest has.
+    pub fn paths(&self) -> usize {
+        self.lines.iter().filter(|line| line.get("path").is_some()).count()
+    }
+}
+
+fn check_dataset(dataset: &str, fs: &dyn FileSystem, lines: &[&Value], wrong: &mut Vec<String>) {
+    let mut listed: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    // Under snapdir=visible the directory of snapshots was listed too, and counted as a link of the root; it is no
+    // part of the file system's contents.
+    let snapdir = lines.iter().any(|line| line["path"] == ".zfs");
+    for line in lines {
+        let path = decode(line["path"].as_str().unwrap());
+        if path.starts_with(b".zfs") {
+            continue;
+        }
+        if let Some(at) = path.iter().rposition(|b| *b == b'/') {
+            listed.entry(path[..at].to_vec()).or_default().insert(path[at + 1..].to_vec());
+        } else if path != b"." {
+            listed.entry(b".".to_vec()).or_default().insert(path.clone());
+        }
+        let place = format!("{dataset}: {}", line["path"].as_str().unwrap());
+        match walk(fs, &path) {
+            Err(error) => wrong.push(format!("{place}: {error}")),
+            Ok(attr) => {
+                let extra = u64::from(snapdir && path == b".");
+                check_node(fs, line, &Attr { nlink: attr.nlink + extra, ..attr }, &place, wrong);
+            }
+        }
+    }
+    for (dir, names) in listed {
+        let place = format!("{dataset}: {}", dir.escape_ascii());
+        match walk(fs, &dir).and_then(|attr| names_in(fs, &attr)) {
+            Err(error) => wrong.push(format!("{place}: cannot be listed: {error}")),
+            Ok(found) if found != names => wrong.push(format!("{place}: lists {found:?}")),
+            Ok(_) => {}
+        }
+    }
+}
+
+fn walk(fs: &dyn FileSystem, path: &[u8]) -> Result<Attr, Error> {
+    let mut attr = fs.getattr(fs.root())?;
+    for name in path.split(|b| *b == b'/').filter(|name| *name != b".") {
+        attr = fs.lookup(&ROOT, attr.node, name)?;
+    }
+    Ok(attr)
+}
+
+fn names_in(fs: &dyn FileSystem, dir: &Attr) -> Result<BTreeSet<Vec<u8>>, Error> {
+    let mut names = BTreeSet::new();
+    let mut cookie = 0;
+    loop {
+        let limit = DirLimit { entries: 100, name_bytes: 1 << 16, with_attr: false };
+        let page = fs.readdir(&ROOT, dir.node, cookie, limit)?;
+        for entry in page.entries {
+            names.insert(entry.name);
+            cookie = entry.cookie;
+        }
+        if page.eof {
+            return Ok(names);
+        }
+    }
+}
+
+fn check_node(fs: &dyn FileSystem, line: &Value, attr: &Attr, place: &str, wrong: &mut Vec<String>) {
+    let mut compare = |what: &str, expected: String, found: String| {
+        if expected != found {
+            wrong.push(format!("{place}: {what} is {found}, not {expected}"));
+        }
+    };
+    compare("type", line["type"].as_str().unwrap().into(), kind(attr.kind).into());
+    // Another file system is mounted there: of this one's own node nothing is known.
+    if line.get("childmount").is_some() {
+        return;
+    }
+    let number = |name: &str| line[name].as_u64().unwrap();
+    compare("mode", line["mode"].as_str().unwrap().into(), format!("{:04o}", attr.mode));
+    compare("owner", number("uid").to_string(), attr.uid.to_string());
+    compare("group", number("gid").to_string(), attr.gid.to_string());
+    compare("size", number("size").to_string(), attr.size.to_string());
+    compare("link count", number("nlink").to_string(), attr.nlink.to_string());
+    let mtime = format!("{}.{:09}", attr.mtime.secs, attr.mtime.nanos);
+    compare("mtime", line["mtime"].as_str().unwrap().into(), mtime);
+    // The roots of snapshots are shown under made-up numbers.
+    if line["path"] != "." {
+        compare("object", number("ino").to_string(), attr.node.object.to_string());
+    }
+    if let Some(rdev) = line.get("rdev").and_then(Value::as_str) {
+        compare("device", rdev.into(), format!("{}:{}", attr.rdev.0, attr.rdev.1));
+    }
+    if let Some(target) = line.get("target").and_then(Value::as_str) {
+        let found = fs.readlink(&ROOT, attr.node);
+        compare("target", format!("{:?}", Ok::<_, Error>(decode(target))), format!("{found:?}"));
+    }
+    compare("attributes", expected_xattrs(line), found_xattrs(fs, attr));
+    match line.get("sha256").and_then(Value::as_str) {
+        Some("skipped-huge") | None => {}
+        Some(sum) => compare("content", sum.into(), sum_of(fs, attr)),
+    }
+}
+
+fn expected_xattrs(line: &Value) -> String {
+    let mut text = String::new();
+    if let Some(xattrs) = line.get("xattr").and_then(Value::as_object) {
+        let sorted: BTreeMap<_, _> = xattrs.iter().collect();
+        for (name, value) in sorted {
+            write!(text, "{name}={} ", value.as_str().unwrap()).unwrap();
+        }
+    }
+    text
+}
+
+fn found_xattrs(fs: &dyn FileSystem, attr: &Attr) -> String {
+    let names = match fs.listxattr(&ROOT, attr.node) {
+        Ok(names) => names,
+        Err(error) => return error.to_string(),
+    };
+    let mut text = String::new();
+    for name in names {
+        let value = match fs.getxattr(&ROOT, attr.node, &name) {
+            Ok(value) => hex(&value),
+            Err(error) => error.to_string(),
+        };
+        write!(text, "{}={value} ", String::from_utf8_lossy(&name)).unwrap();
+    }
+    text
+}
+
+fn sum_of(fs: &dyn FileSystem, attr: &Attr) -> String {
+    let mut sum = Sha256::new();
+    let mut at = 0;
+    loop {
+        match fs.read(&ROOT, attr.node, at, READ) {
+            Err(error) => return error.to_string(),
+            Ok(read) => {
+                for part in &read.parts {
+                    sum.update(part.bytes());
+                }
+                at += read.len() as u64;
+                if read.eof {
+                    return hex(&sum.finalize());
+                }
+            }
+        }
+    }
+}
+
+fn kind(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::File => "f",
+        NodeKind::Dir => "d",
+        NodeKind::Symlink => "l",
+        NodeKind::Fifo => "p",
+        NodeKind::Socket => "s",
+        NodeKind::CharDev => "c",
+        NodeKind::BlockDev => "b",
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
+}
+
+fn decode(text: &str) -> Vec<u8> {
+    let mut bytes = text.bytes();
+    let mut out = Vec::new();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digits = [bytes.next().unwrap(), bytes.next().unwrap()];
+            out.push(u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap());
+        } else {
+            out.push(byte);
+        }
+    }
+    out
+}
