@@ -51,10 +51,12 @@ impl<S> History<S> {
         self.last = earliest;
     }
 
-    /// Everything up to now is durable, and in group `txg` at the latest.
+    /// Everything up to now is durable; so is group `txg`. (An operation that changed nothing may have been in a later
+    /// one.)
     pub fn promise(&mut self, txg: u64) {
         self.past.clear();
-        self.promised = self.promised.max(txg).max(self.last);
+        self.last = self.last.min(txg);
+        self.promised = self.promised.max(txg);
     }
 
     /// Group `txg` is durable: forgets what cannot come back.

@@ -91,12 +91,17 @@ impl Run {
     fn all_lives(&mut self) -> Done {
         let mut end = self.first_life()?;
         while self.summary.crashes < self.options.crashes {
-            end = self.next_life(end)?;
+            let machine = self.import()?;
+            end = self.live(machine, true)?;
         }
         // The last life must end well.
         while end != End::Export {
-            end = self.last_life(end)?;
+            let machine = self.import()?;
+            end = self.live(machine, false)?;
         }
+        // And what it left is looked at once more.
+        let machine = self.import()?;
+        self.live(machine, false)?;
         self.ask_zdb()
     }
 
@@ -113,30 +118,19 @@ impl Run {
         self.live(machine, true)
     }
 
-    /// Imports what the last life left, checks it, and works on it until the next end.
-    fn next_life(&mut self, end: End) -> Result<End, String> {
-        // Sometimes the power goes while the pool is imported.
-        if end == End::Crash && self.prng.chance(1, 4) {
-            let after = self.prng.below(60);
-            self.world.disks.cut_after(after);
+    /// Sometimes the power goes while the pool is imported, perhaps again and again.
+    fn crash_imports(&mut self) -> Done {
+        while self.prng.chance(1, 4) {
+            self.world.disks.cut_after(self.prng.below(60));
             let machine = self.world.boot();
             let imported = machine.import();
             drop(machine);
             match imported {
-                Ok(pool) => drop(pool),
                 Err(error) if self.world.disks.is_on() => return Err(format!("import: {error:?}")),
-                Err(_) => {}
+                Ok(_) | Err(_) => self.power_cycle(),
             }
-            self.power_cycle();
         }
-        let machine = self.import(end)?;
-        self.live(machine, true)
-    }
-
-    fn last_life(&mut self, end: End) -> Result<End, String> {
-        let machine = self.import(end)?;
-        let end = self.live(machine, false)?;
-        self.import(end).and_then(|machine| self.live(machine, false))
+        Ok(())
     }
 
     /// Switches off and on; what was written and not flushed is lost or not.
@@ -150,9 +144,11 @@ impl Run {
     }
 
     /// Imports the pool and checks everything.
-    fn import(&mut self, end: End) -> Result<Machine, String> {
+    fn import(&mut self) -> Result<Machine, String> {
+        // What an import writes is a group without changes: the state is that of the group it found first.
+        let txg = self.world.boot().newest_group().ok_or("no pool is found")?;
+        self.crash_imports()?;
         let machine = self.world.boot();
-        let txg = machine.newest_group().ok_or("no pool is found")?;
         let api = machine.import().map_err(failed("import"))?;
         let pool = machine.engine.pool_below(POOL).map_err(failed("the imported pool"))?;
         let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.options.verbose };
@@ -169,8 +165,7 @@ impl Run {
                 ));
             }
             work.open(&life)?;
-            let found = if end == End::Export { work.promised().max(txg) } else { txg };
-            work.check(&life, found)?;
+            work.check(&life, txg)?;
         }
         self.summary.txg = life.synced();
         drop(life);
@@ -244,8 +239,8 @@ fn step(work: &mut [Box<dyn Workload>], weights: &[u32], life: &Life<'_>, prng: 
     life.machine.env.quirks.set(env::Quirk::ForceGang, prng.chance(u64::from(some), u64::from(of)));
     if prng.chance(swarm.syncs, 1000) {
         life.say(|| "sync".to_owned());
-        let txg = life.pool.core().txgs.sync_now().map_err(failed("sync"))?;
-        work.iter_mut().for_each(|work| work.promise(txg));
+        life.pool.core().txgs.sync_now().map_err(failed("sync"))?;
+        work.iter_mut().for_each(|work| work.promise(life.synced()));
     } else if prng.chance(swarm.sleeps, 1000) {
         let span = env::Nanos::from_millis(prng.below(8000));
         life.say(|| format!("sleep {span:?}"));

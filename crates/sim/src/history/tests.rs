@@ -40,6 +40,9 @@ fn a_promise_leaves_no_older_state() {
     assert_eq!(history.promised(), 6);
     assert_eq!(at(&history, 6), [1]);
     assert_eq!(at(&history, 4), []);
+    set(&mut history, 8, 8, 1);
+    history.promise(7);
+    assert_eq!(at(&history, 7), [1], "it changed nothing, so nothing of group 8 had to be written");
 }
 
 #[test]

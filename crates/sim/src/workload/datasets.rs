@@ -140,7 +140,7 @@ impl Workload for DatasetWork {
             Ok(_) if refused => Err(format!("{change:?} was not refused")),
             Ok(committed) => {
                 self.history.note(committed.txg, committed.txg, Clone::clone, |now| apply(&change, now));
-                self.history.promise(committed.txg);
+                self.history.promise(life.synced());
                 Ok(())
             }
             Err(_) if refused => Ok(()),

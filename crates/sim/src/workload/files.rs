@@ -77,13 +77,14 @@ impl FileWork {
         if matches!(answer, Err(Error::NoSpace | Error::Quota)) {
             return Ok(());
         }
-        let expected = if op.is_read() {
+        // A call that fails changes nothing, and is in no group.
+        let expected = if op.is_read() || answer.is_err() {
             op.run(&**self.history.now(), &|which: Which| known[which].model)
         } else {
             self.apply(op, &known, earliest, latest)
         };
         if op.is_promise() && answer.is_ok() {
-            self.history.promise(earliest);
+            self.history.promise(life.synced());
         }
         self.agree(op, answer, expected, now(life) == began)
     }
