@@ -14,7 +14,7 @@ use pool::spa::labels::search;
 use pool::{Pool, PoolError};
 
 use crate::create::spec;
-use crate::support::{Dir, around, cut_partitions, fixture, zdb_accepts};
+use crate::support::{Dir, around, cut_partitions, fixture, shared_fixture, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 const BLOCK: u32 = 64 << 10;
@@ -467,4 +467,44 @@ fn what_a_destroy_takes_along_is_told_before() {
     let listed: Vec<_> = pool.dsl.list(&depth).unwrap().into_iter().map(|dataset| dataset.name).collect();
     assert_eq!(listed, ["tank", "tank/p"]);
     export(&dir, pool);
+}
+
+#[test]
+fn datasets_of_a_real_pool_are_destroyed_with_their_logs() {
+    let dir = Dir::new("dsl-real-destroy");
+    fixture(&dir, "single-default");
+    cut_partitions(&dir);
+    let around = around();
+    let found = search(&around.env, &[dir.path()]);
+    let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
+    let all = names(&pool);
+    let doomed: Vec<String> = all.iter().skip(1).step_by(2).cloned().collect();
+    assert!(doomed.len() > 10);
+    for name in &doomed {
+        let change = Change::Destroy { names: vec![name.clone()], force: false };
+        pool.dsl.commit(change, &format!("zfs destroy {name}")).unwrap();
+    }
+    assert_eq!(names(&pool).len(), all.len() - doomed.len());
+    pool.core().txgs.sync_empty().unwrap();
+    assert_eq!(pool.dsl.freeing(), 0);
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&dir, "g_single");
+}
+
+#[test]
+fn a_pool_with_a_log_to_replay_is_not_written() {
+    for name in ["dirty-zil", "dirty-zil-slog"] {
+        let dir = Dir::new(&format!("dsl-{name}"));
+        if !shared_fixture(&dir, name) {
+            continue;
+        }
+        let around = around();
+        let found = search(&around.env, &[dir.path()]);
+        let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
+        assert!(pool.core().readonly, "{name}");
+        assert!(!pool.dsl.unreplayed_logs().unwrap().is_empty(), "{name}");
+        assert_eq!(pool.dsl.commit(make(&format!("{}/x", pool.name()), &[]), ""), Err(PoolError::ReadOnly));
+        pool.export().unwrap();
+    }
 }

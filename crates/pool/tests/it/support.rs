@@ -96,6 +96,17 @@ pub fn fixture(dir: &Dir, name: &str) {
     assert!(tar.status().expect("tar is installed").success());
 }
 
+/// As [`fixture`], of the larger collection beside the repository; `false` where that is not there.
+pub fn shared_fixture(dir: &Dir, name: &str) -> bool {
+    let archive = format!("{}/../../../shared/pools/{name}.tar.zst", env!("CARGO_MANIFEST_DIR"));
+    if !std::path::Path::new(&archive).exists() {
+        return false;
+    }
+    let mut tar = Command::new("tar");
+    tar.args(["--zstd", "-xf", &archive, "--strip-components=1", "-C", &dir.path()]);
+    tar.status().expect("tar is installed").success()
+}
+
 /// Replaces each whole-disk image of the folder by its ZFS partition alone: zdb does not look into partition tables.
 pub fn cut_partitions(dir: &Dir) {
     for entry in std::fs::read_dir(dir.path()).unwrap() {
