@@ -66,6 +66,11 @@ pub struct LocalEngine {
     generation: Arc<AtomicU64>,
 }
 
+/// How pools make and read file systems.
+pub(crate) fn zpl_format(env: &Env) -> Arc<dyn ::pool::dsl::FsFormat> {
+    Arc::new(ZplFormat::new(env.clone()))
+}
+
 impl LocalEngine {
     pub fn new(env: Env, options: Options) -> Arc<LocalEngine> {
         let limits = Limits { dirty_max: options.dirty, ..Limits::default() };

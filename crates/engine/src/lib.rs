@@ -1,6 +1,7 @@
 //! File systems over pools: the one implementation of `engine-api`.
 
 pub mod facade;
+pub mod inspect;
 pub mod zpl;
 
 pub use facade::{LocalEngine, Options};

@@ -156,5 +156,17 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
+/// A write to a file. Its data follows, or is in a block of its own that only this record leads to.
+pub const TX_WRITE: u64 = 9;
+/// Where such a record has its block pointer (`lr_write_t`).
+const WRITE_BLKPTR: usize = RECORD_HEAD + 4 * 8;
+
+/// The block that a write record leads to, a hole where the data is in the record; `None` for other records.
+pub fn write_target(txtype: u64, record: &[u8], endian: Endian) -> Option<Result<BlkPtr, Malformed>> {
+    let decode = |bytes| BlkPtr::decode(bytes, endian).map_err(|e| e.within(WRITE_BLKPTR));
+    (txtype == TX_WRITE)
+        .then(|| slice_at(record, WRITE_BLKPTR, BlkPtr::SIZE, "zil write record").and_then(decode))
+}
+
 #[cfg(test)]
 mod tests;
