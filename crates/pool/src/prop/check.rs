@@ -5,9 +5,6 @@ use ondisk::prop::{self, Prop, PropType, dataset_prop, pool_prop};
 use super::{CREATION, RawProps, RawValue, none_number, parse_number};
 use crate::{PoolError, Result};
 
-/// Values of `checksum` and `compression` that can be written, beyond what features tell.
-const CHECKSUMS: [&str; 5] = ["on", "off", "fletcher2", "fletcher4", "sha256"];
-const COMPRESSIONS: [&str; 5] = ["on", "off", "lzjb", "zle", "lz4"];
 /// Known, but of no effect here unless at their default.
 const UNBUILT: [&str; 13] = [
     "dedup",
@@ -127,8 +124,7 @@ impl Checker<'_> {
             return refuse();
         }
         match prop.name {
-            "checksum" if !CHECKSUMS.contains(&value) => refuse(),
-            "compression" if !COMPRESSIONS.contains(&value) => refuse(),
+            "checksum" if matches!(value, "noparity" | "blake3") => refuse(),
             "aclmode" | "acltype" if value == "nfsv4" => refuse(),
             _ => Ok(()),
         }
@@ -153,7 +149,7 @@ impl Checker<'_> {
             "dnodesize" if number != 0 && !feature("large_dnode") => {
                 return Err(self.refuse("pool and or dataset must be upgraded to set this property or value"));
             }
-            "compression" if value == "lz4" && !feature("lz4_compress") => {
+            "checksum" | "compression" if !feature_of(value).is_none_or(feature) => {
                 return Err(self.refuse("pool and or dataset must be upgraded to set this property or value"));
             }
             "version" if number != 5 => {
@@ -162,6 +158,17 @@ impl Checker<'_> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The feature a checksum or compression needs.
+fn feature_of(value: &str) -> Option<&'static str> {
+    match value {
+        "lz4" => Some("lz4_compress"),
+        "sha512" => Some("sha512"),
+        "skein" => Some("skein"),
+        "edonr" => Some("edonr"),
+        _ => value.starts_with("zstd").then_some("zstd_compress"),
     }
 }
 

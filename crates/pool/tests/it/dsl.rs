@@ -241,7 +241,7 @@ fn file_systems_come_are_renamed_and_go() {
     fill(&pool, "tank/a/b", 8 << 20);
     pool.core().txgs.sync_now().unwrap();
     let used: u64 = get(&pool, "tank/a/b", "used").0.parse().unwrap();
-    assert!(used >= 8 << 20 && used < 9 << 20, "{used}");
+    assert!((8 << 20..9 << 20).contains(&used), "{used}");
     let above: u64 = get(&pool, "tank/a", "usedbychildren").0.parse().unwrap();
     assert_eq!(above, used);
 
@@ -507,4 +507,70 @@ fn a_pool_with_a_log_to_replay_is_not_written() {
         assert_eq!(pool.dsl.commit(make(&format!("{}/x", pool.name()), &[]), ""), Err(PoolError::ReadOnly));
         pool.export().unwrap();
     }
+}
+
+#[test]
+fn every_checksum_and_compression_is_written_as_openzfs_reads_it() {
+    let dir = Dir::new("dsl-kinds");
+    let pool = fresh(&dir);
+    let compressions = ["lzjb", "zle", "lz4", "gzip-1", "gzip-9", "zstd", "zstd-19", "zstd-fast-10", "off"];
+    let checksums = ["fletcher2", "fletcher4", "sha256", "sha512", "skein", "edonr", "on"];
+    for (n, compression) in compressions.iter().enumerate() {
+        let name = format!("tank/c{n}");
+        pool.dsl.commit(make(&name, &[("compression", compression)]), "").unwrap();
+        write_text(&pool, &name);
+        let ratio = get(&pool, &name, "refcompressratio").0;
+        assert_eq!(ratio == "1.00", *compression == "off", "{compression} {ratio}");
+    }
+    for (n, checksum) in checksums.iter().enumerate() {
+        let name = format!("tank/s{n}");
+        pool.dsl.commit(make(&name, &[("checksum", checksum)]), "").unwrap();
+        write_text(&pool, &name);
+    }
+    assert!(pool.core().features.is_active("zstd_compress") && pool.core().features.is_active("skein"));
+    export(&dir, pool);
+}
+
+/// Writes text that compresses well.
+fn write_text(pool: &Pool, name: &str) {
+    let text: String = (0..20_000).map(|n| format!("line {n} of a text\n")).collect();
+    let dataset = pool.dsl.open_dataset(name).unwrap();
+    let tx = dataset.objset().begin(Holds::new(text.len() as u64, 8)).unwrap();
+    let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(BLOCK);
+    dataset.objset().alloc(spec, &tx).unwrap().write(0, text.as_bytes(), &tx).unwrap();
+    drop(tx);
+    pool.core().txgs.sync_now().unwrap();
+}
+
+#[test]
+fn changes_and_writes_of_many_threads_end_in_a_whole_pool() {
+    let dir = Dir::new("dsl-threads");
+    let pool = fresh(&dir);
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let pool = &pool;
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let name = format!("tank/w{worker}-{round}");
+                    pool.dsl.commit(make(&name, &[("atime", "off")]), "").unwrap();
+                    fill(pool, &name, 1 << 20);
+                    let to = format!("{name}-renamed");
+                    let rename = Change::Rename { from: name, to: to.clone(), parents: false, force: false };
+                    pool.dsl.commit(rename, "").unwrap();
+                    fill(pool, &to, 1 << 20);
+                    assert!(names(pool).contains(&to));
+                    if round % 2 == 0 {
+                        // What was just written may still be dirty: then the dataset is busy for a moment.
+                        pool.core().txgs.sync_now().unwrap();
+                        let destroy = Change::Destroy { names: vec![to], force: false };
+                        while let Err(error) = pool.dsl.commit(destroy.clone(), "") {
+                            assert!(error.to_string().ends_with("dataset is busy"), "{error}");
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(names(&pool).len(), 1 + 4 * 2);
+    export(&dir, pool);
 }
