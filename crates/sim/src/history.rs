@@ -59,9 +59,10 @@ impl<S> History<S> {
         self.promised = self.promised.max(txg);
     }
 
-    /// Group `txg` is durable: forgets what cannot come back.
+    /// Group `txg` is durable, for good: forgets what cannot come back.
     pub fn synced(&mut self, txg: u64) {
         self.past.retain(|past| past.until > txg);
+        self.promised = self.promised.max(txg);
     }
 
     /// The group that must be durable.

@@ -145,6 +145,7 @@ impl Workload for DatasetWork {
             }
             Err(_) if refused => Ok(()),
             Err(Error::NoSpace | Error::Quota) => Ok(()),
+            Err(Error::Refused(why)) if why.ends_with("out of space") => Ok(()),
             // The power went: it was done, or it was not.
             Err(_) if !life.is_on() => {
                 self.history.note(earliest, u64::MAX, Clone::clone, |now| apply(&change, now));

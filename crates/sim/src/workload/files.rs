@@ -2,6 +2,7 @@
 
 mod op;
 
+use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::{Arc, Mutex};
 
@@ -37,13 +38,23 @@ pub struct FileWork {
     /// The root first.
     known: Vec<Known>,
     taste: Option<Taste>,
+    /// In which group a node's data was written last, at the earliest; by its name in the model.
+    written: BTreeMap<NodeId, u64>,
 }
 
 impl Default for FileWork {
     fn default() -> FileWork {
         let hand = Hand::default();
         let history = History::new(MemFs::new(clock(&hand)), 0);
-        FileWork { name: format!("{POOL}/files"), fs: None, hand, history, known: Vec::new(), taste: None }
+        FileWork {
+            name: format!("{POOL}/files"),
+            fs: None,
+            hand,
+            history,
+            known: Vec::new(),
+            taste: None,
+            written: BTreeMap::new(),
+        }
     }
 }
 
@@ -83,10 +94,26 @@ impl FileWork {
         } else {
             self.apply(op, &known, earliest, latest)
         };
-        if op.is_promise() && answer.is_ok() {
-            self.history.promise(life.synced());
+        if answer.is_ok() {
+            self.check_promise(life, op, earliest)?;
         }
         self.agree(op, answer, expected, now(life) == began)
+    }
+
+    /// Notes when data was written, and checks that it is durable when that was promised.
+    fn check_promise(&mut self, life: &Life<'_>, op: &Op, earliest: u64) -> Done {
+        if let Some(node) = op.writes() {
+            self.written.insert(self.known[node].model, earliest);
+        }
+        if let Some(node) = op.promises() {
+            let written = self.written.get(&self.known[node].model).copied().unwrap_or(0);
+            let synced = life.synced();
+            if synced < written {
+                return Err(format!("{}: group {written} was promised, {synced} is durable", short(op)));
+            }
+        }
+        self.history.synced(life.synced());
+        Ok(())
     }
 
     /// Makes the call of the model, and notes when it happened.
@@ -251,6 +278,7 @@ impl Workload for FileWork {
             return Err(format!("files at the end of group {txg}: {}", why.join("; ")));
         };
         self.history = History::new(state, life.synced());
+        self.written.clear();
         self.learn_all(&*fs)
     }
 

@@ -111,12 +111,20 @@ impl Op {
         })
     }
 
-    /// Everything done before is durable when the call returns.
-    pub fn is_promise(&self) -> bool {
+    /// The node whose data is durable when the call returns.
+    pub fn promises(&self) -> Option<Which> {
         match self {
-            Op::Commit { .. } => true,
-            Op::Write { stable, .. } => *stable != Stable::Unstable,
-            _ => false,
+            Op::Commit { node } => Some(*node),
+            Op::Write { node, stable, .. } if *stable != Stable::Unstable => Some(*node),
+            _ => None,
+        }
+    }
+
+    /// The node whose data changes.
+    pub fn writes(&self) -> Option<Which> {
+        match self {
+            Op::Write { node, .. } | Op::Append { node, .. } => Some(*node),
+            _ => None,
         }
     }
 
