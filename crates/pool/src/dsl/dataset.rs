@@ -422,6 +422,9 @@ pub(crate) fn recorded_features(dsl: &Dsl, object: u64) -> Result<Vec<&'static s
 
 impl Admission for Core {
     fn assign(&self, want: &Holds, wait: bool) -> std::result::Result<TxHold, DmuError> {
+        if self.readonly.get().is_some() {
+            return Err(DmuError::ReadOnly);
+        }
         let dsl = self.dsl.upgrade().ok_or(DmuError::Suspended)?;
         let bytes = INFLATION * (want.write + META_ESTIMATE * want.meta_blocks);
         loop {

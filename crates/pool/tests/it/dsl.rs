@@ -440,6 +440,10 @@ fn a_full_pool_refuses_data_and_still_deletes() {
     pool.core().txgs.sync_now().unwrap();
     let available: u64 = get(&pool, "tank/a", "available").0.parse().unwrap();
     assert!(available > 40 << 20, "{available}");
+    let late = pool.dsl.open_dataset("tank/a").unwrap();
+    pool.dsl.close_all().unwrap();
+    assert_eq!(late.objset().begin(Holds::freeing(1)).err(), Some(dmu::DmuError::ReadOnly));
+    drop(late);
     export(&dir, pool);
 }
 
