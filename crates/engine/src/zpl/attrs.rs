@@ -140,14 +140,22 @@ pub fn next_ctime(old: Time, now: Time) -> Time {
 impl Zpl {
     /// A node's attributes as they are now.
     pub(super) fn attrs(&self, node: &Node) -> Result<Attrs> {
-        let mut attrs = self.stored_attrs(node.dnode())?;
+        let attrs = self.stored_attrs(node.dnode());
+        // Freed meanwhile, and perhaps another node by now.
+        node.check_alive()?;
+        let mut attrs = attrs?;
         if let Some(atime) = node.pending_atime() {
             attrs.atime = atime;
         }
         Ok(attrs)
     }
 
+    /// `Stale` when the object has just been freed.
     pub(super) fn stored_attrs(&self, dnode: &dmu::Dnode) -> Result<Attrs> {
+        self.read_attrs(dnode).map_err(|error| if dnode.exists() { error } else { Error::Stale })
+    }
+
+    fn read_attrs(&self, dnode: &dmu::Dnode) -> Result<Attrs> {
         let sa = &self.sa;
         let mut view = sa.read(dnode).map_err(api_error)?;
         // Others may have packed the attributes in another order; what is not in the bonus is in the spill block.
@@ -226,7 +234,19 @@ impl Zpl {
         Ok(ctime)
     }
 
-    /// Writes changed attributes as they are given.
+    /// Sets attributes to what they are given as.
+    pub(super) fn set(&self, node: &Node, change: Change, tx: &Tx) -> Result<()> {
+        let _attrs = env::lock(node.attrs_lock());
+        self.store(node, change, tx)
+    }
+
+    /// All of a node's attributes at one moment, those in the spill block too.
+    pub(super) fn whole_view(&self, node: &Node) -> Result<dmu::sa::SaView> {
+        let _attrs = env::lock(node.attrs_lock());
+        self.sa.read_all(node.dnode()).map_err(api_error)
+    }
+
+    /// Writes changed attributes. The caller holds the node's `attrs` lock.
     pub(super) fn store(&self, node: &Node, change: Change, tx: &Tx) -> Result<()> {
         self.upgrade_znode(node, tx)?;
         self.sa.update(&self.objset, node.dnode(), &change.values(), tx).map_err(|error| match error {

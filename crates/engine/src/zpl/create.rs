@@ -199,7 +199,7 @@ impl Zpl {
         if attrs.flags & flags::PROJINHERIT == 0 {
             return Ok(None);
         }
-        let view = self.sa.read_all(dir.dnode()).map_err(api_error)?;
+        let view = self.whole_view(dir)?;
         Ok(self.sa.word(&view, &attr::PROJID))
     }
 

@@ -34,11 +34,12 @@ impl Zpl {
     /// A node that must be a directory.
     pub(super) fn dir_node(&self, id: NodeId) -> Result<Arc<Node>> {
         let node = self.node(id)?;
-        if is_dir(&node) { Ok(node) } else { Err(Error::NotDir) }
+        node.unless_dead(if is_dir(&node) { Ok(()) } else { Err(Error::NotDir) })?;
+        Ok(node)
     }
 
     pub(super) fn entries(&self, dir: &Node) -> Result<Zap> {
-        let zap = Zap::of(dir.dnode().clone()).map_err(api_error)?;
+        let zap = dir.unless_dead(Zap::of(dir.dnode().clone()).map_err(api_error))?;
         Ok(if self.names.normflags == 0 { zap } else { zap.with_normalize(self.names.normalize.clone()) })
     }
 
@@ -46,7 +47,7 @@ impl Zpl {
         match self.entries(dir)?.lookup_match(name, self.names.matching()) {
             Ok(found) => Ok(Some(Found { entry: Dirent::decode(found.value.first()), name: found.name })),
             Err(dmu::DmuError::NotFound) => Ok(None),
-            Err(error) => Err(api_error(error)),
+            Err(error) => dir.unless_dead(Err(api_error(error))),
         }
     }
 
@@ -99,7 +100,7 @@ impl Zpl {
         let mut name_bytes = 0;
         'pages: while at != Cursor::END {
             let wanted = limit.entries.saturating_sub(page.entries.len()).saturating_add(1).min(PAGE);
-            let found = zap.page(at, wanted).map_err(api_error)?;
+            let found = dir.unless_dead(zap.page(at, wanted).map_err(api_error))?;
             for entry in found.entries {
                 name_bytes += entry.name.len();
                 let full = page.entries.len() >= limit.entries || name_bytes > limit.name_bytes;

@@ -223,7 +223,7 @@ impl Zpl {
         if attrs.kind() != kind::SYMLINK {
             return Err(Error::Invalid("not a symbolic link".into()));
         }
-        let view = self.sa.read_all(node.dnode()).map_err(api_error)?;
+        let view = self.whole_view(&node)?;
         let target = match self.sa.get(&view, &attr::SYMLINK) {
             Some(target) => target,
             None => self.old_link(&node, attrs.size)?,
@@ -235,7 +235,9 @@ impl Zpl {
     /// The target of a link made before version 5: behind the znode, or the object's contents.
     fn old_link(&self, node: &Node, size: u64) -> Result<Vec<u8>> {
         let bonus = node.dnode().bonus();
-        if let Some(target) = ondisk::znode::phys::inline_target(&bonus.bytes, size) {
+        let is_znode = bonus.bonus_type == ondisk::object_type::ObjectType::ZNODE;
+        let inline = ondisk::znode::phys::inline_target(&bonus.bytes, size).filter(|_| is_znode);
+        if let Some(target) = inline {
             return Ok(target.to_vec());
         }
         let len = usize::try_from(size).ok().filter(|len| *len <= 4096);

@@ -134,6 +134,11 @@ impl Node {
         if self.dead.load(Ordering::SeqCst) { Err(Error::Stale) } else { Ok(()) }
     }
 
+    /// What reading it gave; where it was freed meanwhile, whatever that did to the reader, it is gone.
+    pub fn unless_dead<T>(&self, answer: Result<T>) -> Result<T> {
+        answer.or_else(|error| self.check_alive().and(Err(error)))
+    }
+
     fn is_idle(&self) -> bool {
         let memory = lock(&self.memory);
         memory.opens == 0 && memory.atime.is_none()

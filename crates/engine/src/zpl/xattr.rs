@@ -14,7 +14,6 @@ use ondisk::znode::attr;
 use stdx::posix;
 
 use super::attrs::Change;
-use super::error::api_error;
 use super::file::allowed;
 use super::node::{Node, lock_all};
 use super::perm::{check_mutable, rules, who};
@@ -39,7 +38,7 @@ enum Place {
 impl Zpl {
     /// The list in the system attributes.
     fn system_xattrs(&self, node: &Node) -> Result<NvList> {
-        let view = self.sa.read_all(node.dnode()).map_err(api_error)?;
+        let view = self.whole_view(node)?;
         match self.sa.get(&view, &attr::DXATTR) {
             None => Ok(NvList::new()),
             Some(bytes) if bytes.is_empty() => Ok(NvList::new()),
@@ -66,21 +65,30 @@ impl Zpl {
         let node = self.node(id)?;
         let attrs = self.attrs(&node)?;
         allowed(posix::check_xattr_read(&who(cred), &rules(&attrs), name))?;
-        let list = self.system_xattrs(&node)?;
-        match self.find_xattr(&node, &list, name)?.ok_or(Error::NotFound)? {
+        node.unless_dead(self.read_xattr(&node, name))
+    }
+
+    fn read_xattr(&self, node: &Node, name: &[u8]) -> Result<Vec<u8>> {
+        let list = self.system_xattrs(node)?;
+        match self.find_xattr(node, &list, name)?.ok_or(Error::NotFound)? {
             Place::System(name) => match list.get(&name) {
                 Some(NvValue::ByteArray(value) | NvValue::U8Array(value)) => Ok(value.clone()),
                 _ => Err(Error::Corrupt { object: node.object(), block: 0 }),
             },
-            Place::Directory(name) => self.read_xattr_file(&node, &name),
+            Place::Directory(name) => self.read_xattr_file(node, &name),
         }
+    }
+
+    fn all_xattr_names(&self, node: &Node) -> Result<Vec<Vec<u8>>> {
+        let list = self.system_xattrs(node)?;
+        let mut names: Vec<Vec<u8>> = list.iter().map(|(name, _)| name.as_bytes().to_vec()).collect();
+        names.extend(self.xattr_file_names(node)?);
+        Ok(names)
     }
 
     pub(super) fn list_xattrs(&self, cred: &Cred, id: NodeId) -> Result<Vec<Vec<u8>>> {
         let node = self.node(id)?;
-        let list = self.system_xattrs(&node)?;
-        let mut names: Vec<Vec<u8>> = list.iter().map(|(name, _)| name.as_bytes().to_vec()).collect();
-        names.extend(self.xattr_file_names(&node)?);
+        let mut names = node.unless_dead(self.all_xattr_names(&node))?;
         names.retain(|name| !name.starts_with(FOREIGN));
         for name in &mut names {
             if !has_namespace(name) {
@@ -167,9 +175,9 @@ impl Zpl {
 
     fn store_system_list(&self, node: &Node, list: &NvList, tx: &Tx) -> Result<()> {
         if list.is_empty() {
-            return self.store(node, Change::default().remove(&attr::DXATTR), tx);
+            return self.set(node, Change::default().remove(&attr::DXATTR), tx);
         }
-        self.store(node, Change::default().bytes(&attr::DXATTR, list.encode_xdr()), tx)
+        self.set(node, Change::default().bytes(&attr::DXATTR, list.encode_xdr()), tx)
     }
 
     fn store_system_xattrs(&self, node: &Arc<Node>, bytes: Vec<u8>, tx: &Tx) -> Result<()> {

@@ -23,7 +23,7 @@ const READ_MAX: u64 = 16 << 20;
 
 impl Zpl {
     fn xattr_dir(&self, node: &Node) -> Result<Option<Zap>> {
-        let object = self.xattr_dir_of(node.dnode())?;
+        let object = self.sa.word(&self.whole_view(node)?, &attr::XATTR).unwrap_or(0);
         if object == 0 {
             return Ok(None);
         }
@@ -90,7 +90,7 @@ impl Zpl {
         let new =
             |uid, gid, mode| NewAttrs { uid, gid, mode, atime: now, mtime: now, now, flags: flags::XATTR };
         let project = self.inherited_project(node, owner)?;
-        let dir = match self.xattr_dir_of(node.dnode())? {
+        let dir = match self.sa.word(&self.whole_view(node)?, &attr::XATTR).unwrap_or(0) {
             0 => {
                 let (uid, gid) = (owner.uid as u32, owner.gid as u32);
                 let body = Body::plain(kind::DIR);
@@ -103,7 +103,7 @@ impl Zpl {
                     tx,
                 )
                 .map_err(api_error)?;
-                self.store(node, Change::default().word(&attr::XATTR, dir.object()), tx)?;
+                self.set(node, Change::default().word(&attr::XATTR, dir.object()), tx)?;
                 dir
             }
             object => self.objset.hold(object).map_err(api_error)?,

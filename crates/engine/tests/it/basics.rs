@@ -132,6 +132,12 @@ fn handles_do_not_outlive_their_node() {
         assert_ne!(new, old);
     }
     assert_eq!(bench.fs.getattr(old), Err(Error::Stale));
+    // Nor in one transaction group, where the generation is the same.
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..40 {
+        assert!(seen.insert(file(&bench, b"again")));
+        bench.fs.remove(&ROOT, bench.fs.root(), b"again").unwrap();
+    }
 }
 
 #[test]

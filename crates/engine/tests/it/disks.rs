@@ -17,7 +17,16 @@ use crate::manifest::Fixture;
 
 const ROOT: Cred = Cred::root();
 
-struct Dir(PathBuf);
+/// A folder that goes with this value.
+pub struct Dir(pub PathBuf);
+
+impl Dir {
+    pub fn new(name: &str) -> Dir {
+        let path = std::env::temp_dir().join(format!("cistern-engine-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Dir(path)
+    }
+}
 
 impl Drop for Dir {
     fn drop(&mut self) {
@@ -30,7 +39,7 @@ fn prop(name: &str, value: &str) -> PropertyChange {
     PropertyChange { name: name.into(), value: value.into() }
 }
 
-fn new_pool(engine: &LocalEngine, dir: &Path) -> Arc<dyn Pool> {
+pub fn new_pool(engine: &LocalEngine, dir: &Path) -> Arc<dyn Pool> {
     let vdevs = (0..2).map(|i| {
         let path = dir.join(format!("disk{i}"));
         std::fs::File::create(&path).unwrap().set_len(256 << 20).unwrap();
@@ -55,7 +64,7 @@ fn import(engine: &LocalEngine, dir: &str, name: &str) -> Arc<dyn Pool> {
 }
 
 /// Every block referenced once, none leaked, all checksums right.
-fn zdb_is_content(dir: &str, pool: &str) {
+pub fn zdb_is_content(dir: &str, pool: &str) {
     for args in [&["-bcc"][..], &["-dddd"]] {
         let out = Command::new("zdb")
             .args(["-e", "-p", dir])
@@ -121,8 +130,7 @@ fn same(expected: &Tree, fs: &dyn FileSystem, when: &str) {
 
 #[test]
 fn a_pool_of_ours_passes_zdb() {
-    let dir = Dir(std::env::temp_dir().join(format!("cistern-engine-disks-{}", std::process::id())));
-    std::fs::create_dir_all(&dir.0).unwrap();
+    let dir = Dir::new("disks");
     let place = dir.0.to_str().unwrap();
     let engine = LocalEngine::new(Env::real(), Options::default());
     let pool = new_pool(&engine, &dir.0);

@@ -7,3 +7,4 @@ mod disks;
 mod fixtures;
 mod manifest;
 mod random;
+mod threads;
