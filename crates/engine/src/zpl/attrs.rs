@@ -225,11 +225,8 @@ impl Zpl {
         let old = self.stored_attrs(node.dnode())?;
         let ctime = next_ctime(old.ctime, self.now());
         let mut new = change(&old, ctime).time(&attr::CTIME, ctime);
-        if let Some(atime) = node.take_pending_atime() {
-            if !new.values.iter().any(|(changed, _)| changed.name == attr::ATIME.name) {
-                new = new.time(&attr::ATIME, atime);
-            }
-        }
+        let sets_atime = new.values.iter().any(|(changed, _)| changed.name == attr::ATIME.name);
+        new = new.maybe_time(&attr::ATIME, node.take_pending_atime().filter(|_| !sets_atime));
         self.store(node, new, tx)?;
         Ok(ctime)
     }
@@ -271,10 +268,9 @@ impl Zpl {
         if xattr != 0 {
             values.push((&attr::XATTR, pack_words(&[xattr])));
         }
-        if attrs.kind() == kind::SYMLINK {
-            if let Some(target) = znode::phys::inline_target(&bonus.bytes, attrs.size) {
-                values.push((&attr::SYMLINK, target.to_vec()));
-            }
+        let target = znode::phys::inline_target(&bonus.bytes, attrs.size);
+        if let Some(target) = target.filter(|_| attrs.kind() == kind::SYMLINK) {
+            values.push((&attr::SYMLINK, target.to_vec()));
         }
         let values: Vec<_> = values.iter().map(|(attr, value)| (*attr, &value[..])).collect();
         self.sa.replace_all(&self.objset, dnode, &values, tx).map_err(api_error)

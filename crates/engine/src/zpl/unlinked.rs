@@ -171,10 +171,11 @@ impl Zpl {
             return;
         }
         let unlinked = self.stored_attrs(node.dnode()).is_ok_and(|attrs| attrs.links == 0);
-        if unlinked && !self.is_readonly() {
-            if let Err(error) = self.finish(Fate::Purge(node)) {
-                tracing::warn!(%error, object = id.object, "an unlinked file stays until the next start");
-            }
+        if !unlinked || self.is_readonly() {
+            return;
+        }
+        if let Err(error) = self.finish(Fate::Purge(node)) {
+            tracing::warn!(%error, object = id.object, "an unlinked file stays until the next start");
         }
     }
 }
