@@ -113,6 +113,10 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         self.driver.shut_down();
+        // Storage and space maps know each other; nobody would ever let go of them.
+        if let Ok(pool) = self.engine.pool_below(POOL) {
+            pool.core().storage.close();
+        }
     }
 }
 
