@@ -191,4 +191,5 @@ fn a_real_pool_is_written_on() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     drop(pool);
     engine.export("g_mirror2", false).unwrap();
+    zdb_is_content(fixture.partitions().to_str().unwrap(), "g_mirror2");
 }

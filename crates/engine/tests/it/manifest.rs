@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,7 +18,8 @@ const READ: usize = 1 << 20;
 
 /// A fixture unpacked in a folder that goes with this value.
 pub struct Fixture {
-    pub dir: PathBuf,
+    dir: PathBuf,
+    name: String,
     lines: Vec<Value>,
 }
 
@@ -42,13 +44,12 @@ impl Fixture {
         let text = std::fs::read_to_string(inner.join("manifest.txt")).unwrap();
         let lines = text.lines().filter(|line| line.starts_with('{'));
         let lines = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-        Fixture { dir, lines }
+        Fixture { dir, name: name.to_owned(), lines }
     }
 
     /// Where the disk images are.
     pub fn images(&self) -> String {
-        let inner = std::fs::read_dir(&self.dir).unwrap().next().unwrap().unwrap().path();
-        inner.to_str().unwrap().to_owned()
+        self.dir.join(&self.name).to_str().unwrap().to_owned()
     }
 
     /// Compares every file system and snapshot; one line for each thing that differs.
@@ -68,9 +69,41 @@ impl Fixture {
         wrong
     }
 
+    /// The ZFS partitions of the disk images as plain files in a folder of their own, as zdb takes them.
+    pub fn partitions(&self) -> PathBuf {
+        let (images, out) = (PathBuf::from(self.images()), self.dir.join("partitions"));
+        std::fs::create_dir_all(&out).unwrap();
+        for note in std::fs::read_to_string(images.join("manifest.txt")).unwrap().lines() {
+            let Some((name, place)) = note.strip_prefix("# ").and_then(|note| note.split_once(".img = "))
+            else {
+                continue;
+            };
+            let numbers =
+                place.split(|c: char| !c.is_ascii_digit()).filter_map(|text| text.parse::<u64>().ok());
+            let numbers: Vec<u64> = numbers.collect();
+            let [.., start, len] = numbers[..] else { panic!("no partition in: {note}") };
+            let image = std::fs::File::open(images.join(format!("{name}.img"))).unwrap();
+            let part = std::fs::File::create(out.join(name)).unwrap();
+            part.set_len(len).unwrap();
+            copy_sparse(&image, start, &part, len);
+        }
+        out
+    }
+
     /// How many paths the manifest has.
     pub fn paths(&self) -> usize {
         self.lines.iter().filter(|line| line.get("path").is_some()).count()
+    }
+}
+
+fn copy_sparse(from: &std::fs::File, start: u64, to: &std::fs::File, len: u64) {
+    let mut buf = vec![0; READ];
+    for at in (0..len).step_by(READ) {
+        let part = &mut buf[..READ.min((len - at) as usize)];
+        from.read_exact_at(part, start + at).unwrap();
+        if part.iter().any(|byte| *byte != 0) {
+            to.write_all_at(part, at).unwrap();
+        }
     }
 }
 
