@@ -53,6 +53,9 @@ pub struct ExportOptions {
     pub secure: Option<bool>,
     /// File systems mounted below appear when looked up.
     pub crossmnt: bool,
+    /// `sync`, the default: what a client was told is done is on stable storage. `async` answers sooner, and a crash
+    /// may take back the last seconds' changes of names and attributes. Writes asked to be stable are so in either.
+    pub sync: bool,
 }
 
 impl ExportOptions {
@@ -66,6 +69,7 @@ impl ExportOptions {
             anon_gid: NOBODY,
             secure: None,
             crossmnt: true,
+            sync: true,
         }
     }
 

@@ -4,8 +4,6 @@ use super::{ExportOptions, Host, Rule, Squash};
 
 /// Options of exports(5) that make no difference to this server, so that shares moved here keep working.
 const WITHOUT_EFFECT: &[&str] = &[
-    "sync",
-    "async",
     "wdelay",
     "no_wdelay",
     "subtree_check",
@@ -75,6 +73,8 @@ fn apply(options: &mut ExportOptions, option: &str) -> Result<(), String> {
         ("secure", None) => options.secure = Some(true),
         ("insecure", None) => options.secure = Some(false),
         ("crossmnt", None) => options.crossmnt = true,
+        ("sync", None) => options.sync = true,
+        ("async", None) => options.sync = false,
         ("sec", Some(flavors)) => {
             if !flavors.split(':').any(|flavor| flavor == "sys") {
                 return Err(format!("'{option}': only sec=sys is supported"));

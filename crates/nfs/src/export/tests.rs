@@ -86,6 +86,7 @@ fn showmount_lists_hosts() {
 #[test]
 fn options_that_others_need_are_taken() {
     let options = parse("rw,async,fsid=3,insecure,no_wdelay,sec=krb5:sys").expect("good");
-    assert_eq!((options.secure, options.crossmnt), (Some(false), false));
+    assert_eq!((options.secure, options.crossmnt, options.sync), (Some(false), false, false));
+    assert!(parse("rw").expect("good").sync, "a server waits unless told not to");
     assert!(parse("on").expect("good").crossmnt);
 }

@@ -19,7 +19,8 @@ pub fn setattr(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resu
         Ok(target) => target,
         Err(status) => return refuse(out, status),
     };
-    match target.fs().setattr(&target.cred, target.node, &set) {
+    let done = target.fs().setattr(&target.cred, target.node, &set);
+    match done.and_then(|attrs| target.settled().map(|()| attrs)) {
         Ok((before, after)) => {
             out.u32(Status::OK.0);
             put_wcc(out, target.fs_id(), Some(&before), Some(&after));
@@ -131,7 +132,8 @@ fn answer(
             return;
         }
     };
-    match place.name().and_then(|name| work(&target, name)) {
+    let done = place.name().and_then(|name| work(&target, name));
+    match done.and_then(|created| target.settle().map(|()| created)) {
         Ok(created) => {
             out.u32(Status::OK.0);
             put_handle_and_attr(out, &target, &created.attr);

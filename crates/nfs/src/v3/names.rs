@@ -69,7 +69,8 @@ fn one_dir(
             return put_wcc_of(out, None);
         }
     };
-    match place.name().and_then(|name| Ok(work(&target, name)?)) {
+    let done = place.name().and_then(|name| Ok(work(&target, name)?));
+    match done.and_then(|change| target.settle().map(|()| change)) {
         Ok(change) => {
             out.u32(Status::OK.0);
             put_dir_change(out, target.fs_id(), &change);
@@ -125,7 +126,9 @@ fn rename_between(
         return Err(Status::XDEV);
     }
     let (from, to) = ((source.node, from.name()?), (target.node, to.name()?));
-    Ok(source.fs().rename(&source.cred, from, to, RenameMode::Replace)?)
+    let changes = source.fs().rename(&source.cred, from, to, RenameMode::Replace)?;
+    source.settle()?; // One transaction: both directories are durable with either.
+    Ok(changes)
 }
 
 pub fn link(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
@@ -136,7 +139,9 @@ pub fn link(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<
     let done = match (&node, &dir) {
         (Ok(node), Ok(dir)) if node.fs_id() != dir.fs_id() => Err(Status::XDEV),
         (Ok(node), Ok(dir)) => {
-            place.name().and_then(|name| Ok(dir.fs().link(&dir.cred, node.node, dir.node, name)?))
+            let done =
+                place.name().and_then(|name| Ok(dir.fs().link(&dir.cred, node.node, dir.node, name)?));
+            done.and_then(|linked| dir.settle().map(|()| linked))
         }
         (Err(status), _) | (_, Err(status)) => Err(*status),
     };

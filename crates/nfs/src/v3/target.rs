@@ -48,6 +48,18 @@ impl Target {
         &*self.share.fs
     }
 
+    /// Waits until what was just done to the node, a directory where names changed, is on stable storage: RFC 1813
+    /// section 4.8 wants every change but an unstable write to be so before it is answered. Changes of one moment share
+    /// the wait.
+    pub fn settle(&self) -> Result<(), Status> {
+        Ok(self.settled()?)
+    }
+
+    /// As [`Target::settle`], with the engine's own error.
+    pub fn settled(&self) -> engine_api::Result<()> {
+        if self.share.options.sync { self.fs().commit(self.node).map(drop) } else { Ok(()) }
+    }
+
     pub fn fs_id(&self) -> FsId {
         self.share.id
     }
