@@ -132,6 +132,9 @@ pub struct Vdev {
     pub name: String,
     /// `root`, `mirror`, `file`, `disk`, `missing`, …
     pub kind: String,
+    /// A log device, or a mirror of them.
+    #[serde(default)]
+    pub is_log: bool,
     pub path: Option<String>,
     pub guid: u64,
     pub health: Health,

@@ -72,6 +72,7 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
     wire::Vdev {
         name: from.name.clone(),
         kind: from.kind.clone(),
+        is_log: from.is_log,
         path: from.path.clone(),
         guid: from.guid,
         health: health(from.health),

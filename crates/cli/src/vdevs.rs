@@ -31,6 +31,12 @@ pub fn name(vdev: &Vdev, naming: Naming) -> String {
     if naming.follow { path.rsplit('/').next().unwrap_or(&path).to_owned() } else { vdev.name.clone() }
 }
 
+/// The children as they are shown: log devices behind the others, under a heading of their own.
+pub fn logs_last(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
+    let of = |log: bool| vdev.children.iter().filter(move |child| child.is_log == log);
+    of(false).chain(of(true))
+}
+
 /// The widest name in the tree, two columns of indentation a level. The root is named as the pool is.
 pub fn name_width(root: &Vdev, pool: &str, naming: Naming) -> usize {
     fn below(vdev: &Vdev, depth: usize, naming: Naming) -> usize {

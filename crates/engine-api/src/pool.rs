@@ -87,6 +87,8 @@ pub struct VdevStatus {
     pub name: String,
     /// `root`, `mirror`, `file`, `disk`, `missing`, …
     pub kind: String,
+    /// A log device, or a mirror of them.
+    pub is_log: bool,
     pub path: Option<String>,
     pub guid: u64,
     pub health: Health,

@@ -139,7 +139,11 @@ fn show_vdev(cx: &mut Cx<'_>, vdev: &Vdev, name: &str, depth: usize, width: usiz
         write!(cx.io.out, "  {note}")?;
     }
     writeln!(cx.io.out)?;
-    for child in &vdev.children {
+    let mut in_logs = false;
+    for child in vdevs::logs_last(vdev) {
+        if depth == 0 && child.is_log && !std::mem::replace(&mut in_logs, true) {
+            writeln!(cx.io.out, "\tlogs\t")?;
+        }
         show_vdev(cx, child, &vdevs::name(child, Naming::default()), depth + 2, width)?;
     }
     Ok(())

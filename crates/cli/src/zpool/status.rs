@@ -189,7 +189,11 @@ fn print_vdev(
         write!(cx.io.out, "  {}", paint(colour, Tone::Bad, note))?;
     }
     writeln!(cx.io.out)?;
-    for child in &vdev.children {
+    let mut in_logs = false;
+    for child in vdevs::logs_last(vdev) {
+        if depth == 0 && child.is_log && !std::mem::replace(&mut in_logs, true) {
+            writeln!(cx.io.out, "\t{}\t", paint(colour, Tone::Bold, "logs"))?;
+        }
         print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, width)?;
     }
     Ok(())

@@ -82,6 +82,7 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
     VdevStatus {
         name: name.into(),
         kind: kind.into(),
+        is_log: false,
         path: (kind == "disk").then(|| format!("/dev/{name}")),
         guid: name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)),
         health: Health::Online,

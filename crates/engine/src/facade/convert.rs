@@ -62,6 +62,7 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
     VdevStatus {
         name: report.name.clone(),
         kind: stat.kind.name().to_owned(),
+        is_log: stat.is_log,
         path: stat.path.clone(),
         guid: stat.guid,
         health: health(stat.state),

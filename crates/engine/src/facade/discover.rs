@@ -59,6 +59,7 @@ fn blank(guid: u64, state: VdevState) -> VdevStatus {
     VdevStatus {
         name: String::new(),
         kind: String::new(),
+        is_log: false,
         path: None,
         guid,
         health: health(state),
@@ -80,6 +81,7 @@ fn vdev(found: &FoundPool, config: &VdevConfig) -> VdevStatus {
     VdevStatus {
         name: vdev_name(&config.kind, config.path.as_deref(), config.guid, config.id),
         kind: config.kind.name().to_owned(),
+        is_log: config.is_log,
         path: config.path.clone(),
         ashift: config.ashift.unwrap_or(0) as u32,
         children: config.children.iter().map(|child| vdev(found, child)).collect(),
