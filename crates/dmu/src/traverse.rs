@@ -219,7 +219,12 @@ impl Walk<'_> {
             Go::Past => return Ok(None),
             Go::Stop => return Err(Stopped),
         }
-        let read = check_pointer(visit.bp, visit.object, 0).and_then(|()| {
+        // Whether an encrypted block can be had is the store's to say.
+        let read = match visit.bp.is_encrypted() {
+            true => visit.bp.validate().map_err(|_| DmuError::Corrupt { object: visit.object, block: 0 }),
+            false => check_pointer(visit.bp, visit.object, 0),
+        };
+        let read = read.and_then(|()| {
             let block = self.store.read(visit.bp, IoClass::AsyncRead);
             block.map_err(|e| read_failed(e, visit.object, 0))
         });

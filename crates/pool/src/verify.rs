@@ -11,12 +11,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use dmu::bpobj::Bpobj;
 use dmu::bptree::Bptree;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use dmu::zap::Zap;
-use dmu::{DmuError, Objset};
+use dmu::{Block, BlockStore, DmuError, Objset};
 use env::IoClass;
 use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
@@ -25,7 +26,7 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetPhys;
 use ondisk::zil::{self, Records};
 use storage::metaslab::{RangeTree, SpaceMapSource};
-use storage::{Segment, Storage};
+use storage::{ReadError, Segment, Storage, WriteError, WriteItem};
 
 use crate::spa::Pool;
 use crate::{PoolError, Result};
@@ -115,10 +116,10 @@ pub fn verify(pool: &Pool, options: Options, progress: &mut dyn FnMut(u64, u64))
         total: core.storage.space().allocated,
     };
     let roots = walk.datasets(&core.mos);
-    traverse(&*core.storage, &core.mos.root(), 0, &mut walk);
+    traverse(&Undeciphered(&core.storage), &core.mos.root(), 0, &mut walk);
     for (object, phys) in roots {
         walk.dataset = object;
-        traverse(&*core.storage, &phys.bp, phys.prev_snap_txg, &mut walk);
+        traverse(&Undeciphered(&core.storage), &phys.bp, phys.prev_snap_txg, &mut walk);
         walk.intent_log(&phys);
     }
     walk.dataset = 0;
@@ -169,7 +170,7 @@ impl Place {
 
 impl Walk<'_> {
     /// Every dataset and snapshot of the pool, hidden ones too. What cannot be read is a problem, not the end.
-    fn datasets(&mut self, mos: &std::sync::Arc<Objset>) -> Vec<(u64, DslDatasetPhys)> {
+    fn datasets(&mut self, mos: &Arc<Objset>) -> Vec<(u64, DslDatasetPhys)> {
         let mut found = Vec::new();
         let mut after = 0;
         loop {
@@ -268,8 +269,12 @@ impl Walk<'_> {
     }
 
     /// The blocks of a dataset's intent log, and those its records lead to. Of a log that nobody has claimed, what was
-    /// written after the last group is not in the space maps yet (`traverse_zil`).
+    /// written after the last group is not in the space maps yet (`traverse_zil`). A snapshot has a copy of the log's
+    /// header, but the log is not its own.
     fn intent_log(&mut self, phys: &DslDatasetPhys) {
+        if phys.is_snapshot() {
+            return;
+        }
         let root = if phys.bp.is_hole() { None } else { self.storage.read(&phys.bp, IoClass::Scrub).ok() };
         let decoded = root.and_then(|block| ObjsetPhys::decode(&block, block.endian()).ok());
         let Some(header) = decoded.map(|objset| objset.zil_header) else { return };
@@ -301,7 +306,7 @@ impl Walk<'_> {
     }
 
     /// Blocks that nothing refers to any more but a list of what is to be freed.
-    fn waiting_frees(&mut self, mos: &std::sync::Arc<Objset>) -> Result<()> {
+    fn waiting_frees(&mut self, mos: &Arc<Objset>) -> Result<()> {
         let directory = Zap::open(mos, pool_directory::OBJECT)?;
         for name in [pool_directory::SYNC_BPOBJ, pool_directory::FREE_BPOBJ] {
             let Some(object) = directory.find_u64(name)? else { continue };
@@ -316,7 +321,7 @@ impl Walk<'_> {
         if let Some(object) = directory.find_u64(pool_directory::BPTREE_OBJ)? {
             for entry in Bptree::open(mos, object)?.entries() {
                 let entry = entry?;
-                traverse(self.storage, &entry.root, entry.birth_txg, self);
+                traverse(&Undeciphered(self.storage), &entry.root, entry.birth_txg, self);
             }
         }
         Ok(())
@@ -353,6 +358,40 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A store that needs no keys: pointers are never encrypted, so that every block of an encrypted dataset can be met
+/// and checked.
+struct Undeciphered<'a>(&'a Storage);
+
+impl BlockStore for Undeciphered<'_> {
+    fn read(&self, bp: &BlkPtr, class: IoClass) -> std::result::Result<Arc<Block>, ReadError> {
+        self.0.read_undeciphered(bp, class)
+    }
+
+    fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<std::result::Result<Arc<Block>, ReadError>> {
+        bps.iter().map(|bp| self.0.read_undeciphered(bp, class)).collect()
+    }
+
+    fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {
+        self.0.cached(bp)
+    }
+
+    fn prefetch(&self, bps: Vec<BlkPtr>) {
+        self.0.prefetch(bps.into_iter().filter(|bp| !bp.is_encrypted()).collect());
+    }
+
+    fn epoch(&self) -> Box<dyn Send> {
+        Box::new(self.0.epoch())
+    }
+
+    fn write_batch(&self, items: Vec<WriteItem>, txg: u64) -> Vec<std::result::Result<BlkPtr, WriteError>> {
+        self.0.write_batch(items, txg)
+    }
+
+    fn dsize(&self, bp: &BlkPtr) -> u64 {
+        self.0.dsize(bp)
     }
 }
 

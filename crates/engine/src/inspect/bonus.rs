@@ -23,7 +23,11 @@ const HEX_MAX: usize = 64;
 const INDENT: usize = 4;
 
 /// Decodes and prints; the inner error is the pool's, the outer the terminal's.
-pub fn show(objset: &Arc<Objset>, dnode: &Arc<Dnode>, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+pub fn show(
+    objset: &Arc<Objset>,
+    dnode: &Arc<Dnode>,
+    out: &mut dyn Write,
+) -> io::Result<Result<(), DmuError>> {
     let bonus = dnode.bonus();
     if bonus.bonus_type == ObjectType::NONE {
         return Ok(Ok(()));
@@ -41,7 +45,9 @@ pub fn show(objset: &Arc<Objset>, dnode: &Arc<Dnode>, out: &mut dyn Write) -> io
             Ok(size) => text::field(INDENT, "bytes", size, out).map(Ok),
             Err(error) => Ok(Err(corrupt(error))),
         },
-        ObjectType::SA | ObjectType::ZNODE if objset.kind() == ObjsetType::Zfs => attributes(objset, dnode, out),
+        ObjectType::SA | ObjectType::ZNODE if objset.kind() == ObjsetType::Zfs => {
+            attributes(objset, dnode, out)
+        }
         _ => {
             let shown = &bonus.bytes[..bonus.bytes.len().min(HEX_MAX)];
             text::field(INDENT, "bytes", text::hex(shown), out).map(Ok)

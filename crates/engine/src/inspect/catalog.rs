@@ -51,7 +51,8 @@ impl Catalog {
         let mos = opened.mos();
         let objects = mos.root().fill();
         let mut catalog = Catalog { datasets: Vec::new(), problems: Vec::new(), mos: (0, objects) };
-        let root = Zap::open(mos, pool_directory::OBJECT).and_then(|zap| zap.lookup_u64(pool_directory::ROOT_DATASET));
+        let root = Zap::open(mos, pool_directory::OBJECT)
+            .and_then(|zap| zap.lookup_u64(pool_directory::ROOT_DATASET));
         match root {
             Ok(root) => {
                 let mut walk = Walk { opened, mos, catalog: &mut catalog, seen: Default::default() };
@@ -141,7 +142,12 @@ impl Walk<'_> {
         match decoded {
             Ok(phys) => {
                 let kind = self.kind(&phys, name);
-                self.catalog.datasets.push(Dataset { object, name: name.to_owned(), kind, phys: phys.clone() });
+                self.catalog.datasets.push(Dataset {
+                    object,
+                    name: name.to_owned(),
+                    kind,
+                    phys: phys.clone(),
+                });
                 Some(phys)
             }
             Err(error) => {
@@ -181,7 +187,9 @@ impl Walk<'_> {
         match Zap::open(self.mos, object).and_then(|zap| zap.entries()) {
             Ok(entries) => {
                 let named = entries.into_iter();
-                named.map(|entry| (String::from_utf8_lossy(&entry.name).into_owned(), entry.value.first())).collect()
+                named
+                    .map(|entry| (String::from_utf8_lossy(&entry.name).into_owned(), entry.value.first()))
+                    .collect()
             }
             Err(error) => {
                 self.failed(name, error);

@@ -23,7 +23,11 @@ const ARRAY_MAX: u64 = 1 << 20;
 const ITEMS_MAX: usize = 64;
 
 /// Prints it; the inner error is the pool's, the outer the terminal's.
-pub fn show(objset: &Arc<Objset>, dnode: &Arc<Dnode>, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+pub fn show(
+    objset: &Arc<Objset>,
+    dnode: &Arc<Dnode>,
+    out: &mut dyn Write,
+) -> io::Result<Result<(), DmuError>> {
     match dnode.object_type() {
         kind if kind.is_zap() => zap(dnode, out),
         ObjectType::PACKED_NVLIST => packed(dnode, out),
@@ -48,7 +52,11 @@ fn zap(dnode: &Arc<Dnode>, out: &mut dyn Write) -> io::Result<Result<(), DmuErro
     let zap = read!(Zap::of(dnode.clone()));
     let info = read!(zap.info());
     let form = format!("{:?}", info.form).to_lowercase();
-    writeln!(out, "  {form} ZAP: {} entries, salt {:x}, normalization {:#x}", info.entries, info.salt, info.normflags)?;
+    writeln!(
+        out,
+        "  {form} ZAP: {} entries, salt {:x}, normalization {:#x}",
+        info.entries, info.salt, info.normflags
+    )?;
     if info.leafs > 0 {
         writeln!(out, "    {} leafs, {} blocks", info.leafs, info.blocks)?;
     }

@@ -71,7 +71,8 @@ impl Table {
             let mut line = " ".repeat(indent);
             for (column, cell) in row.iter().enumerate() {
                 let gap = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
-                let (before, after) = if self.right[column] { (gap, String::new()) } else { (String::new(), gap) };
+                let (before, after) =
+                    if self.right[column] { (gap, String::new()) } else { (String::new(), gap) };
                 line += &format!("{before}{cell}{after}  ");
             }
             writeln!(out, "{}", line.trim_end())?;

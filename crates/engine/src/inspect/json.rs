@@ -44,9 +44,8 @@ pub fn inspect(
         }
         shown.push(entry);
     }
-    let whole = list()
-        .with("devices", NvValue::NvListArray(devices))
-        .with("pools", NvValue::NvListArray(shown));
+    let whole =
+        list().with("devices", NvValue::NvListArray(devices)).with("pools", NvValue::NvListArray(shown));
     writeln!(out, "{}", object(&whole))?;
     Ok(status)
 }
@@ -124,7 +123,8 @@ fn verified(report: &Report, catalog: &Catalog) -> NvList {
 }
 
 fn object(list: &NvList) -> String {
-    let pairs: Vec<String> = list.iter().map(|(name, value)| format!("{}:{}", string(name), json(value))).collect();
+    let pairs: Vec<String> =
+        list.iter().map(|(name, value)| format!("{}:{}", string(name), json(value))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 

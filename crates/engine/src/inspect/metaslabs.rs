@@ -15,7 +15,8 @@ pub fn show(opened: &Opened, out: &mut dyn Write, err: &mut dyn Write) -> io::Re
         let size = 1u64 << vdev.metaslab_shift;
         let head = format!("vdev {}: {} metaslabs of {}", vdev.vdev, vdev.metaslab_count, human::bytes(size));
         writeln!(out, "{head}, space maps in object {}", vdev.array)?;
-        let mut table = Table::new(&[">METASLAB", ">OFFSET", ">ALLOC", ">FREE", ">USED", ">GAPS", ">LARGEST"]);
+        let mut table =
+            Table::new(&[">METASLAB", ">OFFSET", ">ALLOC", ">FREE", ">USED", ">GAPS", ">LARGEST"]);
         for metaslab in 0..vdev.metaslab_count {
             let start = metaslab << vdev.metaslab_shift;
             let mut free = RangeTree::whole(start, size);
@@ -31,7 +32,11 @@ pub fn show(opened: &Opened, out: &mut dyn Write, err: &mut dyn Write) -> io::Re
                 }
             });
             if read.is_err() || outside {
-                writeln!(err, "cistern inspect: space map of metaslab {metaslab} of vdev {} is damaged", vdev.vdev)?;
+                writeln!(
+                    err,
+                    "cistern inspect: space map of metaslab {metaslab} of vdev {} is damaged",
+                    vdev.vdev
+                )?;
                 status = PROBLEMS;
             }
             let left = free.space();

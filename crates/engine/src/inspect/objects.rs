@@ -81,7 +81,12 @@ fn special(objset: &Objset, object: u64) -> Option<DnodePhys> {
 fn list(objset: &Arc<Objset>, name: &str, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
     let phys = objset.phys();
     let kind = kind_name(Some(phys.objset_type));
-    writeln!(out, "Dataset {} [{kind}], {} objects", text::printable(name.as_bytes()), objset.object_count())?;
+    writeln!(
+        out,
+        "Dataset {} [{kind}], {} objects",
+        text::printable(name.as_bytes()),
+        objset.object_count()
+    )?;
     if !phys.zil_header.log.is_hole() {
         let claimed = phys.zil_header.claim_txg;
         writeln!(out, "intent log, claimed in txg {claimed}: {}", text::blkptr(&phys.zil_header.log))?;

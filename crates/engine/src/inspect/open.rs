@@ -47,14 +47,15 @@ pub fn look_for(env: &Env, paths: &[String]) -> Found {
     for path in expand(&*env.disks, paths) {
         let located = env.disks.open(&path, OpenMode::ReadOnly).and_then(Place::locate);
         match located {
-            Ok(place) => devices.push(Device {
-                size: place.disk.size(),
-                base: place.base,
-                part: place.size,
-                labels: place.read_labels(),
-                path,
-            }),
-            // In a folder, what is no disk is passed by.
+            Ok(place) => {
+                let labels = place.read_labels();
+                // In a folder, what belongs to no pool is passed by.
+                let foreign = labels.config().is_none() && labels.uberblocks.is_empty();
+                if !foreign || paths.contains(&path) {
+                    let (size, base, part) = (place.disk.size(), place.base, place.size);
+                    devices.push(Device { path, size, base, part, labels });
+                }
+            }
             Err(error) if paths.contains(&path) => unreadable.push((path, error.to_string())),
             Err(_) => {}
         }

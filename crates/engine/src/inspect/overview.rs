@@ -40,7 +40,8 @@ pub fn show(opened: &Opened, out: &mut dyn Write) -> io::Result<()> {
 
 fn add_vdev(vdev: &VdevReport, depth: usize, table: &mut Table) {
     let size = |bytes: u64| if bytes == 0 { "-".to_owned() } else { human::bytes(bytes) };
-    let name = if depth == 0 { vdev.name.clone() } else { vdev.stat.path.clone().unwrap_or(vdev.name.clone()) };
+    let name =
+        if depth == 0 { vdev.name.clone() } else { vdev.stat.path.clone().unwrap_or(vdev.name.clone()) };
     table.row(vec![
         format!("{:1$}{2}", "", depth * 2, text::printable(name.as_bytes())),
         vdev.stat.state.name().to_owned(),
@@ -79,12 +80,7 @@ fn features(opened: &Opened, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What the labels tell of a pool that cannot be opened.
-pub fn show_unopened(
-    found: &FoundPool,
-    options: &Options,
-    why: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn show_unopened(found: &FoundPool, options: &Options, why: &str, out: &mut dyn Write) -> io::Result<()> {
     let config = &found.config;
     let (state, tree) = found_state(found);
     writeln!(out, "pool {} (by its labels only)", text::printable(config.name.as_bytes()))?;

@@ -98,7 +98,8 @@ pub fn blkptr(bp: &BlkPtr) -> String {
     if bp.is_hole() {
         return format!("HOLE {:x}L B={}", bp.lsize(), bp.logical_birth());
     }
-    let compression = bp.compression().map_or_else(|_| format!("Z={}", bp.compression_raw()), |kind| kind.name().into());
+    let compression =
+        bp.compression().map_or_else(|_| format!("Z={}", bp.compression_raw()), |kind| kind.name().into());
     if bp.is_embedded() {
         let Ok(Some(embedded)) = bp.embedded() else { return "EMBEDDED (malformed)".into() };
         let (lsize, psize) = (embedded.lsize, embedded.payload().len());
@@ -109,7 +110,9 @@ pub fn blkptr(bp: &BlkPtr) -> String {
         let gang = if dva.gang { "G" } else { "" };
         let _ = write!(text, "{}:{:x}:{:x}{gang} ", dva.vdev, dva.offset, dva.asize);
     }
-    let checksum = bp.checksum_kind().map_or_else(|_| format!("K={}", bp.checksum_kind_raw()), |kind| kind.name().into());
+    let checksum = bp
+        .checksum_kind()
+        .map_or_else(|_| format!("K={}", bp.checksum_kind_raw()), |kind| kind.name().into());
     let _ = write!(
         text,
         "{:x}L/{:x}P {checksum} {compression} F={} B={}/{}",
@@ -135,7 +138,12 @@ pub fn blkptr(bp: &BlkPtr) -> String {
 }
 
 /// Name and value, aligned.
-pub fn field(indent: usize, name: &str, value: impl std::fmt::Display, out: &mut dyn Write) -> io::Result<()> {
+pub fn field(
+    indent: usize,
+    name: &str,
+    value: impl std::fmt::Display,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "{:indent$}{name:<18} {value}", "")
 }
 

@@ -30,7 +30,8 @@ pub fn show(
     let (report, bytes) = {
         let mut progress = Progress { env, start, last: start, bytes: 0, line: false, err };
         let watch = io::stderr().is_terminal();
-        let report = verify(&opened.pool, Options { data }, &mut |done, total| progress.step(watch, done, total));
+        let report =
+            verify(&opened.pool, Options { data }, &mut |done, total| progress.step(watch, done, total));
         progress.end()?;
         (report, progress.bytes)
     };
@@ -61,7 +62,8 @@ pub fn show(
 
 fn tallies(report: &Report, names: &BTreeMap<u64, &str>, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new(&["DATASET", ">OBJECTS", ">BLOCKS", ">ALLOC", ">LOGICAL", ">BAD COPIES"]);
-    let mut rows: Vec<_> = report.datasets.iter().map(|(object, tally)| (name(names, *object), tally)).collect();
+    let mut rows: Vec<_> =
+        report.datasets.iter().map(|(object, tally)| (name(names, *object), tally)).collect();
     rows.sort_by(|a, b| a.0.cmp(&b.0));
     let mut row = |name: String, objects: u64, blocks: u64, allocated, logical, bad: u64| {
         let sizes = [human::bytes(allocated), human::bytes(logical)];

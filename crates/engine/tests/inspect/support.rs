@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use env::Env;
 
@@ -10,7 +11,10 @@ pub struct Dir(PathBuf);
 
 impl Dir {
     pub fn new(name: &str) -> Dir {
-        let path = std::env::temp_dir().join(format!("cistern-inspect-{name}-{}", std::process::id()));
+        // Tests run side by side, and some use the same fixture.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let unique = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let path = std::env::temp_dir().join(format!("cistern-inspect-{name}-{unique}"));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Dir(path)
