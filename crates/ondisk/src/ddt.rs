@@ -1,0 +1,1 @@
+//! The deduplication table's entries.
