@@ -57,6 +57,8 @@ struct Platter {
     sector: u32,
     size: u64,
     faults: Faults,
+    /// A flush is answered and not done.
+    lies: bool,
     exclusive: bool,
     image: Image,
 }
@@ -77,8 +79,14 @@ impl SimDisks {
 
     /// Adds a zeroed disk with sectors of 512 or 4096 bytes.
     pub fn add(&self, path: &str, size: u64, sector: u32) {
-        let platter =
-            Platter { sector, size, faults: Faults::default(), exclusive: false, image: Image::default() };
+        let platter = Platter {
+            sector,
+            size,
+            faults: Faults::default(),
+            lies: false,
+            exclusive: false,
+            image: Image::default(),
+        };
         lock(&self.0).disks.insert(path.to_owned(), platter);
     }
 
@@ -88,6 +96,15 @@ impl SimDisks {
     /// When there is no such disk.
     pub fn set_faults(&self, path: &str, faults: Faults) {
         lock(&self.0).disks.get_mut(path).expect("a disk of this name").faults = faults;
+    }
+
+    /// Makes a disk answer flushes without doing them: nobody can keep a promise on such a disk, so whoever checks
+    /// promises must notice.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn set_lying(&self, path: &str) {
+        lock(&self.0).disks.get_mut(path).expect("a disk of this name").lies = true;
     }
 
     /// Lets the power go at the `after`-th write or flush from now; 0 is the next one.
@@ -256,7 +273,10 @@ impl Disk for SimDisk {
         }
         state.event()?;
         state.trace.note_bytes(self.path.as_bytes());
-        state.platter(self)?.image.flush();
+        let platter = state.platter(self)?;
+        if !platter.lies {
+            platter.image.flush();
+        }
         Ok(())
     }
 

@@ -91,7 +91,8 @@ impl Machine {
             props: vec![PropertyChange { name: "ashift".into(), value: swarm.ashift.to_string() }],
             fs_props: properties(&swarm.props),
             no_features: false,
-            force: false,
+            // What an attempt before left is no reason to refuse.
+            force: true,
             mountpoint: None,
             altroot: None,
             history: "zpool create sim".to_owned(),

@@ -12,7 +12,7 @@ const USAGE: &str =
   --runs N        so many runs with fresh seeds (100)
   --crashes N     power failures a run (10)
   --operations N  operations between two of them, at the most (400)
-  --zdb DIR       write the disks to files in this folder in the end and ask zdb
+  --zdb DIR       let no disk fail, write the disks to files in this folder in the end, and ask zdb
   --twice         run each seed twice and compare the traces
   -v              tell every operation
 
@@ -37,7 +37,10 @@ fn parse() -> Option<Args> {
             "--runs" => args.runs = words.next()?.parse().ok()?,
             "--crashes" => args.options.crashes = words.next()?.parse().ok()?,
             "--operations" => args.options.operations = words.next()?.parse().ok()?,
-            "--zdb" => args.options.zdb = Some(words.next()?.into()),
+            "--zdb" => {
+                args.options.zdb = Some(words.next()?.into());
+                args.options.faults = false;
+            }
             _ => return None,
         }
     }

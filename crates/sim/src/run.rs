@@ -29,13 +29,17 @@ pub struct Options {
     /// Operations of a life at the most.
     pub operations: u32,
     pub verbose: bool,
+    /// Let disks fail, where the seed has it so.
+    pub faults: bool,
+    /// The disks lie about flushes: then the run must fail.
+    pub lying: bool,
     /// Ask zdb in the end, over files in this folder, which exists.
     pub zdb: Option<PathBuf>,
 }
 
 impl Options {
     pub fn new(seed: u64) -> Options {
-        Options { seed, crashes: 10, operations: 400, verbose: false, zdb: None }
+        Options { seed, crashes: 10, operations: 400, verbose: false, faults: true, lying: false, zdb: None }
     }
 }
 
@@ -106,6 +110,16 @@ impl Run {
     }
 
     fn first_life(&mut self) -> Result<End, String> {
+        while self.prng.chance(1, 8) {
+            self.world.disks.cut_after(self.prng.below(200));
+            let created = self.world.boot().create(&self.world.swarm);
+            match created {
+                Err(error) if self.world.disks.is_on() => {
+                    return Err(format!("creating the pool: {error:?}"));
+                }
+                Ok(_) | Err(_) => self.power_cycle(),
+            }
+        }
         let machine = self.world.boot();
         let api = machine.create(&self.world.swarm).map_err(failed("creating the pool"))?;
         let pool = machine.engine.pool_below(POOL).map_err(failed("the new pool"))?;
@@ -113,7 +127,12 @@ impl Run {
         for work in &mut self.work {
             work.create(&life)?;
         }
-        self.world.start_faults();
+        if self.options.faults {
+            self.world.start_faults();
+        }
+        if self.options.lying {
+            self.world.swarm.paths().concat().iter().for_each(|path| self.world.disks.set_lying(path));
+        }
         drop(life);
         self.live(machine, true)
     }

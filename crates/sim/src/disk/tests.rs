@@ -115,3 +115,14 @@ fn faults_come_as_often_as_asked_for() {
     disks.set_faults("/sim/a", Faults { corrupt: 1_000_000, ..Faults::default() });
     assert_ne!(read(&*disk, 0, 512), [9; 512]);
 }
+
+#[test]
+fn a_lying_disk_loses_what_was_flushed() {
+    let disks = disks(1);
+    disks.set_lying("/sim/a");
+    let disk = open(&disks);
+    disk.write_at(0, &[1; 512], SyncWrite).expect("written");
+    disk.flush().expect("a lie");
+    disks.restart(DROP);
+    assert_eq!(read(&*open(&disks), 0, 512), [0; 512]);
+}

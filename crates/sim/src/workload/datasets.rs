@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine_api::{Change, DatasetFilter, Error, PropertyChange};
+use engine_api::{Change, CreateMode, Cred, DatasetFilter, Error, PropertyChange, SetAttr, Stable};
 use stdx::prng::Prng;
 
 use super::{Done, Life, Workload, failed};
@@ -115,6 +115,25 @@ fn find(life: &Life<'_>) -> Result<Datasets, String> {
     Ok(found)
 }
 
+/// Puts some bytes into a dataset, so that destroying it has something to free.
+fn fill(life: &Life<'_>, now: &Datasets, prng: &mut Prng) -> Done {
+    let names: Vec<&String> = now.keys().collect();
+    let Some(name) = prng.pick(&names) else { return Ok(()) };
+    let mut data = vec![0; prng.below(life.world.swarm.write_max) as usize + 1];
+    prng.fill(&mut data);
+    life.say(|| format!("fill {name} with {} bytes", data.len()));
+    let mut write = || {
+        let root = Cred::root();
+        let fs = life.api.open_fs(name)?;
+        let file = fs.create(&root, fs.root(), b"blob", CreateMode::Unchecked, &SetAttr::default())?;
+        fs.write(&root, file.attr.node, prng.below(1 << 20), &data, Stable::Unstable)
+    };
+    match write() {
+        Ok(_) | Err(Error::NoSpace | Error::Quota) => Ok(()),
+        Err(error) => Err(format!("filling {name}: {error:?}")),
+    }
+}
+
 impl Workload for DatasetWork {
     fn create(&mut self, life: &Life<'_>) -> Done {
         let change = Change::CreateFilesystem { name: TREE.into(), parents: false, props: Vec::new() };
@@ -132,6 +151,9 @@ impl Workload for DatasetWork {
 
     fn step(&mut self, life: &Life<'_>, prng: &mut Prng) -> Done {
         self.history.synced(life.synced());
+        if prng.chance(1, 3) {
+            return fill(life, self.history.now(), prng);
+        }
         let change = draw(self.history.now(), prng);
         life.say(|| format!("{change:?}"));
         let refused = is_refused(&change, self.history.now());

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::{Arc, Mutex};
 
-use engine_api::{Attr, Change, Error, FileSystem, NodeId, Time};
-use env::lock;
+use engine_api::{Attr, Change, Error, FileSystem, NodeId, NodeKind, Time};
+use env::{Nanos, lock};
 use model::{Compare, MemFs, Tree, dump};
 use stdx::prng::Prng;
 
@@ -24,6 +24,7 @@ const NODES: usize = 60;
 struct Known {
     engine: NodeId,
     model: NodeId,
+    is_dir: bool,
 }
 
 /// The model's clock: stands where the engine's stood when an operation began.
@@ -38,6 +39,8 @@ pub struct FileWork {
     /// The root first.
     known: Vec<Known>,
     taste: Option<Taste>,
+    /// One for each `open` that no `close` has answered.
+    opened: Vec<Known>,
     /// In which group a node's data was written last, at the earliest; by its name in the model.
     written: BTreeMap<NodeId, u64>,
 }
@@ -53,6 +56,7 @@ impl Default for FileWork {
             history,
             known: Vec::new(),
             taste: None,
+            opened: Vec::new(),
             written: BTreeMap::new(),
         }
     }
@@ -74,6 +78,8 @@ impl FileWork {
     }
 
     fn do_one(&mut self, life: &Life<'_>, op: &Op) -> Done {
+        // No two operations happen at the same moment.
+        life.world.time.advance(Nanos::from_micros(1));
         let (began, earliest) = (now(life), life.open_txg());
         *lock(&self.hand) = began;
         let known = self.known.clone();
@@ -97,7 +103,7 @@ impl FileWork {
         if answer.is_ok() {
             self.check_promise(life, op, earliest)?;
         }
-        self.agree(op, answer, expected, now(life) == began)
+        self.agree(op, answer, expected, (now(life) == began).then_some(began))
     }
 
     /// Notes when data was written, and checks that it is durable when that was promised.
@@ -128,17 +134,20 @@ impl FileWork {
         expected.expect("it was applied")
     }
 
-    /// Compares two answers; a new node becomes known.
+    /// Compares two answers, times only of an operation that did not wait; a new node becomes known.
     fn agree(
         &mut self,
         op: &Op,
         answer: engine_api::Result<Outcome>,
         expected: engine_api::Result<Outcome>,
-        same_time: bool,
+        began: Option<Time>,
     ) -> Done {
         let differ = |what: String| Err(format!("{}: {what}", short(op)));
         match (answer, expected) {
             (Ok(answer), Ok(expected)) => {
+                if let Op::Open { node } = op {
+                    self.opened.push(self.known[*node]);
+                }
                 if answer.bytes != expected.bytes {
                     return differ(different_bytes(&answer.bytes, &expected.bytes));
                 }
@@ -146,11 +155,15 @@ impl FileWork {
                     return differ(format!("{:?}, expected {:?}", answer.names, expected.names));
                 }
                 if let (Some(found), Some(wanted)) = (answer.attr, expected.attr) {
-                    if let Some(what) = different_attrs(&found, &wanted, same_time) {
+                    if let Some(what) = different_attrs(&found, &wanted, began) {
                         return differ(what);
                     }
                     if op.makes() {
-                        self.learn(Known { engine: found.node, model: wanted.node });
+                        self.learn(Known {
+                            engine: found.node,
+                            model: wanted.node,
+                            is_dir: found.kind == NodeKind::Dir,
+                        });
                     }
                 }
                 Ok(())
@@ -170,10 +183,24 @@ impl FileWork {
         self.known.push(new);
     }
 
+    /// Closes the node that was opened first, if it is known still.
+    fn close_one(&mut self, life: &Life<'_>) -> Done {
+        if !life.is_on() || self.opened.is_empty() {
+            return Ok(());
+        }
+        let first = self.opened.remove(0);
+        let which = self.known.iter().position(|known| known.engine == first.engine);
+        let which = which.unwrap_or_else(|| {
+            self.known.push(first);
+            self.known.len() - 1
+        });
+        self.do_one(life, &Op::Close { node: which })
+    }
+
     /// Pairs the nodes of both sides by their names.
     fn learn_all(&mut self, found: &dyn FileSystem) -> Done {
         let model = self.history.now().clone();
-        self.known = vec![Known { engine: found.root(), model: model.root() }];
+        self.known = vec![Known { engine: found.root(), model: model.root(), is_dir: true }];
         let mut at = 0;
         while at < self.known.len() && self.known.len() < NODES {
             let dir = self.known[at];
@@ -183,7 +210,8 @@ impl FileWork {
             let Ok(page) = model.readdir(&root, dir.model, 0, limit) else { continue };
             for entry in page.entries {
                 let attr = found.lookup(&root, dir.engine, &entry.name).map_err(failed("lookup"))?;
-                self.learn(Known { engine: attr.node, model: entry.node });
+                let is_dir = attr.kind == NodeKind::Dir;
+                self.learn(Known { engine: attr.node, model: entry.node, is_dir });
             }
         }
         Ok(())
@@ -195,14 +223,16 @@ fn different_bytes(found: &[u8], wanted: &[u8]) -> String {
     format!("{} bytes, expected {}; the first difference is at {at}", found.len(), wanted.len())
 }
 
-fn different_attrs(found: &Attr, wanted: &Attr, same_time: bool) -> Option<String> {
+fn different_attrs(found: &Attr, wanted: &Attr, began: Option<Time>) -> Option<String> {
     let facts = |attr: &Attr| (attr.kind, attr.mode, attr.nlink, attr.uid, attr.gid, attr.size, attr.rdev);
     if facts(found) != facts(wanted) {
         return Some(format!("{:?}, expected {:?}", facts(found), facts(wanted)));
     }
-    // While an operation waits, time goes on in the engine only.
-    let _ = same_time;
-    None
+    // What the operation sets to its own time must be set in both. (Other times differ by what the engine waited.)
+    let began = began?;
+    let times = [("mtime", found.mtime, wanted.mtime), ("ctime", found.ctime, wanted.ctime)];
+    let wrong = times.into_iter().find(|(_, found, wanted)| *wanted == began && *found != began);
+    wrong.map(|(name, found, wanted)| format!("{name} {found:?}, expected {wanted:?}"))
 }
 
 fn outcome(result: &engine_api::Result<Outcome>) -> String {
@@ -254,8 +284,10 @@ impl Workload for FileWork {
         self.history.synced(life.synced());
         let write_max = life.world.swarm.write_max;
         let taste = self.taste.get_or_insert_with(|| Taste::draw(prng, write_max));
-        let op = taste.next(self.known.len(), now(life), prng);
-        self.do_one(life, &op)
+        let kinds: Vec<bool> = self.known.iter().map(|known| known.is_dir).collect();
+        let op = taste.next(&kinds, now(life), prng);
+        self.do_one(life, &op)?;
+        if prng.chance(1, 30) { self.close_one(life) } else { Ok(()) }
     }
 
     fn check(&mut self, life: &Life<'_>, txg: u64) -> Done {
@@ -279,6 +311,7 @@ impl Workload for FileWork {
         };
         self.history = History::new(state, life.synced());
         self.written.clear();
+        self.opened.clear();
         self.learn_all(&*fs)
     }
 

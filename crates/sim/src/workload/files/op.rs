@@ -32,6 +32,7 @@ pub enum Op {
     ListXattr { node: Which },
     Commit { node: Which },
     Open { node: Which },
+    Close { node: Which },
 }
 
 /// What a call gave, as far as engine and model must agree on it.
@@ -108,6 +109,10 @@ impl Op {
                 fs.open(ids(*node))?;
                 Outcome::default()
             }
+            Op::Close { node } => {
+                fs.close(ids(*node));
+                Outcome::default()
+            }
         })
     }
 
@@ -169,10 +174,16 @@ impl Taste {
         Taste { weights, write_max, span, names }
     }
 
-    /// The next operation on `nodes` known ones.
-    pub fn next(&self, nodes: usize, now: Time, prng: &mut Prng) -> Op {
-        let pick = |prng: &mut Prng| prng.below(nodes as u64) as usize;
-        let (node, dir) = (pick(prng), pick(prng));
+    /// The next operation on the known nodes: of each, whether it is a directory.
+    pub fn next(&self, known: &[bool], now: Time, prng: &mut Prng) -> Op {
+        // Mostly of the right kind, sometimes of any.
+        let pick = |prng: &mut Prng, want_dir: bool| {
+            let any = prng.chance(1, 16);
+            let fit = |n: &Which| any || known[*n] == want_dir;
+            let fitting: Vec<Which> = (0..known.len()).filter(fit).collect();
+            prng.pick(&fitting).copied().unwrap_or(0)
+        };
+        let (node, dir) = (pick(prng, false), pick(prng, true));
         let name = self.name(prng);
         match prng.weighted(&self.weights) {
             0 => Op::Create {
@@ -193,7 +204,7 @@ impl Taste {
                 let modes =
                     [RenameMode::Replace, RenameMode::Replace, RenameMode::NoReplace, RenameMode::Exchange];
                 let mode = *prng.pick(&modes).expect("some");
-                Op::Rename { from: (dir, name), to: (pick(prng), self.name(prng)), mode }
+                Op::Rename { from: (dir, name), to: (pick(prng, true), self.name(prng)), mode }
             }
             10 => {
                 let modes = [XattrMode::Either, XattrMode::Create, XattrMode::Replace];

@@ -1,0 +1,90 @@
+//! Whole runs: the seeds that failed once, fresh ones, and the simulator held against itself.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use sim::run::{Options, run_caught};
+
+const SEEDS: &str = include_str!("../../seeds.txt");
+/// Fresh runs of one test at the most, and the time after which no other is begun.
+const FRESH_RUNS: u64 = 110;
+const FRESH_TIME: Duration = Duration::from_secs(80);
+
+fn fixed_seeds() -> impl Iterator<Item = u64> {
+    let lines = SEEDS.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_whitespace().next()).map(|word| word.parse().expect("a seed"))
+}
+
+/// Runs a seed, and says how to do it again when it fails.
+fn check(seed: u64) -> u64 {
+    match run_caught(&Options::new(seed)) {
+        Ok(summary) => u64::from(summary.crashes),
+        Err(why) => panic!("{why}\nreproduce: cargo run --profile ci -p sim -- --seed {seed}"),
+    }
+}
+
+/// Seeds nobody has tried; never the same in two tests.
+fn fresh_seed() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    (now << 20) + NEXT.fetch_add(1, Relaxed)
+}
+
+/// At least one run, however slow the machine.
+fn check_fresh() {
+    let begun = Instant::now();
+    let mut crashes = 0;
+    for runs in 1..=FRESH_RUNS {
+        crashes += check(fresh_seed());
+        if begun.elapsed() > FRESH_TIME || runs == FRESH_RUNS {
+            println!("{runs} fresh runs with {crashes} power failures");
+            return;
+        }
+    }
+}
+
+#[test]
+fn runs_that_failed_once_are_right_now() {
+    assert!(fixed_seeds().map(check).sum::<u64>() > 0, "the power did go");
+}
+
+// Two tests, for two processors.
+#[test]
+fn fresh_runs_lose_nothing() {
+    check_fresh();
+}
+
+#[test]
+fn more_fresh_runs_lose_nothing() {
+    check_fresh();
+}
+
+#[test]
+fn a_seed_is_one_history() {
+    for seed in fixed_seeds().take(3) {
+        let options = Options { crashes: 4, ..Options::new(seed) };
+        let (first, second) = (run_caught(&options), run_caught(&options));
+        assert!(first.is_ok(), "{first:?}");
+        assert_eq!(first, second, "seed {seed}");
+    }
+}
+
+#[test]
+fn disks_that_lie_about_flushes_are_found_out() {
+    let lying = |seed| Options { lying: true, ..Options::new(seed) };
+    let found_out = (1..=8).filter(|&seed| run_caught(&lying(seed)).is_err()).count();
+    assert!(found_out >= 6, "only {found_out} of 8 runs on lying disks failed");
+}
+
+#[test]
+fn zdb_finds_what_crashes_left_whole() {
+    for seed in 11..=14 {
+        let dir = std::env::temp_dir().join(format!("sim-zdb-{}-{seed}", std::process::id()));
+        std::fs::create_dir(&dir).expect("a new folder");
+        // What a failing disk lost is for a scrub to find: zdb would count it.
+        let options = Options { crashes: 3, zdb: Some(dir.clone()), faults: false, ..Options::new(seed) };
+        let result = run_caught(&options);
+        std::fs::remove_dir_all(&dir).expect("the folder is ours");
+        assert!(result.is_ok(), "seed {seed}: {}", result.unwrap_err());
+    }
+}
