@@ -78,8 +78,14 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
             "--nfs" => value().and_then(|text| nfs(&text)).map(|addr| options.nfs = addr),
             "--cache" => value().and_then(|text| size(&text)).map(|bytes| options.cache = bytes as usize),
             "--dirty" => value().and_then(|text| size(&text)).map(|bytes| options.dirty = bytes),
-            "--automount" => Ok(options.automount = true),
-            "--first-start" => Ok(options.first_start = true),
+            "--automount" => {
+                options.automount = true;
+                Ok(())
+            }
+            "--first-start" => {
+                options.first_start = true;
+                Ok(())
+            }
             "--help" | "-h" => return Parsed::Help,
             _ => Err(format!("unrecognized option '{arg}'")),
         };

@@ -118,7 +118,12 @@ impl LocalEngine {
     /// Exports every pool, for the end of the program; the first failure is told after all were tried.
     pub fn export_all(&self) -> Result<()> {
         let names: Vec<String> = lock(&self.pools).keys().cloned().collect();
-        names.iter().map(|name| self.close(name, false)).fold(Ok(()), |all, one| all.and(one))
+        let mut outcome = Ok(());
+        for name in &names {
+            let closed = self.close(name, false);
+            outcome = outcome.and(closed);
+        }
+        outcome
     }
 
     /// The pool below the interface, for tools that look at its insides: the simulator asks it for groups.

@@ -1,9 +1,12 @@
 use super::*;
 use stdx::prng::Prng;
 
+/// By vdev and metaslab: allocated or freed, and what.
+type Entries = std::collections::BTreeMap<(u32, u64), Vec<(bool, Segment)>>;
+
 /// Space maps in memory: what `take_changes` gave, appended.
 #[derive(Default)]
-struct Maps(Mutex<std::collections::BTreeMap<(u32, u64), Vec<(bool, Segment)>>>);
+struct Maps(Mutex<Entries>);
 
 impl Maps {
     fn append(&self, change: &SpaceChange) {
