@@ -32,6 +32,19 @@ pub trait BlockStore: Send + Sync {
     /// Compresses, places and writes a batch; answers in the order given. Syncing context only.
     fn write_batch(&self, items: Vec<WriteItem>, txg: Txg) -> Vec<Result<BlkPtr, WriteError>>;
 
+    /// As [`BlockStore::write_batch`]; `landed` hears of bytes (of `data`) that are on disk, while others are not yet.
+    fn write_batch_noting(
+        &self,
+        items: Vec<WriteItem>,
+        txg: Txg,
+        landed: &mut dyn FnMut(u64),
+    ) -> Vec<Result<BlkPtr, WriteError>> {
+        let bytes = items.iter().map(|item| item.data.len() as u64).sum();
+        let written = self.write_batch(items, txg);
+        landed(bytes);
+        written
+    }
+
     /// Bytes a block occupies as `used` counts them, all copies together (`bp_get_dsize_sync`).
     fn dsize(&self, bp: &BlkPtr) -> u64;
 }
@@ -59,6 +72,15 @@ impl BlockStore for storage::Storage {
 
     fn write_batch(&self, items: Vec<WriteItem>, txg: Txg) -> Vec<Result<BlkPtr, WriteError>> {
         storage::Storage::write_batch(self, items, txg)
+    }
+
+    fn write_batch_noting(
+        &self,
+        items: Vec<WriteItem>,
+        txg: Txg,
+        landed: &mut dyn FnMut(u64),
+    ) -> Vec<Result<BlkPtr, WriteError>> {
+        storage::Storage::write_batch_noting(self, items, txg, landed)
     }
 
     fn dsize(&self, bp: &BlkPtr) -> u64 {

@@ -38,7 +38,7 @@ impl Bench {
         let image = PathBuf::from(dir).join("engine.img");
         let made = std::fs::File::create(&image).and_then(|file| file.set_len(2 * size + (1 << 30)));
         made.map_err(|error| Error::Refused(format!("{}: {error}", image.display())))?;
-        let options = Options { cache: 1 << 30, dirty: 256 << 20, ..Options::default() };
+        let options = Options { cache: 256 << 20, dirty: 256 << 20, ..Options::default() };
         let engine = LocalEngine::new(Env::real(), options);
         let spec = PoolSpec {
             name: "bench".into(),

@@ -1,6 +1,11 @@
 //! Memory that O_DIRECT accepts: byte buffers that start on a 4 KiB boundary.
+//!
+//! Allocators hand buffers as large as a block back to the system, and new ones cost a page fault every 4 KiB, which is
+//! dearer than copying. So a few megabytes of freed buffers are kept for the next of the same size (see [`recycle`]).
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+mod recycle;
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -27,18 +32,56 @@ impl AlignedBuf {
             let ptr = NonNull::without_provenance(std::num::NonZeroUsize::new(ALIGN).expect("not zero"));
             return AlignedBuf { ptr, len };
         }
-        let layout = layout(len);
-        // SAFETY: the layout's size is not zero.
-        let ptr = unsafe { alloc_zeroed(layout) };
-        let ptr = NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout));
-        AlignedBuf { ptr, len }
+        if let Some(ptr) = recycle::take(len) {
+            let mut buf = AlignedBuf { ptr, len };
+            buf.fill(0);
+            return buf;
+        }
+        AlignedBuf::fresh(len)
+    }
+
+    /// `len` bytes of no particular content, for whoever overwrites them all.
+    pub fn scratch(len: usize) -> AlignedBuf {
+        match recycle::take(len) {
+            // Initialised: it has been a buffer before.
+            Some(ptr) => AlignedBuf { ptr, len },
+            None => AlignedBuf::zeroed(len),
+        }
     }
 
     /// An aligned copy.
     pub fn from_slice(data: &[u8]) -> AlignedBuf {
-        let mut buf = AlignedBuf::zeroed(data.len());
-        buf.copy_from_slice(data);
-        buf
+        AlignedBuf::concat(&[data])
+    }
+
+    /// An aligned copy of all parts, one behind the other.
+    pub fn concat(parts: &[&[u8]]) -> AlignedBuf {
+        let len = parts.iter().map(|part| part.len()).sum();
+        if len == 0 {
+            return AlignedBuf::zeroed(0);
+        }
+        let ptr = recycle::take(len).unwrap_or_else(|| {
+            // SAFETY: the layout's size is not zero.
+            let ptr = unsafe { alloc(layout(len)) };
+            NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout(len)))
+        });
+        let mut at = 0;
+        for part in parts {
+            // SAFETY: `ptr` owns `len` bytes, the sum of all parts, so each fits behind those before; it is not part of
+            // any slice that exists.
+            unsafe { ptr.as_ptr().add(at).copy_from_nonoverlapping(part.as_ptr(), part.len()) };
+            at += part.len();
+        }
+        // All `len` bytes are initialised now.
+        AlignedBuf { ptr, len }
+    }
+
+    fn fresh(len: usize) -> AlignedBuf {
+        let layout = layout(len);
+        // SAFETY: the layout's size is not zero: `zeroed` has seen to that.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        let ptr = NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout));
+        AlignedBuf { ptr, len }
     }
 }
 
@@ -53,8 +96,8 @@ fn layout(len: usize) -> Layout {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        if self.len != 0 {
-            // SAFETY: allocated in `zeroed` with this very layout, and freed only here.
+        if self.len != 0 && !recycle::keep(self.ptr, self.len) {
+            // SAFETY: allocated with this very layout, and freed only here.
             unsafe { dealloc(self.ptr.as_ptr(), layout(self.len)) };
         }
     }

@@ -35,9 +35,12 @@ impl Block {
 
     /// A copy of `data`, little endian.
     pub fn from_slice(data: &[u8]) -> Block {
-        let mut block = Block::zeroed(data.len());
-        block.copy_from_slice(data);
-        block
+        let bytes = if data.len() >= ALIGNED_FROM {
+            Bytes::Aligned(AlignedBuf::from_slice(data))
+        } else {
+            Bytes::Small(data.into())
+        };
+        Block { bytes, endian: Endian::Little }
     }
 
     /// Takes over an aligned buffer; small ones are copied into less memory.

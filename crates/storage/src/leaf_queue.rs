@@ -34,9 +34,11 @@ use burst::Burst;
 pub const WORKERS: usize = 2;
 /// Most bytes of an I/O made of neighbours.
 pub const AGGREGATE: usize = 1 << 20;
+/// Neighbours are joined by copying, which pays below this size; larger ones go side by side in one burst.
+const JOINED_BELOW: usize = 64 << 10;
 
 /// (min, max) on the disk, by class in order of priority: sync read and write, async read and write, scrub, trim.
-const LIMITS: [(usize, usize); CLASSES] = [(10, 32), (10, 32), (1, 8), (2, 16), (1, 4), (1, 2)];
+const LIMITS: [(usize, usize); CLASSES] = [(10, 32), (10, 32), (1, 8), (4, 32), (1, 4), (1, 2)];
 const CLASSES: usize = 6;
 
 const fn index(class: IoClass) -> usize {
@@ -67,6 +69,17 @@ impl Transfer {
 
     pub(crate) fn is_write(&self) -> bool {
         matches!(self, Transfer::Write(_))
+    }
+
+    fn payload(&self) -> Option<&[u8]> {
+        match self {
+            Transfer::Read(_) => None,
+            Transfer::Write(payload) => Some(payload.bytes()),
+        }
+    }
+
+    fn joins(&self, other: &Transfer) -> bool {
+        self.is_write() == other.is_write() && self.len().max(other.len()) < JOINED_BELOW
     }
 }
 
@@ -238,12 +251,12 @@ impl Lane {
             bytes += request.transfer.len();
             self.at = request.offset + request.transfer.len() as u64;
             group.push(request);
-            let first = group[0].transfer.is_write();
+            let first = &group[0].transfer;
             let next = self.waiting.range((self.at, 0)..).next();
             match next {
                 Some((&next, request))
                     if next.0 == self.at
-                        && request.transfer.is_write() == first
+                        && first.joins(&request.transfer)
                         && bytes + request.transfer.len() <= AGGREGATE =>
                 {
                     key = next;

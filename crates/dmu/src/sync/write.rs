@@ -11,7 +11,7 @@ use super::tree::fill_of;
 use super::{Cx, Job};
 use crate::error::read_failed;
 use crate::policy::BlockKind;
-use crate::store::{Block, WriteItem};
+use crate::store::{Block, WriteError, WriteItem};
 use crate::tree::check_pointer;
 use crate::{DmuError, SyncError};
 
@@ -156,14 +156,13 @@ fn data(cx: &Cx<'_>, jobs: &mut [Job], slice: &[Group]) -> Result<(), SyncError>
             places.push((group.job, *blkid, old, block.len() as u64));
         }
     }
-    let mut written = 0;
-    for ((i, blkid, old, lsize), new) in places.into_iter().zip(write(cx, items)?) {
+    let mut note = |bytes| cx.core.admission.written(cx.tx.txg, bytes);
+    let written = cx.core.store.write_batch_noting(items, cx.tx.txg, &mut note);
+    for ((i, blkid, old, lsize), new) in places.into_iter().zip(all_written(written)?) {
         let kind = jobs[i].attrs.object_type;
         let new = account(cx, &mut jobs[i], &old, new, (kind, 0, lsize));
         jobs[i].tree.set(0, blkid, &new);
-        written += lsize;
     }
-    cx.core.admission.written(cx.tx.txg, written);
     Ok(())
 }
 
@@ -208,6 +207,10 @@ pub fn write(cx: &Cx<'_>, items: Vec<WriteItem>) -> Result<Vec<BlkPtr>, SyncErro
     let count = items.len();
     let written = cx.core.store.write_batch(items, cx.tx.txg);
     assert_eq!(written.len(), count, "an answer for each block");
+    all_written(written)
+}
+
+fn all_written(written: Vec<Result<BlkPtr, WriteError>>) -> Result<Vec<BlkPtr>, SyncError> {
     Ok(written.into_iter().collect::<Result<_, _>>()?)
 }
 

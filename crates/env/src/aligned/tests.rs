@@ -18,3 +18,19 @@ fn empty_buffer_is_a_valid_slice() {
     assert_eq!(AlignedBuf::default().len(), 0);
     assert!(AlignedBuf::from_slice(&[]).is_empty());
 }
+
+#[test]
+fn buffers_used_again_are_as_asked_for() {
+    for len in [4096, 64 << 10, 128 << 10, 1 << 20, 3 << 20] {
+        for _ in 0..3 {
+            let mut buf = AlignedBuf::zeroed(len);
+            assert!(is_aligned(&buf, ALIGN) && buf.iter().all(|byte| *byte == 0));
+            buf.fill(0xA5);
+            assert_eq!(AlignedBuf::scratch(len).len(), len);
+            let half = len / 2;
+            let copy = AlignedBuf::concat(&[&buf[..half], &[], &buf[half..]]);
+            assert_eq!(copy[..], buf[..]);
+        }
+    }
+    assert!(AlignedBuf::concat(&[]).is_empty());
+}

@@ -32,17 +32,14 @@ impl Group {
     fn new(members: Vec<Request>) -> Group {
         let bytes = members.iter().map(|request| request.transfer.len()).sum();
         let joined = members.len() > 1;
-        let buf = (joined || !members[0].transfer.is_write()).then(|| {
-            let mut buf = AlignedBuf::zeroed(bytes);
-            let mut at = 0;
-            for request in &members {
-                if let Transfer::Write(payload) = &request.transfer {
-                    buf[at..at + payload.len()].copy_from_slice(payload.bytes());
-                }
-                at += request.transfer.len();
-            }
-            buf
-        });
+        let buf = if !members[0].transfer.is_write() {
+            Some(AlignedBuf::scratch(bytes))
+        } else if joined {
+            let parts: Vec<&[u8]> = members.iter().filter_map(|request| request.transfer.payload()).collect();
+            Some(AlignedBuf::concat(&parts))
+        } else {
+            None
+        };
         Group { members, buf, result: Ok(()), answers: Vec::new() }
     }
 
@@ -77,7 +74,7 @@ impl Group {
                     disk.write_at(request.offset, payload.bytes(), class).map(|()| None)
                 }
                 (Transfer::Read(_), Err(_)) => {
-                    let mut own = AlignedBuf::zeroed(len);
+                    let mut own = AlignedBuf::scratch(len);
                     disk.read_at(request.offset, &mut own, class).map(|()| Some(own))
                 }
             });

@@ -39,19 +39,24 @@ fn write(byte: u8, len: usize) -> Transfer {
 #[test]
 fn neighbours_are_joined_up_to_a_limit() {
     let rig = rig();
-    let ios = (0..12).map(|n| (n * (128 << 10), write(n as u8, 128 << 10))).collect();
+    let ios = (0..48).map(|n| (n * (32 << 10), write(n as u8, 32 << 10))).collect();
     let done = ask(&rig.queue, IoClass::AsyncWrite, ios);
     while rig.queue.carry(None) {}
     assert!(done.is_done());
     assert_eq!(rig.disks.counts("d").writes, 2);
-    let ios = (0..12).rev().map(|n| (n * (128 << 10), Transfer::Read(128 << 10))).collect();
+    let ios = (0..48).rev().map(|n| (n * (32 << 10), Transfer::Read(32 << 10))).collect();
     let done = ask(&rig.queue, IoClass::AsyncRead, ios);
     while rig.queue.carry(None) {}
     assert_eq!(rig.disks.counts("d").reads, 2);
     let answers = std::mem::take(&mut lock(&done.state).slots);
-    for (n, answer) in (0..12u8).rev().zip(answers) {
-        assert_eq!(answer.unwrap().unwrap().unwrap()[..], vec![n; 128 << 10]);
+    for (n, answer) in (0..48u8).rev().zip(answers) {
+        assert_eq!(answer.unwrap().unwrap().unwrap()[..], vec![n; 32 << 10]);
     }
+    let large = (0..8).map(|n| (n * (128 << 10), write(n as u8, 128 << 10))).collect();
+    let done = ask(&rig.queue, IoClass::AsyncWrite, large);
+    while rig.queue.carry(None) {}
+    assert!(done.is_done());
+    assert_eq!(rig.disks.counts("d").writes, 2 + 8, "copying large ones together costs more than it saves");
 }
 
 #[test]
@@ -64,7 +69,7 @@ fn readers_pass_a_flood_of_writes() {
     assert!(rig.queue.carry(None));
     assert!(read.is_done() && rig.disks.counts("d").writes == 0);
     assert!(rig.queue.carry(None));
-    assert_eq!(rig.disks.counts("d").writes, 8, "a burst is half of the class's limit");
+    assert_eq!(rig.disks.counts("d").writes, 16, "a burst is half of the class's limit");
     assert!(!rig.queue.carry(Some(IoClass::SyncRead)), "a caller carries only its own class");
     while rig.queue.carry(None) {}
     assert!(written.is_done());

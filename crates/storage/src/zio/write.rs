@@ -101,6 +101,16 @@ impl Storage {
     ///
     /// Nothing is durable before [`Storage::flush_all`].
     pub fn write_batch(&self, items: Vec<WriteItem>, txg: u64) -> Vec<Written> {
+        self.write_batch_noting(items, txg, &mut |_| {})
+    }
+
+    /// As [`Storage::write_batch`]; `landed` is told how many of the items' bytes are done with, as it goes on.
+    pub fn write_batch_noting(
+        &self,
+        items: Vec<WriteItem>,
+        txg: u64,
+        landed: &mut dyn FnMut(u64),
+    ) -> Vec<Written> {
         if self.is_suspended() {
             return items.iter().map(|_| Err(WriteError::Suspended)).collect();
         }
@@ -124,12 +134,12 @@ impl Storage {
             flying.push_back(Chunk { flight, blocks });
             if flying.len() > CHUNKS_IN_FLIGHT {
                 let chunk = flying.pop_front().expect("there are several");
-                self.land_chunk(&tree, chunk, &items, &mut answers, txg);
+                landed(self.land_chunk(&tree, chunk, &items, &mut answers, txg));
             }
             at = end;
         }
         for chunk in flying {
-            self.land_chunk(&tree, chunk, &items, &mut answers, txg);
+            landed(self.land_chunk(&tree, chunk, &items, &mut answers, txg));
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
@@ -219,6 +229,7 @@ impl Storage {
         Some(placed)
     }
 
+    /// Gives the bytes of its items.
     fn land_chunk(
         &self,
         tree: &Tree,
@@ -226,7 +237,8 @@ impl Storage {
         items: &[WriteItem],
         answers: &mut [Option<Written>],
         txg: u64,
-    ) {
+    ) -> u64 {
+        let mut bytes = 0;
         let mut done = chunk.flight.land(&|_, _| true).into_iter().map(|done| done.map(|_| ()));
         for (n, placed, stored) in chunk.blocks {
             let results: Vec<Result<(), IoError>> = done.by_ref().take(placed.writes.len()).collect();
@@ -238,8 +250,10 @@ impl Storage {
             if let Ok(bp) = &written {
                 self.remember(bp, items[n].data.clone());
             }
+            bytes += items[n].data.len() as u64;
             answers[n] = Some(written);
         }
+        bytes
     }
 
     /// The second and last try.

@@ -22,9 +22,9 @@ fn chunks_hold_at_least_one_block_and_not_too_many_bytes() {
 #[test]
 fn neighbours_in_a_batch_are_neighbours_on_disk() {
     let rig = rig(&[1]);
-    let blocks: Vec<_> = (0..64).map(|n| noise(65536, n)).collect();
+    let blocks: Vec<_> = (0..64).map(|n| noise(32768, n)).collect();
     let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
-    let next = |pair: &[BlkPtr]| pair[0].first_dva().offset + 65536 == pair[1].first_dva().offset;
+    let next = |pair: &[BlkPtr]| pair[0].first_dva().offset + 32768 == pair[1].first_dva().offset;
     assert!(bps.windows(2).filter(|pair| next(pair)).count() >= 62);
     assert!(rig.disks.counts("a").writes <= 10, "{:?}", rig.disks.counts("a"));
 }
