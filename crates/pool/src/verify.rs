@@ -28,6 +28,7 @@ use ondisk::zil::{self, Records};
 use storage::metaslab::{RangeTree, SpaceMapSource};
 use storage::{ReadError, Segment, Storage, WriteError, WriteItem};
 
+use crate::dsl::destroy::{is_freed, resume_of};
 use crate::spa::Pool;
 use crate::{PoolError, Result};
 
@@ -321,7 +322,8 @@ impl Walk<'_> {
         if let Some(object) = directory.find_u64(pool_directory::BPTREE_OBJ)? {
             for entry in Bptree::open(mos, object)?.entries() {
                 let entry = entry?;
-                traverse(&Undeciphered(self.storage), &entry.root, entry.birth_txg, self);
+                let mut rest = Rest { resume: resume_of(&entry), walk: &mut *self };
+                traverse(&Undeciphered(self.storage), &entry.root, entry.birth_txg, &mut rest);
             }
         }
         Ok(())
@@ -432,6 +434,29 @@ impl Visitor for Walk<'_> {
             self.unreadable_block(Place::of(self.dataset, visit), error.to_string());
         }
         Go::Past
+    }
+}
+
+/// The part of a destroyed dataset that has not been freed yet.
+struct Rest<'a, 'b> {
+    walk: &'a mut Walk<'b>,
+    resume: Option<(u64, u64)>,
+}
+
+impl Visitor for Rest<'_, '_> {
+    fn object(&mut self, object: u64, dnode: &DnodePhys) -> Go {
+        match self.resume {
+            Some((resume, _)) if object != dmu::objset::META_OBJECT && object < resume => Go::Past,
+            _ => self.walk.object(object, dnode),
+        }
+    }
+
+    fn block(&mut self, visit: &Visit<'_>) -> Go {
+        if is_freed(self.resume, visit) { Go::Past } else { self.walk.block(visit) }
+    }
+
+    fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Go {
+        self.walk.unreadable(visit, error)
     }
 }
 

@@ -80,9 +80,9 @@ pub fn state_name(state: PoolState) -> &'static str {
 fn configurations(device: &Device, out: &mut dyn Write) -> io::Result<()> {
     let configs = &device.labels.configs;
     let same = |a: usize, b: usize| configs[a].is_some() && configs[a] == configs[b];
-    for n in 0..label::COUNT {
+    for (n, config) in configs.iter().enumerate() {
         writeln!(out, "{LINE}\nLABEL {n}\n{LINE}")?;
-        let config: &NvList = match &configs[n] {
+        let config: &NvList = match config {
             None => {
                 writeln!(out, "failed to read label {n}")?;
                 continue;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use engine::{LocalEngine, Options};
 use engine_api::{Cred, Engine, FileSystem, PoolSpec, SetAttr, Stable, VdevSpec};
-use env::{Disks, Env, MemDisks};
+use env::{Disks, Env, MemDisks, OpenMode};
+use ondisk::nvlist::NvValue;
 use ondisk::object_type::ObjectType;
+use storage::labels::Device;
 use storage::{Block, WriteItem, WritePolicy};
 
 use crate::support::{Ran, inspect_in};
@@ -111,6 +113,27 @@ fn a_whole_side_that_is_gone_is_no_problem_and_a_bad_one_is_counted() {
     world.disks.remove("/disks/b");
     let out = world.inspect(&["-c"]).clean();
     assert!(out.contains("no problems") && !out.contains("copies are bad"), "{out}");
+}
+
+#[test]
+fn a_pool_with_an_unknown_feature_is_shown_by_its_labels() {
+    const UNKNOWN: &str = "org.example:from_the_future";
+    let world = World::new();
+    world.export();
+    for path in ["/disks/a", "/disks/b"] {
+        let disk = world.disks.open(path, OpenMode::ReadWrite).unwrap();
+        let device = Device::locate(disk).unwrap();
+        let mut config = device.read_labels().config().unwrap().clone();
+        let mut needed = config.nvlist("features_for_read").unwrap().clone();
+        needed.set_flag(UNKNOWN);
+        config.set("features_for_read", NvValue::NvList(needed));
+        device.write_config(&config, true).unwrap();
+        device.write_config(&config, false).unwrap();
+    }
+    let ran = world.inspect(&[]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.out.contains("by its labels only") && ran.out.contains("newest uberblock"), "{}", ran.out);
+    assert!(ran.out.contains("features needed") && ran.err.contains(UNKNOWN), "{ran:?}");
 }
 
 #[test]
