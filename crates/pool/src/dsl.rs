@@ -15,7 +15,7 @@
 mod bookmark;
 pub mod dataset;
 pub(crate) mod deadlist;
-mod destroy;
+pub(crate) mod destroy;
 pub mod dir;
 mod list;
 mod log;

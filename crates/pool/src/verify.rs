@@ -320,10 +320,11 @@ impl Walk<'_> {
             waiting.iter().for_each(|bp| self.own(place, bp));
         }
         if let Some(object) = directory.find_u64(pool_directory::BPTREE_OBJ)? {
+            let store = Undeciphered(self.storage);
             for entry in Bptree::open(mos, object)?.entries() {
                 let entry = entry?;
                 let mut rest = Rest { resume: resume_of(&entry), walk: &mut *self };
-                traverse(&Undeciphered(self.storage), &entry.root, entry.birth_txg, &mut rest);
+                traverse(&store, &entry.root, entry.birth_txg, &mut rest);
             }
         }
         Ok(())

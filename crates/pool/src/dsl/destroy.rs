@@ -265,6 +265,22 @@ impl Dsl {
     }
 }
 
+/// `(object, block)` of a tree on the queue: everything before is freed.
+pub(crate) fn resume_of(entry: &BptreeEntry) -> Option<(u64, u64)> {
+    Some((entry.object, entry.blkid)).filter(|(object, _)| *object != 0)
+}
+
+/// Everything at and below this block was freed before a walk stopped at `resume`.
+pub(crate) fn is_freed(resume: Option<(u64, u64)>, visit: &Visit<'_>) -> bool {
+    let (Some((object, blkid)), Part::Tree { level, blkid: at }) = (resume, visit.part) else { return false };
+    let Some(dnode) = visit.dnode else { return false };
+    let end = at.saturating_add(1).saturating_mul(dnode.span(level));
+    if visit.object == 0 {
+        return end.saturating_mul(SLOTS_PER_BLOCK as u64) <= object;
+    }
+    visit.object < object || (visit.object == object && end <= blkid)
+}
+
 /// Frees the blocks of a tree, from a place remembered on.
 struct Freeing<'a> {
     dsl: &'a Dsl,
@@ -280,7 +296,7 @@ struct Freeing<'a> {
 
 impl<'a> Freeing<'a> {
     fn new(dsl: &'a Dsl, entry: Option<&BptreeEntry>, left: u64, deadline: Nanos) -> Freeing<'a> {
-        let resume = entry.map(|entry| (entry.object, entry.blkid)).filter(|(object, _)| *object != 0);
+        let resume = entry.and_then(resume_of);
         let frees = &dsl.parts.frees;
         Freeing { dsl, frees, resume, left, deadline, freed: Sums::default(), stopped_at: None, error: None }
     }
@@ -302,19 +318,6 @@ impl<'a> Freeing<'a> {
         Ok(self.freed)
     }
 
-    /// Everything at and below this block was freed before.
-    fn is_done(&self, visit: &Visit<'_>) -> bool {
-        let (Some((object, blkid)), Part::Tree { level, blkid: at }) = (self.resume, visit.part) else {
-            return false;
-        };
-        let Some(dnode) = visit.dnode else { return false };
-        let end = at.saturating_add(1).saturating_mul(dnode.span(level));
-        if visit.object == 0 {
-            return end.saturating_mul(SLOTS_PER_BLOCK as u64) <= object;
-        }
-        visit.object < object || (visit.object == object && end <= blkid)
-    }
-
     /// Where a walk that ends before this block goes on.
     fn place(visit: &Visit<'_>) -> Option<(u64, u64)> {
         let dnode = visit.dnode?;
@@ -326,7 +329,7 @@ impl<'a> Freeing<'a> {
 
 impl Visitor for Freeing<'_> {
     fn block(&mut self, visit: &Visit<'_>) -> Go {
-        if self.is_done(visit) {
+        if is_freed(self.resume, visit) {
             return Go::Past;
         }
         if self.left == 0

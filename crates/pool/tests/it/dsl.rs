@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dmu::{Holds, ObjectSpec};
+use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::change::Change;
 use pool::dsl::{DatasetKind, ListFilter, Listed};
@@ -11,6 +12,7 @@ use pool::prop::Source;
 use pool::spa::create::{VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
+use pool::verify::{Options as VerifyOptions, verify};
 use pool::{Pool, PoolError};
 
 use crate::create::spec;
@@ -394,6 +396,12 @@ fn destroying_goes_on_over_many_groups_and_over_an_export() {
     drop(pool);
     zdb_accepts(&dir, "tank");
     let found = search(&around.env, &[dir.path()]);
+    let looking = ImportSpec { force: true, readonly: true, ..ImportSpec::default() };
+    let half_freed = import(&around, &found[0], &looking).unwrap();
+    let report = verify(&half_freed, VerifyOptions { data: false }, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "what was freed before the walk stopped is free: {:?}", report.problems);
+    half_freed.close(PoolState::Exported).unwrap();
+    drop(half_freed);
     let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
     let resumed = pool.dsl.freeing();
     assert!(resumed > 0 && resumed < freeing, "{resumed}");
