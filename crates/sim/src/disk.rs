@@ -49,8 +49,16 @@ struct State {
     life: u64,
     on: bool,
     events: u64,
-    /// The event at which the power goes.
-    cut_at: Option<u64>,
+    cut: Option<Cut>,
+}
+
+/// When the power goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    /// At this event.
+    At(u64),
+    /// So many events after the flush that comes after so many others.
+    AfterFlush { flushes: u64, events: u64 },
 }
 
 struct Platter {
@@ -66,15 +74,7 @@ struct Platter {
 impl SimDisks {
     pub fn new(prng: Prng, trace: Trace) -> SimDisks {
         let disks = BTreeMap::new();
-        SimDisks(Arc::new(Mutex::new(State {
-            disks,
-            prng,
-            trace,
-            life: 0,
-            on: true,
-            events: 0,
-            cut_at: None,
-        })))
+        SimDisks(Arc::new(Mutex::new(State { disks, prng, trace, life: 0, on: true, events: 0, cut: None })))
     }
 
     /// Adds a zeroed disk with sectors of 512 or 4096 bytes.
@@ -110,12 +110,13 @@ impl SimDisks {
     /// Lets the power go at the `after`-th write or flush from now; 0 is the next one.
     pub fn cut_after(&self, after: u64) {
         let mut state = lock(&self.0);
-        state.cut_at = Some(state.events + after);
+        state.cut = Some(Cut::At(state.events + after));
     }
 
-    /// Takes [`SimDisks::cut_after`] back, if the power has not gone yet.
-    pub fn cancel_cut(&self) {
-        lock(&self.0).cut_at = None;
+    /// Lets the power go near a flush, where it matters most: `events` after the one that follows `flushes` others.
+    /// With 0 events, it goes in that flush.
+    pub fn cut_near_flush(&self, flushes: u64, events: u64) {
+        lock(&self.0).cut = Some(Cut::AfterFlush { flushes, events });
     }
 
     pub fn is_on(&self) -> bool {
@@ -137,7 +138,7 @@ impl SimDisks {
         let mut state = lock(&self.0);
         let state = &mut *state;
         state.on = true;
-        state.cut_at = None;
+        state.cut = None;
         state.life += 1;
         for disk in state.disks.values_mut() {
             disk.exclusive = false;
@@ -156,8 +157,15 @@ impl SimDisks {
 
 impl State {
     /// Counts a write or flush; `Gone` if the power goes with it.
-    fn event(&mut self) -> Result<(), DiskError> {
-        if self.cut_at.is_some_and(|at| self.events >= at) {
+    fn event(&mut self, is_flush: bool) -> Result<(), DiskError> {
+        match &mut self.cut {
+            Some(Cut::AfterFlush { flushes: 0, events }) if is_flush => {
+                self.cut = Some(Cut::At(self.events + *events));
+            }
+            Some(Cut::AfterFlush { flushes, .. }) if is_flush => *flushes -= 1,
+            _ => {}
+        }
+        if matches!(self.cut, Some(Cut::At(at)) if self.events >= at) {
             self.on = false;
         }
         self.events += 1;
@@ -196,7 +204,7 @@ impl State {
                 }
             }
             DiskOp::Write(data) => {
-                self.event()?;
+                self.event(false)?;
                 if self.fails(faults.write) {
                     return Err(DiskError::Io(5));
                 }
@@ -271,7 +279,7 @@ impl Disk for SimDisk {
         if self.read_only {
             return Err(DiskError::ReadOnly);
         }
-        state.event()?;
+        state.event(true)?;
         state.trace.note_bytes(self.path.as_bytes());
         let platter = state.platter(self)?;
         if !platter.lies {

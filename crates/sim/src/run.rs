@@ -140,7 +140,11 @@ impl Run {
     /// Sometimes the power goes while the pool is imported, perhaps again and again.
     fn crash_imports(&mut self) -> Done {
         while self.prng.chance(1, 4) {
-            self.world.disks.cut_after(self.prng.below(60));
+            if self.prng.chance(1, 2) {
+                self.world.disks.cut_after(self.prng.below(60));
+            } else {
+                self.world.disks.cut_near_flush(self.prng.below(8), self.prng.below(4));
+            }
             let machine = self.world.boot();
             let imported = machine.import();
             drop(machine);
@@ -198,7 +202,14 @@ impl Run {
         let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.options.verbose };
         let export = !may_crash || self.prng.chance(1, 10);
         if may_crash && !export {
-            life.world.disks.cut_after(life.world.swarm.draw_life(&mut self.prng));
+            let length = life.world.swarm.draw_life(&mut self.prng);
+            if self.prng.chance(1, 2) {
+                life.world.disks.cut_after(length);
+            } else {
+                // A group has a few dozen writes or many, but few flushes.
+                let events = if self.prng.chance(1, 2) { 0 } else { self.prng.below(8) };
+                life.world.disks.cut_near_flush(length / 32, events);
+            }
         }
         let operations = self.prng.below(u64::from(self.options.operations)) + 1;
         let mut done = Ok(());

@@ -126,3 +126,18 @@ fn a_lying_disk_loses_what_was_flushed() {
     disks.restart(DROP);
     assert_eq!(read(&*open(&disks), 0, 512), [0; 512]);
 }
+
+#[test]
+fn the_power_can_go_at_a_flush_or_just_after_it() {
+    for (events, flushed) in [(0, 0), (1, 1)] {
+        let disks = disks(1);
+        let disk = open(&disks);
+        disks.cut_near_flush(1, events);
+        disk.flush().expect("the first is let pass");
+        disk.write_at(0, &[1; 512], SyncWrite).expect("so are writes");
+        assert_eq!(disk.flush().is_ok(), flushed == 1);
+        assert!(disk.write_at(0, &[2; 512], SyncWrite).is_err());
+        disks.restart(DROP);
+        assert_eq!(read(&*open(&disks), 0, 512), [flushed; 512]);
+    }
+}
