@@ -457,6 +457,9 @@ impl BlkPtr {
         if !self.dva_raw(0).is_valid() {
             return Err(Malformed::at("first DVA without size", 0));
         }
+        if self.dvas().iter().any(|dva| dva.offset.checked_add(dva.asize).is_none()) {
+            return Err(Malformed::at("DVA beyond any device", 0));
+        }
         self.checksum_kind()?;
         if self.psize() > MAX_BLOCK {
             return bad("physical size in block pointer");

@@ -59,6 +59,9 @@ impl SpaceMapPhys {
             alloc: from.u64().ok_or(short)? as i64,
             histogram: None,
         };
+        if !map.length.is_multiple_of(8) {
+            return Err(Malformed::at("space map length", 8));
+        }
         if bytes.len() >= SIZE {
             from.skip(40).ok_or(short)?;
             let mut histogram = [0; HISTOGRAM_SIZE];

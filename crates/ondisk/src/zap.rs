@@ -58,6 +58,7 @@ pub fn to_little(block: &[u8]) -> Result<Vec<u8>, Malformed> {
         BLOCK_TYPE_LEAF => leaf::swapped(block),
         BLOCK_TYPE_MICRO => micro::swapped(block),
         // The head and blocks of pointers are nothing but 64-bit numbers.
+        _ if !block.len().is_multiple_of(8) => Err(Malformed::at("zap block size", block.len())),
         _ => Ok(block.as_chunks::<8>().0.iter().flat_map(|word| word.iter().rev().copied()).collect()),
     }
 }

@@ -100,7 +100,7 @@ impl SpaceMaps {
             }
             if let Some(unflushed) = lock(&self.unflushed).get(&(vdev.vdev, metaslab)) {
                 summary.allocated =
-                    (summary.allocated + unflushed.allocs.space()).saturating_sub(unflushed.frees.space());
+                    summary.allocated.saturating_add(unflushed.allocs.space()).saturating_sub(unflushed.frees.space());
                 summary.histogram = None;
             }
             summaries.push(summary);
@@ -311,10 +311,14 @@ impl SpaceMaps {
                 return;
             };
             // Log space maps count in the smallest sectors, whatever the vdev's.
-            let segment = Segment { start: offset << 9, len: run << 9 };
+            let segment = Segment { start: offset.saturating_mul(512), len: run.saturating_mul(512) };
             let metaslab = segment.start >> owner.metaslab_shift;
-            if metaslab >= owner.metaslab_count || txg < flushed(owner.vdev, metaslab) {
-                wrong |= metaslab >= owner.metaslab_count;
+            let last = segment.start.checked_add(segment.len - 1).map(|last| last >> owner.metaslab_shift);
+            if metaslab >= owner.metaslab_count || last != Some(metaslab) {
+                wrong = true;
+                return;
+            }
+            if txg < flushed(owner.vdev, metaslab) {
                 return;
             }
             let changes = unflushed.entry((owner.vdev, metaslab)).or_default();

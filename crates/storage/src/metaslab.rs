@@ -87,6 +87,16 @@ pub struct SpaceStat {
     pub deferred: u64,
 }
 
+/// What became of an attempt to free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freed {
+    Done,
+    /// No group has such space: the pointer is forged.
+    Nowhere,
+    /// Some of it is free already: the pool's structures contradict each other. Nothing was changed.
+    Twice,
+}
+
 #[derive(Debug)]
 pub enum AllocError {
     /// No group has so much in one piece.
@@ -249,17 +259,16 @@ impl Class {
         state.allocated.fetch_sub(dva.asize as i64, Relaxed);
     }
 
-    /// Gives space back in the txg being synced; `false` where no group has such space (a forged pointer).
-    pub fn free(&self, dva: &Dva) -> bool {
-        let Some(state) = self.group(dva.vdev) else { return false };
-        let Some(metaslab) = state.group.metaslab_of(dva.offset) else { return false };
+    /// Gives space back in the txg being synced.
+    pub fn free(&self, dva: &Dva) -> Freed {
+        let Some(state) = self.group(dva.vdev) else { return Freed::Nowhere };
+        let Some(metaslab) = state.group.metaslab_of(dva.offset) else { return Freed::Nowhere };
         let inside =
             dva.offset.checked_add(dva.asize).is_some_and(|end| end <= metaslab.start + metaslab.size);
         if !inside || dva.asize == 0 {
-            return false;
+            return Freed::Nowhere;
         }
-        metaslab.free(dva.offset, dva.asize);
-        true
+        if metaslab.free(dva.offset, dva.asize) { Freed::Done } else { Freed::Twice }
     }
 
     fn group(&self, vdev: u32) -> Option<Arc<GroupState>> {

@@ -26,6 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cli", &["api-types"]),
     ("sim", &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "model", "nfs"]),
     ("cistern", &["engine", "engine-api", "env", "nfs", "fuse", "api", "api-types", "cli", "stdx"]),
+    ("fuzzing", &["stdx", "ondisk", "codec", "sunrpc", "nfs", "engine-api", "model", "api-types"]),
     ("xtask", &[]),
 ];
 

@@ -78,15 +78,25 @@ pub fn decode(bytes: &[u8], endian: Endian) -> Result<Vec<Ace>, Malformed> {
 fn decode_one(from: &mut Reader<'_>) -> Option<Ace> {
     let (kind, flags, mask) = (from.u16()?, from.u16()?, from.u32()?);
     let who = if is_abstract(flags) { None } else { Some(from.u64()?) };
-    if who.is_some() && (FIRST_OBJECT_TYPE..=LAST_OBJECT_TYPE).contains(&kind) {
+    if has_object_types(kind, who) {
         from.skip(OBJECT_TYPES)?;
     }
     Some(Ace { kind, flags, mask, who })
 }
 
-/// Little endian.
+/// Whether the entry is followed by object types.
+const fn has_object_types(kind: u16, who: Option<u64>) -> bool {
+    who.is_some() && matches!(kind, FIRST_OBJECT_TYPE..=LAST_OBJECT_TYPE)
+}
+
+/// Little endian; object types are zero.
 pub fn encode(aces: &[Ace]) -> Vec<u8> {
-    let len = aces.iter().map(|ace| HEAD + if ace.who.is_some() { 8 } else { 0 }).sum();
+    let size = |ace: &Ace| match ace.who {
+        Some(_) if has_object_types(ace.kind, ace.who) => HEAD + 8 + OBJECT_TYPES,
+        Some(_) => HEAD + 8,
+        None => HEAD,
+    };
+    let len = aces.iter().map(size).sum();
     let mut bytes = vec![0; len];
     let mut to = Writer::new(&mut bytes, Endian::Little);
     for ace in aces {
@@ -95,6 +105,9 @@ pub fn encode(aces: &[Ace]) -> Vec<u8> {
         to.u32(ace.mask);
         if let Some(who) = ace.who {
             to.u64(who);
+        }
+        if has_object_types(ace.kind, ace.who) {
+            to.skip(OBJECT_TYPES);
         }
     }
     bytes

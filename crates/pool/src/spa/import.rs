@@ -38,6 +38,8 @@ use crate::{PoolError, Result};
 pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
 /// Largest packed configuration believed.
 const CONFIG_MAX: u64 = 16 << 20;
+/// Most metaslabs of a vdev believed; OpenZFS makes 131,072 at the most (`zfs_vdev_ms_count_limit`).
+const METASLABS_MAX: u64 = 1 << 18;
 
 /// How to import.
 #[derive(Clone, Debug, Default)]
@@ -254,6 +256,10 @@ fn open_space(
         let asize = top.asize.unwrap_or(0);
         if !(9..=50).contains(&shift) || array == 0 {
             return Err(PoolError::Corrupt(format!("top-level vdev {} without metaslabs", top.id)));
+        }
+        let device = storage.tops().iter().find(|open| u64::from(open.id) == top.id).map_or(0, |open| open.asize);
+        if asize > device || asize >> shift > METASLABS_MAX {
+            return Err(PoolError::Corrupt(format!("top-level vdev {} is not as large as configured", top.id)));
         }
         let vdev = VdevSpace {
             vdev: top.id as u32,

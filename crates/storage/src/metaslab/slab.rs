@@ -121,13 +121,19 @@ impl Metaslab {
         }
     }
 
-    pub fn free(&self, start: u64, len: u64) {
+    /// `false`, and nothing is changed: some of it is free, or about to be. Then a block has two owners, or the space
+    /// map is wrong.
+    pub fn free(&self, start: u64, len: u64) -> bool {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
-        let known_free = state.free.as_ref().is_some_and(|free| free.ranges().overlaps(start, len));
-        assert!(!known_free, "vdev {} frees {start:#x}+{len:#x}, which is free", self.vdev);
+        let deferred = state.defer.iter().map(|(_, tree)| tree);
+        let free = state.free.as_ref().map(FreeTree::ranges);
+        if [&state.freeing].into_iter().chain(deferred).chain(free).any(|tree| tree.overlaps(start, len)) {
+            return false;
+        }
         state.freeing.add(start, len);
         state.frees.add(start, len);
+        true
     }
 
     /// What the space map does not have yet; `None` where it has everything.

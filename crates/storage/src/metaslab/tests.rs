@@ -108,7 +108,7 @@ fn random_txgs_never_give_a_byte_twice_and_the_maps_tell_all() {
             owned.retain(|dva| {
                 let kept = prng.below(keep) != 0;
                 if !kept {
-                    assert!(class.free(dva));
+                    assert_eq!(class.free(dva), Freed::Done);
                     freed.push((txg, *dva));
                 }
                 kept
@@ -168,7 +168,7 @@ fn a_reader_keeps_freed_space_from_being_given_again() {
     persist(&class, &maps);
     class.sync_done(1);
     let reader = class.epoch();
-    all.iter().for_each(|dva| assert!(class.free(dva)));
+    all.iter().for_each(|dva| assert_eq!(class.free(dva), Freed::Done));
     persist(&class, &maps);
     (2..=9).for_each(|txg| class.sync_done(txg));
     assert!(class.allocate(4096, 1).is_err());
@@ -182,8 +182,27 @@ fn forged_pointers_free_nothing() {
     let class = class(1, 4, &Arc::default());
     let forged = Dva::new;
     for dva in [forged(7, 0, 512), forged(0, 1 << 40, 512), forged(0, 65536 - 512, 1024), forged(0, 0, 0)] {
-        assert!(!class.free(&dva), "{dva:?}");
+        assert_eq!(class.free(&dva), Freed::Nowhere, "{dva:?}");
     }
+}
+
+#[test]
+fn space_is_freed_once() {
+    let maps = Arc::new(Maps::default());
+    let class = class(1, 1, &maps);
+    let dva = class.allocate(4096, 1).expect("an empty class has room")[0];
+    let half = Dva::new(dva.vdev, dva.offset + 512, 512);
+    assert_eq!(class.free(&Dva::new(dva.vdev, dva.offset + 8192, 512)), Freed::Twice, "never allocated");
+    persist(&class, &maps);
+    class.sync_done(1);
+    assert_eq!(class.free(&dva), Freed::Done);
+    assert_eq!((class.free(&dva), class.free(&half)), (Freed::Twice, Freed::Twice), "in the same group");
+    persist(&class, &maps);
+    for txg in 2..8 {
+        class.sync_done(txg);
+        assert_eq!(class.free(&half), Freed::Twice, "in a later group");
+    }
+    assert_eq!(class.space().allocated, 0);
 }
 
 #[test]

@@ -7,11 +7,13 @@ use ondisk::{BlkPtr, Dva};
 
 use super::gang::header_asize;
 use crate::arc::Key;
+use crate::metaslab::Freed;
 use crate::vdev::open::Tree;
 use crate::{ReadError, Storage};
 
 impl Storage {
-    /// Gives the space of a block back; reusable some transaction groups later. A forged pointer frees nothing. Syncing
+    /// Gives the space of a block back; reusable some transaction groups later. A forged pointer frees nothing; space
+    /// that is free already suspends the pool, so that what contradicts itself is not written on top of. Syncing
     /// context only. A gang whose header cannot be read any more is lost but for the header: space leaks, which is
     /// better than guessing.
     pub fn free(&self, bp: &BlkPtr, txg: u64) {
@@ -67,8 +69,13 @@ impl Storage {
         }
         for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
             let asize = if dva.gang { header_asize(tree, dva.vdev) } else { dva.asize };
-            if !self.class().free(&Dva::new(dva.vdev, dva.offset, asize)) {
-                tracing::error!(?bp, "a block outside of every metaslab is not freed");
+            match self.class().free(&Dva::new(dva.vdev, dva.offset, asize)) {
+                Freed::Done => {}
+                Freed::Nowhere => tracing::error!(?bp, "a block outside of every metaslab is not freed"),
+                Freed::Twice => {
+                    tracing::error!(?bp, "space is freed twice: the pool is damaged and is suspended");
+                    self.set_suspended(true);
+                }
             }
         }
         result

@@ -1,0 +1,171 @@
+//! What lies in blocks: dnodes, object sets, ZAPs, attributes, space maps, lists and logs.
+
+use ondisk::bookmark::BookmarkPhys;
+use ondisk::bpobj::{self, BpobjPhys};
+use ondisk::bptree::BptreeEntry;
+use ondisk::dnode::{DnodeBlock, DnodePhys};
+use ondisk::dsl_dataset::DslDatasetPhys;
+use ondisk::dsl_dir::DslDirPhys;
+use ondisk::objset::ObjsetPhys;
+use ondisk::sa::{self, AttrInfo};
+use ondisk::scan::{BptreePhys, ScanPhys};
+use ondisk::spa_history::SpaHistoryPhys;
+use ondisk::spacemap::{Entries, SpaceMapPhys, UnflushedPhys};
+use ondisk::zap::fat::{self, FatHeader};
+use ondisk::zap::hash;
+use ondisk::zap::leaf::{Key, Leaf, LeafMut};
+use ondisk::zap::micro::MicroZap;
+use ondisk::zap::value::Value;
+use ondisk::zil::{self, Records, ZilChain, ZilHeader};
+use ondisk::znode::{self, Dirent, ZnodePhys, acl, phys};
+use ondisk::{BlkPtr, Endian, deadlist, zap as zap_format};
+
+use crate::format::{choice, endian, pointer};
+
+pub fn dnode(data: &[u8]) {
+    let (order, block) = choice(data);
+    for dnode in DnodeBlock::new(block, endian(order)).filter_map(|(_, dnode)| dnode.ok()) {
+        look_at(&dnode);
+    }
+    if let Ok(Some(dnode)) = DnodePhys::decode(block, endian(order)) {
+        assert_eq!(DnodePhys::decode(&dnode.encode(), Endian::Little), Ok(Some(dnode)));
+    }
+}
+
+fn look_at(dnode: &DnodePhys) {
+    let _ = (dnode.used_bytes(), dnode.capacity_blocks(), dnode.epbs(), dnode.bonus_capacity());
+    for level in 0..=dnode.nlevels {
+        let _ = (dnode.span(level), dnode.block_at_level(dnode.maxblkid, level));
+    }
+    assert!(dnode.data_block_size() <= ondisk::blkptr::MAX_BLOCK && dnode.data_block_size() > 0);
+    dnode.blkptrs.iter().chain(&dnode.spill).for_each(pointer);
+    let _ = (znode::owner_of_sa(&dnode.bonus), znode::owner_of_znode(&dnode.bonus, Endian::Big));
+}
+
+pub fn objset(data: &[u8]) {
+    let (order, block) = choice(data);
+    let Ok(objset) = ObjsetPhys::decode(block, endian(order)) else { return };
+    look_at(&objset.meta_dnode);
+    pointer(&objset.zil_header.log);
+}
+
+/// A block as every part of a ZAP, in both orders.
+pub fn zap(data: &[u8]) {
+    let (order, block) = choice(data);
+    let _ = zap_format::form(block, endian(order));
+    zap_block(block, endian(order));
+    if let Ok(little) = zap_format::to_little(block) {
+        assert_eq!(little.len(), block.len());
+        zap_block(&little, Endian::Little);
+    }
+}
+
+fn zap_block(block: &[u8], endian: Endian) {
+    if let Ok(micro) = MicroZap::new(block, endian) {
+        let _ = (micro.find(b"name"), micro.chunks().count());
+        assert!(micro.entries().count() <= micro.capacity());
+    }
+    if let Ok(head) = FatHeader::decode(block, endian) {
+        for hash in [0, u64::MAX, head.salt] {
+            let slot = fat::slot(hash, head.ptrtbl.shift);
+            let _ = fat::pointer_at(block, slot as usize, endian);
+        }
+        let mut copy = block.to_vec();
+        head.write(&mut copy);
+        assert!(FatHeader::decode(&copy, Endian::Little).is_ok());
+    }
+    let Ok(leaf) = Leaf::new(block, endian) else { return };
+    leaf.with_hash(leaf.prefix).for_each(drop);
+    for entry in leaf.entries().unwrap_or_default() {
+        if let Ok(name) = leaf.name(&entry) {
+            assert!(!name.is_empty() && leaf.key_is(&entry, &Key::Name(&name)).unwrap_or(true));
+        }
+        let _ = (leaf.words(&entry), leaf.value(&entry).map(|value| (value.as_u64(), value.first())));
+        let _ = leaf.key_is(&entry, &Key::Words(&[1, 2]));
+    }
+}
+
+/// Changes a leaf that passed the check as a whole.
+pub fn zap_leaf_edit(data: &[u8]) {
+    let (order, rest) = choice(data);
+    let (work, block) = choice(rest);
+    let (mut block, words) = (block.to_vec(), order & 1 != 0);
+    let Ok(mut leaf) = LeafMut::new(&mut block, words) else { return };
+    let entries = leaf.view().entries().expect("a checked leaf lists its entries");
+    for entry in entries.iter().take(usize::from(work % 8)) {
+        leaf.remove(entry);
+    }
+    let (key, value) = (Key::Name(b"added"), Value::one(7));
+    let hash = hash::of_name(b"added", 1, 0);
+    let room = usize::from(leaf.view().free_chunks) >= ondisk::zap::leaf::entry_chunks(&key, &value);
+    if !words && room && leaf.view().covers(hash) {
+        let cd = leaf.free_cd(hash);
+        leaf.insert(&key, hash, cd, &value);
+    }
+    assert!(LeafMut::new(&mut block, words).is_ok(), "a changed leaf is a good leaf");
+}
+
+/// A bonus or spill block: by layout, and as the znode of old pools.
+pub fn attributes(data: &[u8]) {
+    let (order, bytes) = choice(data);
+    if let Ok(Some(header)) = sa::Header::decode(bytes) {
+        let layout: Vec<u16> = (0..u16::from(order)).collect();
+        let info = |number: u16| AttrInfo::decode(u64::from(number % 3) << 27 | u64::from(number)).ok();
+        for (info, range) in sa::locate(bytes, &header, &layout, info).unwrap_or_default() {
+            let mut value = bytes[range].to_vec();
+            sa::swap_value(info.swap, &mut value);
+        }
+    }
+    let _ = (znode::owner_of_sa(bytes), znode::owner_of_znode(bytes, endian(order)));
+    if let Ok(old) = ZnodePhys::decode(bytes, endian(order)) {
+        let _ = format!("{old:?}");
+    }
+    let _ = phys::inline_target(bytes, bytes.len() as u64 * 2);
+    if let Ok(aces) = acl::decode(bytes, endian(order)) {
+        assert_eq!(acl::decode(&acl::encode(&aces), Endian::Little), Ok(aces));
+    }
+    znode::swap_aces(&mut bytes.to_vec());
+    if let Some(word) = bytes.first_chunk() {
+        let word = endian(order).u64(*word);
+        let _ = (Dirent::decode(word), znode::decode_rdev(word), AttrInfo::decode(word));
+    }
+}
+
+pub fn spacemap(data: &[u8]) {
+    let (order, bytes) = choice(data);
+    let _ = (SpaceMapPhys::decode(bytes, endian(order)), UnflushedPhys::decode(bytes, endian(order)));
+    assert!(Entries::new(bytes, endian(order)).count() <= bytes.len().div_ceil(8));
+}
+
+/// The meta object set's small structures.
+pub fn lists(data: &[u8]) {
+    let (order, bytes) = choice(data);
+    let order = endian(order);
+    let _ = (
+        BpobjPhys::decode(bytes, order),
+        BptreeEntry::decode(bytes, order),
+        BptreePhys::decode(bytes, order),
+    );
+    let _ = (DslDirPhys::decode(bytes, order), ScanPhys::decode(bytes, order));
+    let _ = (SpaHistoryPhys::decode(bytes, order), BookmarkPhys::decode(bytes, order));
+    if let Ok(dataset) = DslDatasetPhys::decode(bytes, order) {
+        pointer(&dataset.bp);
+        let _ = dataset.is_snapshot();
+    }
+    if let Ok(bp) = BlkPtr::decode(bytes, order) {
+        let _ = bpobj::is_freed(&bpobj::entry(&bp, true));
+    }
+    let _ = deadlist::parse_int_key(bytes);
+}
+
+pub fn intent_log(data: &[u8]) {
+    let (order, bytes) = choice(data);
+    let order = endian(order);
+    let _ = ZilHeader::decode(bytes, order).map(|header| pointer(&header.log));
+    let _ = ZilChain::decode(bytes, order).map(|chain| pointer(&chain.next));
+    for (head, record) in Records::new(bytes, order).filter_map(Result::ok) {
+        if let Some(Ok(bp)) = zil::write_target(head.txtype, record, order) {
+            pointer(&bp);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Hostile bytes against decoders, and hostile pools against the whole engine.
+
+mod decoders;
+mod memory;
+mod pools;
+mod setup;
+
+#[global_allocator]
+static COUNTED: memory::Counted = memory::Counted;
