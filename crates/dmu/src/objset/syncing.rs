@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ondisk::BlkPtr;
+use ondisk::{BlkPtr, CompressKind};
 use ondisk::dnode::{DnodePhys, SLOT_SIZE};
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetSize;
@@ -10,7 +10,7 @@ use ondisk::objset::ObjsetSize;
 use super::{Objset, SLOTS};
 use crate::dnode::Dnode;
 use crate::owner::SyncTx;
-use crate::policy::BlockKind;
+use crate::policy::{BlockKind, ObjsetPolicy};
 use crate::store::{Block, TXG_SIZE, Txg, WriteItem};
 use crate::sync::{Cx, Job, settle, write, write_trees};
 use crate::tx::Tx;
@@ -31,7 +31,7 @@ impl Objset {
 
     /// Writes all that is dirty in this txg and answers with the new root. May be called again in later passes.
     pub fn sync(&self, tx: &SyncTx) -> Result<BlkPtr, SyncError> {
-        let cx = Cx { core: &self.core, tx: *tx, policy: self.policy() };
+        let cx = Cx { core: &self.core, tx: *tx, policy: policy_of_pass(self.policy(), tx.pass) };
         let mut jobs = self.begin_jobs(tx.txg, |object| self.special(object).is_none());
         write_trees(&cx, &mut jobs)?;
         accounting::settle(self, &mut jobs, tx)?;
@@ -129,6 +129,18 @@ impl Objset {
             taken.done(dnode.object(), txg, freed);
         }
     }
+}
+
+/// From this pass on nothing is compressed: a block that changes its size from pass to pass cannot be rewritten in
+/// place, and syncing would not come to an end (`zfs_sync_pass_dont_compress`).
+const PASS_DONT_COMPRESS: u32 = 8;
+
+fn policy_of_pass(policy: Arc<ObjsetPolicy>, pass: u32) -> Arc<ObjsetPolicy> {
+    if pass < PASS_DONT_COMPRESS {
+        return policy;
+    }
+    let off = CompressKind::Off;
+    Arc::new(ObjsetPolicy { compression: off, metadata_compression: off, ..(*policy).clone() })
 }
 
 fn done(dnode: &Dnode, txg: Txg) {
