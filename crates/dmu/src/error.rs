@@ -12,7 +12,10 @@ pub enum DmuError {
     /// The object number or name is taken.
     Exists,
     /// A block's content cannot be what it should be. `block` is a block number of the object (or 0).
-    Corrupt { object: u64, block: u64 },
+    Corrupt {
+        object: u64,
+        block: u64,
+    },
     /// No disk could give the block, or no copy of it had the right checksum.
     Io,
     NoSpace,

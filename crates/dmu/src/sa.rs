@@ -197,12 +197,22 @@ impl Sa {
 
     fn packed(&self, attr: &ZplAttr, value: &[u8]) -> Packed {
         let info = AttrInfo { number: self.number(attr), ..attr.info };
-        assert!(info.is_variable() || usize::from(info.length) == value.len(), "{} has its length", attr.name);
+        assert!(
+            info.is_variable() || usize::from(info.length) == value.len(),
+            "{} has its length",
+            attr.name
+        );
         Packed { info, value: value.to_vec() }
     }
 
     /// Writes all attributes of an object: as many as fit into the bonus, the rest into the spill block.
-    fn pack(&self, objset: &Arc<Objset>, dnode: &Dnode, packed: Vec<Packed>, tx: &Tx) -> Result<(), DmuError> {
+    fn pack(
+        &self,
+        objset: &Arc<Objset>,
+        dnode: &Dnode,
+        packed: Vec<Packed>,
+        tx: &Tx,
+    ) -> Result<(), DmuError> {
         let too_big = packed.iter().any(|p| p.value.len() > usize::from(u16::MAX));
         let lengths: Vec<_> = packed.iter().map(|p| (p.value.len(), p.info.is_variable())).collect();
         let spill_pointer = if dnode.has_spill() { BlkPtr::SIZE } else { 0 };

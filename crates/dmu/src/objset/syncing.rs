@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ondisk::{BlkPtr, CompressKind};
 use ondisk::dnode::{DnodePhys, SLOT_SIZE};
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetSize;
+use ondisk::{BlkPtr, CompressKind};
 
 use super::{Objset, SLOTS};
 use crate::dnode::Dnode;
