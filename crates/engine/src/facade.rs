@@ -11,8 +11,9 @@ mod pool_props;
 mod serve;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
@@ -106,13 +107,25 @@ impl LocalEngine {
     }
 
     fn close(&self, name: &str, destroy: bool) -> Result<()> {
-        let _one = lock(&self.changing);
+        let _one = self.one_change();
         let pool = self.local_pool(name)?;
         lock(&self.pools).remove(name);
         self.generation.fetch_add(1, SeqCst);
-        pool.close_file_systems();
-        let closed = if destroy { pool.inner().destroy() } else { pool.inner().export() };
+        let closed = catch_unwind(AssertUnwindSafe(|| {
+            pool.close_file_systems();
+            if destroy { pool.inner().destroy() } else { pool.inner().export() }
+        }));
+        // A pool whose sync has panicked may have left its locks poisoned: it goes all the same, and its devices with it.
+        let closed = closed.unwrap_or_else(|_| {
+            pool.inner().core().storage.close();
+            Err(::pool::PoolError::Suspended)
+        });
         closed.map_err(api_error)
+    }
+
+    /// Guards no data, so a panic under it spoils nothing for the next.
+    fn one_change(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Exports every pool, for the end of the program; the first failure is told after all were tried.
@@ -141,6 +154,11 @@ fn no_such_pool(name: &str) -> Error {
     Error::Refused(format!("cannot open '{name}': no such pool"))
 }
 
+/// What a pool serves: nothing where a panic has left its locks poisoned, for the others must go on.
+fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
+    catch_unwind(AssertUnwindSafe(|| pool.served())).unwrap_or_default()
+}
+
 fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
     match spec {
         engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
@@ -150,7 +168,7 @@ fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
 
 impl Engine for LocalEngine {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
-        let _one = lock(&self.changing);
+        let _one = self.one_change();
         let settings = pool_props::for_create(spec)?;
         if lock(&self.pools).contains_key(&spec.name) {
             return Err(Error::Refused(format!("cannot create '{}': pool already exists", spec.name)));
@@ -188,7 +206,7 @@ impl Engine for LocalEngine {
     }
 
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
-        let _one = lock(&self.changing);
+        let _one = self.one_change();
         let found = labels::search(&self.around.env, &self.search_places(&options.search));
         let pool = discover::choose(found, which)?;
         let name = options.new_name.clone().unwrap_or_else(|| pool.config.name.clone());
@@ -255,13 +273,13 @@ impl Engine for LocalEngine {
 
     fn served(&self) -> Vec<Served> {
         let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        pools.iter().flat_map(|pool| pool.served()).collect()
+        pools.iter().flat_map(served_of).collect()
     }
 
     fn served_by_id(&self, id: FsId) -> Option<Served> {
         let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
         let pool = pools.iter().find(|pool| pool.guid() == id.pool_guid)?;
-        pool.served().into_iter().find(|served| served.id == id)
+        served_of(pool).into_iter().find(|served| served.id == id)
     }
 
     fn served_generation(&self) -> u64 {

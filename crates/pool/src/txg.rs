@@ -15,7 +15,8 @@
 //! A group that cannot be written is never tried again: the machine stops, everyone waiting gets `Suspended`. The same
 //! holds when the worker panics. Sources: module/zfs/txg.c, dmu_tx.c (throttle).
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 use dmu::{DmuError, SyncError, TxHold};
 use env::{Env, Nanos, Next, Quirk, Worker, WorkerHandle, lock};
@@ -68,7 +69,11 @@ pub struct Txgs {
     state: Mutex<State>,
     changed: Condvar,
     worker: Mutex<Option<WorkerHandle>>,
+    observer: OnceLock<Observer>,
 }
+
+/// Hears by how many bytes what is dirty has grown, or shrunk.
+pub type Observer = Box<dyn Fn(i64) + Send + Sync>;
 
 struct State {
     /// The group that newcomers enter.
@@ -118,7 +123,19 @@ impl Txgs {
             state: Mutex::new(state),
             changed: Condvar::new(),
             worker: Mutex::new(None),
+            observer: OnceLock::new(),
         })
+    }
+
+    /// Once, before anything is dirty.
+    pub fn observe(&self, observer: Observer) {
+        assert!(self.observer.set(observer).is_ok(), "there is one observer");
+    }
+
+    fn tell(&self, bytes: i64) {
+        if let Some(observer) = self.observer.get().filter(|_| bytes != 0) {
+            observer(bytes);
+        }
     }
 
     pub fn start(self: &Arc<Txgs>, syncing: Arc<dyn Syncing>) {
@@ -134,7 +151,10 @@ impl Txgs {
         let worker = lock(&self.worker).take();
         if let Some(worker) = worker {
             worker.wake();
-            worker.stop_and_join();
+            // A worker that panicked has said so and has stopped the machine; who exports its pool shall live.
+            if catch_unwind(AssertUnwindSafe(|| worker.stop_and_join())).is_err() {
+                return Err(DmuError::Suspended);
+            }
         }
         written
     }
@@ -189,6 +209,7 @@ impl Txgs {
 
     /// So many bytes became dirty in this group.
     pub fn dirtied(&self, txg: u64, bytes: u64) {
+        self.tell(bytes as i64);
         let mut state = lock(&self.state);
         state.dirty[txg as usize & 3] += bytes;
         let open = state.open;
@@ -208,8 +229,10 @@ impl Txgs {
     pub fn written(&self, txg: u64, bytes: u64) {
         let mut state = lock(&self.state);
         let dirty = &mut state.dirty[txg as usize & 3];
-        *dirty = dirty.saturating_sub(bytes);
+        let bytes = bytes.min(*dirty);
+        *dirty -= bytes;
         drop(state);
+        self.tell(-(bytes as i64));
         self.changed.notify_all();
     }
 
@@ -280,6 +303,13 @@ impl Txgs {
     }
 }
 
+impl Drop for Txgs {
+    /// What could not be written is gone now.
+    fn drop(&mut self) {
+        self.tell(-(self.dirty() as i64));
+    }
+}
+
 struct SyncWorker {
     txgs: Arc<Txgs>,
     syncing: Arc<dyn Syncing>,
@@ -333,8 +363,9 @@ impl Worker for SyncWorker {
         }
         let mut state = lock(&self.txgs.state);
         state.synced = txg;
-        state.dirty[txg as usize & 3] = 0;
+        let left = std::mem::take(&mut state.dirty[txg as usize & 3]);
         drop(state);
+        self.txgs.tell(-(left as i64));
         self.txgs.changed.notify_all();
         Next::Again
     }

@@ -468,3 +468,43 @@ fn bend(prng: &mut Prng, bp: &BlkPtr, other: &BlkPtr) -> BlkPtr {
     }
     bp
 }
+
+/// A defect that panics in one pool's sync ends that pool alone: its clients get errors, the others go on.
+#[test]
+fn a_panic_in_one_pool_stays_there() {
+    let _alone = alone();
+    let mut images = fixture("single-default");
+    images.extend(fixture("mirror2"));
+    let disks = ImageDisks::new(images);
+    let options = Options { cache: CACHE, search: vec!["/d".into()], ..Options::default() };
+    let engine = LocalEngine::new(disks.env(), options);
+    let import = ImportOptions { force: true, ..ImportOptions::default() };
+    let names: Vec<String> =
+        engine.importable(&[]).expect("two pools").iter().map(|pool| pool.name.clone()).collect();
+    assert_eq!(names.len(), 2);
+    for name in &names {
+        engine.import(name, &import).expect("a whole pool");
+    }
+    let (bad, good) = names.iter().partition::<Vec<&String>, _>(|name| name.contains("single"));
+    let (bad, good) = (engine.pool(bad[0]).expect("imported"), engine.pool(good[0]).expect("imported"));
+    let (bad_fs, good_fs) =
+        (bad.open_fs(&bad.name()).expect("its root"), good.open_fs(&good.name()).expect("its root"));
+    let _ = write_a_little(&*bad_fs);
+    disks.panic_on_write("/d/0");
+    assert!(bad.sync().is_err(), "the sync has panicked");
+    let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| write_a_little(&*bad_fs)));
+    assert!(!matches!(again, Ok(Ok(()))), "nothing is accepted any more");
+    write_a_little(&*good_fs).expect("the other pool takes writes");
+    good.sync().expect("and makes them durable");
+    assert!(
+        engine
+            .served()
+            .iter()
+            .all(|served| served.id.pool_guid == good.guid() || served.id.pool_guid == bad.guid())
+    );
+    drop(bad_fs);
+    assert!(engine.export(&bad.name(), true).is_err(), "what was lost is said");
+    drop(good_fs);
+    engine.export(&good.name(), true).expect("the other pool leaves in order");
+    assert!(engine.pools().is_empty());
+}

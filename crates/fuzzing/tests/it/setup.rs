@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use env::{Disk, DiskError, DiskIo, DiskOp, Disks, Env, OpenMode, SectorSize};
@@ -27,20 +28,24 @@ pub fn fixture(name: &str) -> Vec<Image> {
 /// Disks by name, in memory.
 pub struct ImageDisks(BTreeMap<String, Arc<ImageDisk>>);
 
-pub struct ImageDisk(Mutex<Image>);
+pub struct ImageDisk(Mutex<Image>, AtomicBool);
 
 impl ImageDisks {
     /// `/d/0`, `/d/1`, …
     pub fn new(images: Vec<Image>) -> Arc<ImageDisks> {
-        let named = images
-            .into_iter()
-            .enumerate()
-            .map(|(i, image)| (format!("/d/{i}"), Arc::new(ImageDisk(Mutex::new(image)))));
+        let named = images.into_iter().enumerate().map(|(i, image)| {
+            (format!("/d/{i}"), Arc::new(ImageDisk(Mutex::new(image), AtomicBool::new(false))))
+        });
         Arc::new(ImageDisks(named.collect()))
     }
 
     pub fn env(self: &Arc<Self>) -> Env {
         Env::with_disks(self.clone())
+    }
+
+    /// From now on a write to this disk panics, as a defect in the layers between would.
+    pub fn panic_on_write(&self, path: &str) {
+        self.0[path].1.store(true, SeqCst);
     }
 
     /// As they are now.
@@ -69,6 +74,8 @@ impl Disk for ImageDisk {
     }
 
     fn submit(&self, batch: &mut [DiskIo<'_>]) {
+        let spoiled = self.1.load(SeqCst) && batch.iter().any(DiskIo::is_write);
+        assert!(!spoiled, "this disk is to panic on a write");
         let mut image = self.0.lock().expect("a disk");
         let size = image.len() as u64;
         for io in batch {
