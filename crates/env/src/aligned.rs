@@ -5,6 +5,8 @@
 
 mod recycle;
 
+pub use recycle::keep_spare;
+
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -90,6 +92,13 @@ pub fn is_aligned(slice: &[u8], align: usize) -> bool {
     slice.as_ptr().addr().is_multiple_of(align)
 }
 
+/// Gives memory back to the allocator: `len` bytes, not 0, that one of the constructors has allocated and nobody else
+/// points to.
+fn release(ptr: NonNull<u8>, len: usize) {
+    // SAFETY: every buffer is allocated with the layout of its length; both callers own the memory and forget it.
+    unsafe { dealloc(ptr.as_ptr(), layout(len)) };
+}
+
 fn layout(len: usize) -> Layout {
     Layout::from_size_align(len, ALIGN).expect("buffers are far smaller than the address space")
 }
@@ -97,8 +106,7 @@ fn layout(len: usize) -> Layout {
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
         if self.len != 0 && !recycle::keep(self.ptr, self.len) {
-            // SAFETY: allocated with this very layout, and freed only here.
-            unsafe { dealloc(self.ptr.as_ptr(), layout(self.len)) };
+            release(self.ptr, self.len);
         }
     }
 }

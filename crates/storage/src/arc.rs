@@ -21,6 +21,7 @@
 mod shard;
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use env::lock;
@@ -58,6 +59,9 @@ impl Key {
 pub struct Cache {
     shards: Vec<Mutex<Shard>>,
     hasher: BuildHasherDefault<DefaultHasher>,
+    limit: usize,
+    /// Bytes of the limit that unwritten data takes.
+    lent: AtomicUsize,
 }
 
 impl Cache {
@@ -65,7 +69,7 @@ impl Cache {
     pub fn new(limit: usize) -> Arc<Cache> {
         let count = (limit / SHARD_MIN).clamp(1, SHARDS_MAX);
         let shards = (0..count).map(|_| Mutex::new(Shard::new(limit / count))).collect();
-        Arc::new(Cache { shards, hasher: BuildHasherDefault::default() })
+        Arc::new(Cache { shards, hasher: BuildHasherDefault::default(), limit, lent: AtomicUsize::new(0) })
     }
 
     fn shard(&self, key: &Key) -> &Mutex<Shard> {
@@ -79,13 +83,30 @@ impl Cache {
 
     /// Adds or replaces. What this evicts is dropped after the lock is given back.
     pub fn insert(&self, key: Key, block: Arc<Block>, is_metadata: bool) {
-        let evicted = lock(self.shard(&key)).insert(key, block, is_metadata);
+        let lent = self.lent.load(Relaxed).min(self.limit / 2) / self.shards.len();
+        let evicted = lock(self.shard(&key)).insert(key, block, is_metadata, lent);
         drop(evicted);
     }
 
     pub fn remove(&self, key: &Key) {
         let removed = lock(self.shard(key)).remove(key);
         drop(removed);
+    }
+
+    /// Data that is not on disk yet, of any pool, has become more (or less, if negative) by so many bytes. The cache
+    /// makes room for it, up to half of its limit, so that both together stay within.
+    pub fn lend(&self, bytes: i64) {
+        let by = usize::try_from(bytes.unsigned_abs()).unwrap_or(usize::MAX);
+        if bytes < 0 {
+            self.lent.fetch_sub(by, Relaxed);
+        } else {
+            self.lent.fetch_add(by, Relaxed);
+        }
+    }
+
+    /// Bytes of the limit that nobody uses.
+    pub fn room(&self) -> usize {
+        self.limit.saturating_sub(self.bytes() + self.lent.load(Relaxed))
     }
 
     /// Bytes held, bookkeeping included.

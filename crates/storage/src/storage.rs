@@ -22,6 +22,9 @@ use crate::{OpenError, WriteError};
 const PREFETCH_QUEUE: usize = 2048;
 /// Blocks prefetched together.
 const PREFETCH_BURST: usize = 32;
+/// Freed block buffers kept for the next writes, in bytes.
+const SPARE_MIN: usize = 16 << 20;
+const SPARE_MAX: usize = 256 << 20;
 
 /// What a tree is opened for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -304,6 +307,8 @@ impl Storage {
     /// After the uberblock of `txg`.
     pub fn sync_done(&self, txg: u64) {
         self.class.sync_done(txg);
+        // What the cache does not use may wait in freed buffers for the next writes.
+        env::aligned::keep_spare(self.cache.room().clamp(SPARE_MIN, SPARE_MAX));
     }
 
     pub fn space(&self) -> SpaceStat {

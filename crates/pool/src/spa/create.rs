@@ -69,6 +69,14 @@ pub struct Surroundings {
     pub fs_format: Arc<dyn FsFormat>,
 }
 
+impl Surroundings {
+    /// Tells the cache how much of its limit unwritten data takes.
+    pub(crate) fn lender(&self) -> crate::txg::Observer {
+        let cache = self.cache.clone();
+        Box::new(move |bytes| cache.lend(bytes))
+    }
+}
+
 /// Makes a pool and imports it.
 pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
@@ -142,6 +150,7 @@ fn first_group(
 
     let features = Arc::new(Features::none(mos.clone()));
     let txgs = Txgs::new(env.clone(), around.limits, TXG_INITIAL);
+    txgs.observe(around.lender());
     let config_object = alloc_packed(&mos, &tx)?;
     directory.add(pool_directory::CONFIG, config_object, &tx)?;
     directory.add(pool_directory::CREATION_VERSION, VERSION_FEATURES, &tx)?;

@@ -171,6 +171,7 @@ fn load(
         readonly,
         altroot: spec.altroot.clone(),
     };
+    core.txgs.observe(around.lender());
     if !core.readonly && has_unreplayed_logs(around, &core, &usage)? {
         tracing::warn!(pool = name, "imported read-only: it has intent logs that would have to be replayed");
         core.readonly = true;

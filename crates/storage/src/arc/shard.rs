@@ -130,8 +130,8 @@ impl Shard {
         Some(block)
     }
 
-    /// Answers with what was evicted, for the caller to drop without the lock.
-    pub fn insert(&mut self, key: Key, block: Arc<Block>, is_metadata: bool) -> Vec<Arc<Block>> {
+    /// Answers with what was evicted, for the caller to drop without the lock. `lent` bytes of the limit are not its own.
+    pub fn insert(&mut self, key: Key, block: Arc<Block>, is_metadata: bool, lent: usize) -> Vec<Arc<Block>> {
         let size = block.footprint();
         let place = match self.by_key.get(&key).copied() {
             Some(at) => {
@@ -146,7 +146,7 @@ impl Shard {
         let at = self.enter(entry);
         self.by_key.insert(key, at);
         self.link(at);
-        self.evict()
+        self.evict(self.limit.saturating_sub(lent))
     }
 
     pub fn remove(&mut self, key: &Key) -> Option<Arc<Block>> {
@@ -189,9 +189,9 @@ impl Shard {
         }
     }
 
-    fn evict(&mut self) -> Vec<Arc<Block>> {
+    fn evict(&mut self, limit: usize) -> Vec<Arc<Block>> {
         let mut gone = Vec::new();
-        while self.bytes() > self.limit {
+        while self.bytes() > limit {
             let from = if self.resident(Place::Mru) > self.target { Place::Mru } else { Place::Mfu };
             let other = if from == Place::Mru { Place::Mfu } else { Place::Mru };
             let Some(at) = self.victim(from).or_else(|| self.victim(other)) else {

@@ -21,6 +21,8 @@ use crate::{IoError, Payload, Storage, WriteError, WriteItem};
 const CHUNK_BYTES: usize = 4 << 20;
 /// Blocks transformed at once.
 const CHUNK_ITEMS: usize = 512;
+/// Fewer bytes than these are transformed by one thread: waking others takes longer.
+const ALONE_BELOW: usize = 128 << 10;
 /// Chunks on their way to disk.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
@@ -149,9 +151,14 @@ impl Storage {
         let shape =
             Shape { salt: salt.as_ref(), min_ashift: tree.min_ashift(), max_ashift: tree.max_ashift() };
         let cells: Vec<Mutex<Option<Transformed>>> = items.iter().map(|_| Mutex::new(None)).collect();
-        self.env().driver.par_map(items.len(), &|n| {
+        let one = |n: usize| {
             *lock(&cells[n]) = Some(transform(&shape, &items[n].data, &items[n].policy, txg));
-        });
+        };
+        if items.iter().map(|item| item.data.len()).sum::<usize>() < ALONE_BELOW {
+            (0..items.len()).for_each(one);
+        } else {
+            self.env().driver.par_map(items.len(), &one);
+        }
         let taken = |cell: Mutex<Option<Transformed>>| cell.into_inner().ok().flatten();
         cells.into_iter().map(|cell| taken(cell).expect("all were transformed")).collect()
     }
