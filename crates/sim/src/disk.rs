@@ -187,7 +187,7 @@ impl State {
         let Platter { size, sector, faults, .. } = *self.platter(handle)?;
         io.check(size, handle.read_only)?;
         assert!(
-            io.offset % u64::from(sector) == 0 && io.len() % sector as usize == 0,
+            io.offset.is_multiple_of(u64::from(sector)) && io.len().is_multiple_of(sector as usize),
             "an I/O of {} bytes at {} on a disk with sectors of {sector}",
             io.len(),
             io.offset,

@@ -3,7 +3,6 @@
 //! Each run switches some features off altogether and others to an extreme: a mixture of everything, always, would
 //! meet only the average.
 
-use env::Nanos;
 use stdx::prng::Prng;
 
 use crate::disk::{Faults, Loss};
@@ -114,10 +113,6 @@ impl Swarm {
     pub fn draw_life(&self, prng: &mut Prng) -> u64 {
         let magnitude = prng.below(u64::from(self.life) + 1);
         prng.below(1 << magnitude)
-    }
-
-    pub fn timeout() -> Nanos {
-        Nanos::from_secs(5)
     }
 }
 
