@@ -113,6 +113,8 @@ pub struct Dsl {
     dirs: Mutex<HashMap<u64, Weak<Dir>>>,
     /// Open ones; kept while somebody uses them or they are dirty.
     datasets: Mutex<HashMap<u64, Arc<Dataset>>>,
+    /// Held while a dataset is opened.
+    opening: Mutex<()>,
     config: RwLock<()>,
     altroot: Mutex<Option<String>>,
     hostname: Mutex<String>,

@@ -67,12 +67,13 @@ impl Pool {
     /// User data, queued changes, what the group before left over, and the pool's own records.
     fn first_pass(&self, sync: &SyncTx, tx: &Tx) -> Result<()> {
         let core = &*self.core;
+        // First of all: a map that is written anew here must not have what the allocator has yet to report.
+        core.retire_log_space_maps(tx)?;
         core.free_deferred(tx)?;
         self.dsl.sync_datasets(sync)?;
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
-        core.retire_log_space_maps(tx)?;
         core.write_config(tx)
     }
 

@@ -26,6 +26,9 @@ const PREFETCH_BURST: usize = 32;
 const SPARE_MIN: usize = 16 << 20;
 const SPARE_MAX: usize = 256 << 20;
 
+/// A block to read ahead, and what keeps its space as it is until then.
+type Hint = (BlkPtr, Arc<EpochGuard>);
+
 /// What a tree is opened for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenIntent {
@@ -47,7 +50,7 @@ pub struct Storage {
     class: Class,
     read_only: AtomicBool,
     suspended: AtomicBool,
-    hints: Arc<Mutex<Bounded<BlkPtr>>>,
+    hints: Arc<Mutex<Bounded<Hint>>>,
     prefetcher: OnceLock<WorkerHandle>,
 }
 
@@ -192,11 +195,18 @@ impl Storage {
         let tree = self.tree();
         let Some(index) = tree.leaves.iter().position(|leaf| leaf.guid == guid) else { return false };
         let usable = matches!(state, VdevState::Online | VdevState::Degraded);
-        if !usable && !tree.can_lose(index) {
-            return false;
+        if usable {
+            tree.leaves[index].set_state(state);
         }
-        tree.leaves[index].set_state(state);
-        true
+        usable || tree.lose(index, state)
+    }
+
+    /// Takes note that a disk lacks writes that others have: it is read last from now on, and gets no uberblock.
+    /// `false` if there is none, or the others do not have everything either.
+    pub fn mark_behind(&self, guid: u64) -> bool {
+        let tree = self.tree();
+        let Some(index) = tree.leaves.iter().position(|leaf| leaf.guid == guid) else { return false };
+        tree.leaves[index].is_whole() && tree.lose(index, VdevState::Degraded)
     }
 
     /// Sets all error counters to zero.
@@ -213,9 +223,12 @@ impl Storage {
 
     /// A hint that these blocks will be read soon. Dropped when too many wait.
     pub fn prefetch(&self, bps: Vec<BlkPtr>) {
+        // Whoever hints may still follow these pointers. The guard keeps their space from being used anew before the
+        // hint is taken up: a late read could take new bytes on one side of a mirror for damage, and "repair" them.
+        let epoch = Arc::new(self.epoch());
         let mut hints = lock(&self.hints);
         for bp in bps.into_iter().filter(|bp| !bp.is_hole() && !bp.is_embedded()) {
-            if hints.push(bp).is_err() {
+            if hints.push((bp, epoch.clone())).is_err() {
                 break;
             }
         }
@@ -250,11 +263,10 @@ impl Storage {
 
     /// Faults a disk that failed where no second try makes sense.
     pub(crate) fn give_up(&self, tree: &Tree, leaf: usize) -> Result<(), WriteError> {
-        if !tree.can_lose(leaf) {
+        if !tree.lose(leaf, VdevState::Faulted) {
             return Err(WriteError::Io);
         }
         tracing::error!(path = tree.leaves[leaf].path, "disk faulted: a flush failed");
-        tree.leaves[leaf].set_state(VdevState::Faulted);
         Ok(())
     }
 
@@ -342,7 +354,7 @@ impl Drop for Storage {
 
 struct Prefetcher {
     storage: Weak<Storage>,
-    hints: Arc<Mutex<Bounded<BlkPtr>>>,
+    hints: Arc<Mutex<Bounded<Hint>>>,
 }
 
 impl Worker for Prefetcher {
@@ -352,9 +364,9 @@ impl Worker for Prefetcher {
 
     fn step(&mut self, _now: Nanos) -> Next {
         let Some(storage) = self.storage.upgrade() else { return Next::Stop };
-        let burst: Vec<BlkPtr> = {
+        let (burst, _epochs): (Vec<BlkPtr>, Vec<_>) = {
             let mut hints = lock(&self.hints);
-            std::iter::from_fn(|| hints.pop()).take(PREFETCH_BURST).collect()
+            std::iter::from_fn(|| hints.pop()).take(PREFETCH_BURST).unzip()
         };
         if burst.is_empty() {
             return Next::WaitForWork;

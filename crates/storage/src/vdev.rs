@@ -105,6 +105,16 @@ impl Vdev {
         }
     }
 
+    /// Whether it can be read here from disks that missed nothing, with the leaf `without` taken away.
+    pub fn is_whole(&self, leaves: &[std::sync::Arc<Leaf>], without: Option<usize>) -> bool {
+        match self.kind {
+            Kind::Leaf(leaf) => without != Some(leaf) && leaves[leaf].is_whole(),
+            Kind::Mirror => self.children.iter().any(|child| child.is_whole(leaves, without)),
+            Kind::Missing => false,
+            Kind::Hole => true,
+        }
+    }
+
     /// How much a read at `offset` would cost here; `None` where it would fail. Lower is better.
     pub fn load(&self, leaves: &[std::sync::Arc<Leaf>], offset: u64) -> Option<u64> {
         match self.kind {

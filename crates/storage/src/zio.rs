@@ -56,12 +56,7 @@ impl<'t> Flight<'t> {
     }
 
     /// As [`Flight::take_off`], on any vdevs of the tree.
-    pub fn take_off_at(
-        env: &'t Env,
-        tree: &'t Tree,
-        class: IoClass,
-        ios: Vec<(&'t Vdev, Io)>,
-    ) -> Flight<'t> {
+    pub fn take_off_at(env: &'t Env, tree: &'t Tree, class: IoClass, ios: Vec<(&'t Vdev, Io)>) -> Flight<'t> {
         let completion = Completion::new(0);
         let mut flight = Flight {
             env,
@@ -113,8 +108,7 @@ impl<'t> Flight<'t> {
             queue.push(requests);
             self.queues.push(queue);
         }
-        let caller_waits =
-            matches!(self.class, IoClass::SyncRead | IoClass::SyncWrite) || bytes <= CARRIED;
+        let caller_waits = matches!(self.class, IoClass::SyncRead | IoClass::SyncWrite) || bytes <= CARRIED;
         for queue in self.queues.iter().skip(usize::from(caller_waits)) {
             queue.wake();
         }
@@ -169,9 +163,12 @@ impl<'t> Flight<'t> {
     fn fault_bad_disks(&self) {
         for (index, leaf) in self.tree.leaves.iter().enumerate() {
             let failing = leaf.counters.in_a_row.load(Relaxed) >= FAILURES_TO_FAULT;
-            if failing && leaf.is_usable() && self.tree.can_lose(index) {
+            if failing && leaf.is_usable() && self.tree.lose(index, VdevState::Faulted) {
                 tracing::error!(path = leaf.path, guid = leaf.guid, "disk faulted: too many errors in a row");
-                leaf.set_state(VdevState::Faulted);
+            }
+            let missed = leaf.counters.missed_write.load(Relaxed);
+            if missed && leaf.is_whole() && self.tree.lose(index, VdevState::Degraded) {
+                tracing::error!(path = leaf.path, guid = leaf.guid, "disk is behind: it missed a write");
             }
         }
     }

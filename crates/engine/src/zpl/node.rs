@@ -163,7 +163,7 @@ impl Nodes {
 
     /// The node, loaded if need be.
     pub fn get(&self, object: u64, load: impl FnOnce() -> Result<Node>) -> Result<Arc<Node>> {
-        if let Some(node) = self.shard(object).get(&object) {
+        if let Some(node) = self.shard(object).get(&object).filter(|node| node.dnode.exists()) {
             return Ok(node.clone());
         }
         // Reading may take a disk; of two loaders the first to come back wins.
@@ -171,10 +171,16 @@ impl Nodes {
         Ok(self.insert(loaded))
     }
 
+    /// The node to be used: this one, or the one that is there. Somebody who was slow to load a node may have put it
+    /// here after it was freed; it gives way, for the number may mean another object by now.
     pub fn insert(&self, node: Arc<Node>) -> Arc<Node> {
         let object = node.object();
         let mut shard = self.shard(object);
-        let kept = shard.entry(object).or_insert(node).clone();
+        let there = shard.get(&object).filter(|there| there.dnode.exists()).cloned();
+        let kept = there.unwrap_or_else(|| {
+            shard.insert(object, node.clone());
+            node
+        });
         if shard.len() > SHARD_LIMIT {
             forget_some(&mut shard);
         }

@@ -40,6 +40,7 @@ impl Dsl {
             special: Mutex::new(Special::default()),
             dirs: Mutex::new(HashMap::new()),
             datasets: Mutex::new(HashMap::new()),
+            opening: Mutex::new(()),
             config: RwLock::new(()),
             altroot: Mutex::new(None),
             hostname: Mutex::new(String::new()),
@@ -406,8 +407,14 @@ impl Dsl {
         Ok(dataset)
     }
 
-    /// An open dataset by its object.
+    /// An open dataset by its object. The caller holds the configuration, so that no change happens meanwhile.
     pub fn open_object(&self, object: u64) -> Result<Arc<Dataset>> {
+        if let Some(open) = self.if_open(object) {
+            return Ok(open);
+        }
+        // One at a time: else a second could open it, write it and close it again after the first has read where its
+        // root is, and the first would go on from a root whose blocks are free.
+        let _one = lock(&self.opening);
         if let Some(open) = self.if_open(object) {
             return Ok(open);
         }

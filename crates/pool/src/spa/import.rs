@@ -3,7 +3,8 @@
 //! Labels lead to an uberblock, the uberblock to the meta object set, and that holds the configuration that is
 //! believed: the tree is opened twice, first as the labels tell it, then as the pool itself does. Whatever this
 //! program cannot honour is refused before anything is written; where only writing is out of reach (features for
-//! writing only, intent logs that would have to be replayed) the pool is imported read-only, and says why.
+//! writing only, intent logs that would have to be replayed, dedup tables, without which nothing can be freed) the pool
+//! is imported read-only, and says why.
 //!
 //! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
 
@@ -34,6 +35,10 @@ use crate::space::{SpaceMaps, VdevSpace};
 use crate::txg::Txgs;
 use crate::{PoolError, Result};
 
+mod behind;
+
+/// Start of the names of everything that belongs to dedup tables, in the pool directory.
+const DEDUP_TABLES: &str = "DDT-";
 /// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is incomplete.
 pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
 /// Largest packed configuration believed.
@@ -141,10 +146,15 @@ fn load(
         let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         storage.set_salt(storage::Salt(bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?));
     }
+    behind::mark(&mos, storage, &tree, found);
     let (maps, has_logs) = open_space(&mos, storage, &tree, &directory)?;
-    let readonly = spec.readonly || !verdict.unwritable.is_empty();
+    let mut readonly = spec.readonly || !verdict.unwritable.is_empty();
     if !spec.readonly && readonly {
         tracing::warn!(pool = name, features = ?verdict.unwritable, "imported read-only: features for writing are not built");
+    }
+    if !readonly && has_dedup_tables(&directory)? {
+        tracing::warn!(pool = name, "imported read-only: it has dedup tables, which are not built");
+        readonly = true;
     }
     config.name = name.to_owned();
     config.tree = tree;
@@ -187,6 +197,13 @@ fn load(
         pool.dsl.log_command(&spec.history)?;
     }
     Ok(pool)
+}
+
+/// Whether blocks may have owners that only a dedup table knows: freeing one would free all of theirs.
+fn has_dedup_tables(directory: &Zap) -> Result<bool> {
+    let names = directory.entries()?;
+    let tables = names.iter().filter_map(|entry| entry.text()).filter(|name| name.starts_with(DEDUP_TABLES));
+    Ok(tables.into_iter().any(|name| name != pool_directory::DDT_STATS))
 }
 
 fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolError {
@@ -258,9 +275,13 @@ fn open_space(
         if !(9..=50).contains(&shift) || array == 0 {
             return Err(PoolError::Corrupt(format!("top-level vdev {} without metaslabs", top.id)));
         }
-        let device = storage.tops().iter().find(|open| u64::from(open.id) == top.id).map_or(0, |open| open.asize);
+        let device =
+            storage.tops().iter().find(|open| u64::from(open.id) == top.id).map_or(0, |open| open.asize);
         if asize > device || asize >> shift > METASLABS_MAX {
-            return Err(PoolError::Corrupt(format!("top-level vdev {} is not as large as configured", top.id)));
+            return Err(PoolError::Corrupt(format!(
+                "top-level vdev {} is not as large as configured",
+                top.id
+            )));
         }
         let vdev = VdevSpace {
             vdev: top.id as u32,

@@ -2,4 +2,5 @@
 
 mod create;
 mod dsl;
+mod import;
 mod support;

@@ -32,6 +32,10 @@ impl Dir {
         path.to_str().unwrap().to_owned()
     }
 
+    pub fn image_path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     pub fn path(&self) -> String {
         self.0.to_str().unwrap().to_owned()
     }

@@ -81,6 +81,33 @@ fn each_side_of_a_mirror_may_fail_and_is_faulted() {
 }
 
 #[test]
+fn a_side_that_missed_one_write_gets_no_uberblock_and_is_not_believed() {
+    for bad in ["a", "b"] {
+        let rig = rig(&[2]);
+        let raw = with(ondisk::ChecksumKind::Off, ondisk::CompressKind::Off);
+        let blocks: Vec<_> = (0..30).map(|n| noise(131_072, n)).collect();
+        let once = FaultRule { times: 1, ..on(bad, FaultOp::Write, FaultKind::Fail(DiskError::Io(5))) };
+        rig.faults.inject(once);
+        let bps: Vec<BlkPtr> = rig.write(&blocks, raw, 4).into_iter().map(Result::unwrap).collect();
+        assert_eq!(rig.faults.fired(), 1);
+        assert_eq!(rig.leaf(bad).state, VdevState::Degraded);
+        // Nothing but the choice of the side tells these bytes from those that should be there.
+        for (bp, block) in bps.iter().zip(&blocks) {
+            assert!(rig.read(bp).unwrap()[..] == block[..]);
+        }
+        let uberblock = ondisk::uberblock::Uberblock { txg: 4, ..ondisk::uberblock::Uberblock::new(5000) };
+        rig.storage.commit_uberblock(&uberblock, None).unwrap();
+        for leaf in rig.storage.leaves() {
+            let newest = leaf.device.read_labels().uberblocks.first().map(|uberblock| uberblock.txg);
+            assert_eq!(newest, leaf.usable.then_some(4));
+        }
+        // The other side is all there is now.
+        let other = rig.storage.leaves().into_iter().find(|leaf| leaf.usable).unwrap().guid;
+        assert!(!rig.storage.fault(other) && !rig.storage.mark_behind(other));
+    }
+}
+
+#[test]
 fn a_flush_that_fails_costs_the_disk_or_the_txg() {
     let mirror = rig(&[2]);
     mirror.faults.inject(on("a", FaultOp::Flush, FaultKind::Fail(DiskError::Io(5))));

@@ -2,6 +2,10 @@
 //!
 //! A leaf is *usable* while it is open and neither offline nor faulted. Whether a disk that errs is faulted is decided
 //! in [`crate::zio`], which knows if the pool can do without it; here errors are only counted.
+//!
+//! A leaf that missed a write is *behind* (state `Degraded`) rather than *whole*: it is written as before, but read only
+//! when nobody else has the bytes, and gets no uberblock any more, so that the next import sees that it is behind. Only
+//! a resilver makes it whole again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -18,12 +22,16 @@ use crate::leaf_queue::{LeafQueue, Workers};
 pub const FAILURES_TO_FAULT: u64 = 8;
 /// An I/O that starts within so many bytes of the last one's end costs less than a seek.
 const NEAR: u64 = 1 << 20;
+/// What a read from a disk that is behind costs more than any from one that is whole.
+pub(crate) const BEHIND: u64 = 1 << 40;
 
 /// What is added up over a leaf's life.
 #[derive(Default)]
 pub struct Counters {
     pub read_errors: AtomicU64,
     pub write_errors: AtomicU64,
+    /// A write failed since the leaf was opened; unlike the counts, nobody clears this.
+    pub missed_write: AtomicBool,
     pub checksum_errors: AtomicU64,
     /// Failures since the last success.
     pub in_a_row: AtomicU64,
@@ -47,6 +55,7 @@ impl Counters {
         if result.is_err() {
             let errors = if is_write { &self.write_errors } else { &self.read_errors };
             errors.fetch_add(1, Relaxed);
+            self.missed_write.fetch_or(is_write, Relaxed);
             let gone = result == Err(DiskError::Gone);
             self.in_a_row.fetch_add(if gone { FAILURES_TO_FAULT } else { 1 }, Relaxed);
             return;
@@ -72,7 +81,7 @@ pub struct LeafHandle {
     pub top: u32,
     pub ashift: u32,
     pub device: labels::Device,
-    /// Neither offline nor faulted.
+    /// Neither offline nor faulted, and not behind.
     pub usable: bool,
 }
 
@@ -80,7 +89,7 @@ impl LeafHandle {
     /// A handle, if the leaf is open.
     pub fn new(leaf: &Leaf, ashift: u32) -> Option<LeafHandle> {
         let device = leaf.device()?;
-        let usable = leaf.is_usable();
+        let usable = leaf.is_whole();
         Some(LeafHandle { guid: leaf.guid, top: leaf.top, ashift, device, usable })
     }
 }
@@ -147,6 +156,11 @@ impl Leaf {
         self.device.is_some() && matches!(self.state(), VdevState::Online | VdevState::Degraded)
     }
 
+    /// Usable, and has taken every write.
+    pub fn is_whole(&self) -> bool {
+        self.is_usable() && self.state() == VdevState::Online
+    }
+
     /// The partition, for its labels.
     pub fn device(&self) -> Option<labels::Device> {
         let device = self.device.as_ref()?;
@@ -190,7 +204,8 @@ impl Leaf {
         let last = self.counters.last_end.load(Relaxed);
         let target = (device.base + label::START).saturating_add(offset);
         let seek = u64::from(last.abs_diff(target) > NEAR);
-        Some(2 * self.counters.pending.load(Relaxed) + seek)
+        let behind = if self.is_whole() { 0 } else { BEHIND };
+        Some(2 * self.counters.pending.load(Relaxed) + seek + behind)
     }
 
     /// Makes everything written durable.

@@ -4,8 +4,11 @@
 //!   read:   Choose ─▶ Reading(side) ──good──▶ Repairing(bad sides) ─▶ finish with the bytes
 //!                        ▲     │bad                (none bad: at once)
 //!                        └─────┘ next side; none left: finish with the last error
-//!   write:  Writing(all) ─▶ finish: good if one side took it
+//!   write:  Writing(all) ─▶ finish: good if one side that is whole took it
 //! ```
+//! A side that is behind (it missed a write once) is read last, and its word on a write counts only where no side is
+//! whole: what it alone has would not be found by readers who ask the others first.
+//!
 //! The side is chosen by load: fewest I/Os waiting, then the one whose last I/O ended near. Equals share the work by
 //! offset, so that a sequential reader stays on one disk for a while (`vdev_mirror.c`).
 
@@ -13,7 +16,7 @@ use std::sync::Arc;
 
 use env::AlignedBuf;
 
-use super::leaf::Leaf;
+use super::leaf::{BEHIND, Leaf};
 use super::{ChildIo, Cursor, Done, Io, Op, Step, Vdev, Verify};
 use crate::{IoError, Payload};
 
@@ -24,6 +27,8 @@ pub struct Mirror {
     io: Io,
     /// Sides still to try, the next one last.
     untried: Vec<usize>,
+    /// Whether they have taken every write so far, in the same order.
+    whole: Vec<bool>,
     /// Sides whose bytes were wrong or unreadable.
     bad: Vec<usize>,
     state: State,
@@ -52,8 +57,8 @@ impl Mirror {
             .filter_map(|(side, load)| Some(((*load)?, (side + width - turn % width) % width, side)))
             .collect();
         sides.sort_unstable();
-        let untried = sides.into_iter().rev().map(|(_, _, side)| side).collect();
-        Mirror { io, untried, bad: Vec::new(), state: State::Start }
+        let (untried, whole) = sides.into_iter().rev().map(|(load, _, side)| (side, load < BEHIND)).unzip();
+        Mirror { io, untried, whole, bad: Vec::new(), state: State::Start }
     }
 
     fn ask(&self, child: usize) -> ChildIo {
@@ -101,7 +106,9 @@ impl Cursor for Mirror {
             State::Repairing(good) => Step::Finish(Ok(Some(good))),
             State::Writing => {
                 let failed = done.iter().find_map(|side| side.as_ref().err().copied());
-                let good = done.iter().any(Result::is_ok);
+                let any_whole = self.whole.contains(&true);
+                let good =
+                    done.iter().zip(&self.whole).any(|(side, whole)| side.is_ok() && *whole == any_whole);
                 Step::Finish(if good { Ok(None) } else { Err(failed.unwrap_or(IoError::Unavailable)) })
             }
         }

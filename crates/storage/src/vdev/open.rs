@@ -3,7 +3,7 @@
 //! A disk that cannot be opened, or whose label says it is another, becomes an absent leaf; whether the pool can live
 //! without it shows when all are open. Only a new pool insists on every disk.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use env::{DiskError, Env, OpenMode};
 use ondisk::label;
@@ -25,6 +25,8 @@ pub struct Tree {
     /// By the number in DVAs.
     pub tops: Vec<Top>,
     pub leaves: Vec<Arc<Leaf>>,
+    /// Held while it is decided whether a leaf can go.
+    losing: Mutex<()>,
 }
 
 /// A top-level vdev.
@@ -42,10 +44,24 @@ impl Tree {
         self.tops.get(id as usize)
     }
 
-    /// Whether every top-level vdev that is readable stays so without this leaf.
+    /// Whether every top-level vdev that is whole (or at least readable) stays so without this leaf.
     pub fn can_lose(&self, leaf: usize) -> bool {
-        let readable = |top: &Top, without| top.vdev.is_readable(&self.leaves, without);
-        self.tops.iter().all(|top| !readable(top, None) || readable(top, Some(leaf)))
+        self.tops.iter().all(|top| {
+            if top.vdev.is_whole(&self.leaves, None) {
+                return top.vdev.is_whole(&self.leaves, Some(leaf));
+            }
+            !top.vdev.is_readable(&self.leaves, None) || top.vdev.is_readable(&self.leaves, Some(leaf))
+        })
+    }
+
+    /// Gives a leaf a state in which others stand in for it, if there are others; two threads never give up two sides.
+    pub fn lose(&self, leaf: usize, state: VdevState) -> bool {
+        let _one = env::lock(&self.losing);
+        let can = self.can_lose(leaf);
+        if can {
+            self.leaves[leaf].set_state(state);
+        }
+        can
     }
 
     /// Log2 of the largest sector of any top-level vdev.
@@ -131,7 +147,7 @@ pub fn open(env: &Env, pool: u64, root: &mut VdevConfig, intent: OpenIntent) -> 
         }
         tops.push(opener.top(config)?);
     }
-    let tree = Tree { tops, leaves: opener.leaves };
+    let tree = Tree { tops, leaves: opener.leaves, losing: Mutex::default() };
     for (top, config) in tree.tops.iter().zip(&root.children) {
         if !config.is_log && !top.vdev.is_readable(&tree.leaves, None) {
             return Err(OpenError::MissingTop { id: top.id, guid: top.vdev.guid });

@@ -50,6 +50,24 @@ fn without_a_good_side_the_last_error_stands() {
 }
 
 #[test]
+fn a_side_that_is_behind_is_read_last_and_cannot_take_a_write_alone() {
+    let loads = vec![Some(BEHIND), Some(900)];
+    let mut mirror = Mirror::new(io(0), loads.clone());
+    assert_eq!(children(mirror.step(vec![], &|_| true)), [(1, false)]);
+    assert_eq!(children(mirror.step(vec![Err(IoError::Checksum)], &|_| true)), [(0, false)]);
+    let write = Io { op: Op::Write(Payload::padded(b"x", 512)), ..io(0) };
+    let finish = |loads: &[Option<u64>], failing: usize| {
+        let mut mirror = Mirror::new(write.clone(), loads.to_vec());
+        let asked = children(mirror.step(vec![], &|_| true));
+        let answer =
+            |&(side, _): &(usize, bool)| if side == failing { Err(IoError::Unavailable) } else { Ok(None) };
+        matches!(mirror.step(asked.iter().map(answer).collect(), &|_| true), Step::Finish(Ok(_)))
+    };
+    assert!(finish(&loads, 0) && !finish(&loads, 1));
+    assert!(finish(&[Some(BEHIND), Some(BEHIND)], 0), "where none is whole, any is better than none");
+}
+
+#[test]
 fn one_side_that_takes_a_write_is_enough() {
     let write = Io { op: Op::Write(Payload::padded(b"x", 512)), ..io(0) };
     for (answers, good) in [

@@ -1,0 +1,85 @@
+//! What an import must notice before it believes or writes anything.
+
+use std::sync::Arc;
+
+use dmu::Tx;
+use dmu::zap::Zap;
+use ondisk::object_type::pool_directory;
+use pool::Pool;
+use pool::spa::config::Host;
+use pool::spa::create::{VdevSpec, create};
+use pool::spa::import::{ImportSpec, import};
+use pool::spa::labels::search;
+use storage::VdevState;
+
+use crate::create::spec;
+use crate::support::{Dir, around};
+
+const SIZE: u64 = 128 << 20;
+
+fn again(dir: &Dir) -> Arc<Pool> {
+    let around = around();
+    let found = search(&around.env, &[dir.path()]);
+    assert_eq!(found.len(), 1);
+    let host = Host { id: 77, name: "here".into() };
+    import(&around, &found[0], &ImportSpec { host, ..ImportSpec::default() }).unwrap()
+}
+
+fn sides(pool: &Pool) -> Vec<VdevState> {
+    pool.core().storage.status().children[0].children.iter().map(|side| side.state).collect()
+}
+
+#[test]
+fn a_side_that_was_away_is_not_believed_when_it_comes_back() {
+    let dir = Dir::new("behind");
+    let (a, b) = (dir.image("a.img", SIZE), dir.image("b.img", SIZE));
+    let mirror = VdevSpec::Mirror(vec![VdevSpec::Leaf(a), VdevSpec::Leaf(b.clone())]);
+    create(&around(), &spec("tank", vec![mirror])).unwrap().export().unwrap();
+    let old = std::fs::read(&b).unwrap();
+    let pool = again(&dir);
+    assert_eq!(sides(&pool), [VdevState::Online; 2]);
+    for _ in 0..3 {
+        pool.core().txgs.sync_empty().unwrap();
+    }
+    pool.export().unwrap();
+    drop(pool);
+    std::fs::write(&b, old).unwrap();
+    // Not even after a while in use: what it lacks it will always lack.
+    for _ in 0..2 {
+        let pool = again(&dir);
+        assert_eq!(sides(&pool), [VdevState::Online, VdevState::Degraded]);
+        pool.core().txgs.sync_empty().unwrap();
+        pool.export().unwrap();
+    }
+}
+
+/// Adds an entry to the pool directory.
+fn note(pool: &Pool, name: &str) {
+    let core = pool.core();
+    let group = core.txgs.enter(true).unwrap();
+    let directory = Zap::open(&core.mos, pool_directory::OBJECT).unwrap();
+    directory.add(name, 1u64, &Tx::syncing(group.txg())).unwrap();
+    drop(group);
+    core.txgs.sync_now().unwrap();
+}
+
+#[test]
+fn a_pool_with_dedup_tables_is_not_written() {
+    let dir = Dir::new("dedup");
+    let leaf = VdevSpec::Leaf(dir.image("a.img", SIZE));
+    let pool = create(&around(), &spec("tank", vec![leaf])).unwrap();
+    // Statistics alone are what is left when the last deduplicated block has gone.
+    note(&pool, pool_directory::DDT_STATS);
+    pool.export().unwrap();
+    drop(pool);
+    let pool = again(&dir);
+    assert!(!pool.core().readonly);
+    note(&pool, "DDT-sha256-zap-duplicate");
+    pool.export().unwrap();
+    drop(pool);
+    let before = std::fs::read(dir.image_path("a.img")).unwrap();
+    let pool = again(&dir);
+    assert!(pool.core().readonly);
+    pool.export().unwrap();
+    assert!(std::fs::read(dir.image_path("a.img")).unwrap() == before);
+}
