@@ -1,7 +1,7 @@
 //! Memory that O_DIRECT accepts: byte buffers that start on a 4 KiB boundary.
 //!
-//! Allocators hand buffers as large as a block back to the system, and new ones cost a page fault every 4 KiB, which is
-//! dearer than copying. So a few megabytes of freed buffers are kept for the next of the same size (see [`recycle`]).
+//! A fresh page costs a fault, which is dearer than copying it, and general allocators round block sizes up. So buffers
+//! of the usual block sizes have an allocator of their own, which keeps freed ones for the next (see [`recycle`]).
 
 mod recycle;
 
@@ -34,21 +34,28 @@ impl AlignedBuf {
             let ptr = NonNull::without_provenance(std::num::NonZeroUsize::new(ALIGN).expect("not zero"));
             return AlignedBuf { ptr, len };
         }
-        if let Some(ptr) = recycle::take(len) {
-            let mut buf = AlignedBuf { ptr, len };
-            buf.fill(0);
+        if recycle::serves(len) {
+            let taken = AlignedBuf::recycled(len);
+            let mut buf = AlignedBuf { ptr: taken.ptr, len };
+            if !taken.zeroed {
+                buf.fill(0);
+            }
             return buf;
         }
-        AlignedBuf::fresh(len)
+        let layout = layout(len);
+        // SAFETY: the layout's size is not zero.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        let ptr = NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout));
+        AlignedBuf { ptr, len }
     }
 
     /// `len` bytes of no particular content, for whoever overwrites them all.
     pub fn scratch(len: usize) -> AlignedBuf {
-        match recycle::take(len) {
-            // Initialised: it has been a buffer before.
-            Some(ptr) => AlignedBuf { ptr, len },
-            None => AlignedBuf::zeroed(len),
+        if recycle::serves(len) {
+            // Initialised: by whoever had it before, or zero.
+            return AlignedBuf { ptr: AlignedBuf::recycled(len).ptr, len };
         }
+        AlignedBuf::zeroed(len)
     }
 
     /// An aligned copy.
@@ -62,11 +69,13 @@ impl AlignedBuf {
         if len == 0 {
             return AlignedBuf::zeroed(0);
         }
-        let ptr = recycle::take(len).unwrap_or_else(|| {
+        let ptr = if recycle::serves(len) {
+            AlignedBuf::recycled(len).ptr
+        } else {
             // SAFETY: the layout's size is not zero.
             let ptr = unsafe { alloc(layout(len)) };
             NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout(len)))
-        });
+        };
         let mut at = 0;
         for part in parts {
             // SAFETY: `ptr` owns `len` bytes, the sum of all parts, so each fits behind those before; it is not part of
@@ -78,12 +87,8 @@ impl AlignedBuf {
         AlignedBuf { ptr, len }
     }
 
-    fn fresh(len: usize) -> AlignedBuf {
-        let layout = layout(len);
-        // SAFETY: the layout's size is not zero: `zeroed` has seen to that.
-        let ptr = unsafe { alloc_zeroed(layout) };
-        let ptr = NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout));
-        AlignedBuf { ptr, len }
+    fn recycled(len: usize) -> recycle::Taken {
+        recycle::take(len).unwrap_or_else(|| handle_alloc_error(layout(len)))
     }
 }
 
@@ -92,21 +97,17 @@ pub fn is_aligned(slice: &[u8], align: usize) -> bool {
     slice.as_ptr().addr().is_multiple_of(align)
 }
 
-/// Gives memory back to the allocator: `len` bytes, not 0, that one of the constructors has allocated and nobody else
-/// points to.
-fn release(ptr: NonNull<u8>, len: usize) {
-    // SAFETY: every buffer is allocated with the layout of its length; both callers own the memory and forget it.
-    unsafe { dealloc(ptr.as_ptr(), layout(len)) };
-}
-
 fn layout(len: usize) -> Layout {
     Layout::from_size_align(len, ALIGN).expect("buffers are far smaller than the address space")
 }
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        if self.len != 0 && !recycle::keep(self.ptr, self.len) {
-            release(self.ptr, self.len);
+        if recycle::serves(self.len) {
+            recycle::keep(self.ptr, self.len);
+        } else if self.len != 0 {
+            // SAFETY: allocated with this very layout, and freed only here.
+            unsafe { dealloc(self.ptr.as_ptr(), layout(self.len)) };
         }
     }
 }

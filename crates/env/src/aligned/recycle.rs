@@ -1,75 +1,128 @@
-//! Freed buffers of the usual block sizes, kept for the next of that size: powers of two from 64 KiB to 1 MiB.
+//! Memory for the usual block sizes, powers of two from 64 KiB to 1 MiB, taken from the system in regions and kept.
 //!
-//! At most so many bytes as [`keep_spare`] said last, whatever the pools: it belongs to the process, as the allocator
-//! does. What is kept has been a whole buffer before, so its bytes are initialised.
+//! ```text
+//!   region ──▶ cold slots ──take──▶ a buffer ──keep──▶ warm slots ──take──▶ …
+//!   (mmap)     no memory behind ◀──── beyond the limit: MADV_DONTNEED ────┘
+//! ```
+//! A general allocator rounds such sizes up, and gives their memory back late or not at all; here a buffer takes exactly
+//! its size, and warm slots exactly as many bytes as [`keep_spare`] said last. Addresses are never given back, so there
+//! are as many slots of a size as there were ever buffers of it at once. It belongs to the process, whatever the pools.
 
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
 use crate::lock;
 
-/// Bytes kept at most before anybody has said.
+/// Bytes kept warm at most before anybody has said.
 const KEPT: usize = 16 << 20;
 const SMALLEST: usize = 64 << 10;
 const CLASSES: usize = 5;
+/// Of one size.
+const REGION: usize = 4 << 20;
 
-/// Memory nobody else points to.
-struct Spare(NonNull<u8>);
+/// Memory nobody else points to, as long as its class says.
+struct Slot(NonNull<u8>);
 
-// SAFETY: a Spare owns its memory alone.
-unsafe impl Send for Spare {}
+// SAFETY: a Slot owns its memory alone.
+unsafe impl Send for Slot {}
 
 struct Shelf {
     limit: usize,
+    /// In warm slots.
     bytes: usize,
     /// By log2 of the size, from [`SMALLEST`] up.
-    spares: [Vec<Spare>; CLASSES],
+    warm: [Vec<Slot>; CLASSES],
+    /// All zeros, no memory behind them yet.
+    cold: [Vec<Slot>; CLASSES],
 }
 
-static SHELF: Mutex<Shelf> =
-    Mutex::new(Shelf { limit: KEPT, bytes: 0, spares: [const { Vec::new() }; CLASSES] });
+static SHELF: Mutex<Shelf> = Mutex::new(Shelf {
+    limit: KEPT,
+    bytes: 0,
+    warm: [const { Vec::new() }; CLASSES],
+    cold: [const { Vec::new() }; CLASSES],
+});
+
+/// Memory that has become the caller's, initialised.
+pub struct Taken {
+    pub ptr: NonNull<u8>,
+    pub zeroed: bool,
+}
 
 fn class(len: usize) -> Option<usize> {
-    let class = len.checked_div(SMALLEST)?;
+    let class = len / SMALLEST;
     (len.is_power_of_two() && class > 0).then(|| class.ilog2() as usize).filter(|class| *class < CLASSES)
 }
 
-/// `len` initialised bytes, if some of that size were kept. They are the caller's.
-pub fn take(len: usize) -> Option<NonNull<u8>> {
+/// Whether buffers of this length come from here.
+pub fn serves(len: usize) -> bool {
+    class(len).is_some()
+}
+
+/// `len` bytes, which this module serves. `None` if the system has no memory.
+pub fn take(len: usize) -> Option<Taken> {
     let class = class(len)?;
     let mut shelf = lock(&SHELF);
-    let spare = shelf.spares[class].pop()?;
-    shelf.bytes -= len;
-    Some(spare.0)
-}
-
-/// Takes over `len` initialised bytes, unless it says no.
-pub fn keep(ptr: NonNull<u8>, len: usize) -> bool {
-    let Some(class) = class(len) else { return false };
-    let mut shelf = lock(&SHELF);
-    if shelf.bytes + len > shelf.limit {
-        return false;
+    if let Some(slot) = shelf.warm[class].pop() {
+        shelf.bytes -= len;
+        return Some(Taken { ptr: slot.0, zeroed: false });
     }
-    shelf.bytes += len;
-    shelf.spares[class].push(Spare(ptr));
-    true
+    if shelf.cold[class].is_empty() {
+        let region = map()?;
+        // SAFETY: every offset lies inside the region.
+        let slots = (0..REGION / len).map(|n| Slot(unsafe { region.add(n * len) }));
+        shelf.cold[class].extend(slots);
+    }
+    shelf.cold[class].pop().map(|slot| Taken { ptr: slot.0, zeroed: true })
 }
 
-/// From now on keeps up to `limit` bytes; what is more goes back to the allocator at once.
+/// Takes back what [`take`] gave for this `len`.
+pub fn keep(ptr: NonNull<u8>, len: usize) {
+    let class = class(len).expect("the length it was taken with");
+    let mut shelf = lock(&SHELF);
+    if shelf.bytes + len <= shelf.limit {
+        shelf.bytes += len;
+        shelf.warm[class].push(Slot(ptr));
+        return;
+    }
+    drop(shelf);
+    cool(class, Slot(ptr));
+}
+
+/// From now on keeps up to `limit` bytes warm.
 pub fn keep_spare(limit: usize) {
     let mut gone = Vec::new();
     let mut shelf = lock(&SHELF);
     shelf.limit = limit;
     for class in (0..CLASSES).rev() {
         while shelf.bytes > limit
-            && let Some(spare) = shelf.spares[class].pop()
+            && let Some(slot) = shelf.warm[class].pop()
         {
             shelf.bytes -= SMALLEST << class;
-            gone.push((spare, SMALLEST << class));
+            gone.push((class, slot));
         }
     }
     drop(shelf);
-    for (spare, len) in gone {
-        super::release(spare.0, len);
+    gone.into_iter().for_each(|(class, slot)| cool(class, slot));
+}
+
+/// Gives the memory behind a slot back to the system.
+fn cool(class: usize, slot: Slot) {
+    // SAFETY: the slot's pages are private anonymous memory that nobody uses; they read as zeros afterwards.
+    let result = unsafe { libc::madvise(slot.0.as_ptr().cast(), SMALLEST << class, libc::MADV_DONTNEED) };
+    let mut shelf = lock(&SHELF);
+    if result == 0 {
+        shelf.cold[class].push(slot);
+    } else {
+        shelf.bytes += SMALLEST << class;
+        shelf.warm[class].push(slot);
     }
+}
+
+/// A region of zeros on a page boundary.
+fn map() -> Option<NonNull<u8>> {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new private mapping touches no memory that exists.
+    let ptr = unsafe { libc::mmap(std::ptr::null_mut(), REGION, access, kind, -1, 0) };
+    if ptr == libc::MAP_FAILED { None } else { NonNull::new(ptr.cast()) }
 }
