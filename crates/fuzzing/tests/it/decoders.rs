@@ -13,7 +13,7 @@ use crate::memory::peak_of;
 
 /// Inputs of a target, and the longest it may take.
 const INPUTS: u32 = 40_000;
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// The committed inputs: seeds from real pools, and whatever once failed.
 fn corpus(target: &Target) -> Vec<Vec<u8>> {
