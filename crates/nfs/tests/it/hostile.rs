@@ -174,6 +174,57 @@ fn broken_streams_end_alone() {
 }
 
 #[test]
+fn hundreds_of_silent_half_records_keep_nobody_waiting() {
+    let setup = Setup::new("rw,no_root_squash");
+    let mut bystander = setup.client(0, 0);
+    let root = bystander.root.clone();
+    let halves: Vec<TcpStream> = (0..400_u32)
+        .map(|round| {
+            let mut half = TcpStream::connect(setup.server.addr()).expect("connected");
+            // Nothing, half a mark, half a small record; 48 of them a part of a large one, which holds a buffer.
+            let bytes: &[u8] = match round % 8 {
+                0 => &[],
+                1 => &[0x80, 0],
+                2 if round < 384 => &[0x80, 0x10, 0, 0, 1, 2, 3],
+                _ => &[0x80, 0, 1, 0, 9],
+            };
+            half.write_all(bytes).expect("sent");
+            half
+        })
+        .collect();
+    let started = std::time::Instant::now();
+    let (file, _) = bystander.create(&root, b"file").expect("created");
+    for round in 0..200 {
+        assert!(bystander.getattr(&file).is_ok(), "round {round}");
+    }
+    let mut late = setup.client(0, 0);
+    assert!(late.getattr(&root).is_ok(), "a newcomer is served");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    drop(halves);
+    setup.server.stop();
+}
+
+#[test]
+fn directories_are_paged_whatever_room_a_client_claims() {
+    let setup = Setup::new("rw,no_root_squash");
+    let mut nfs = setup.client(0, 0);
+    let root = nfs.root.clone();
+    for i in 0..3000 {
+        nfs.create(&root, format!("{i:0>200}").as_bytes()).expect("created");
+    }
+    for procedure in [p::READDIR, p::READDIRPLUS] {
+        let mut args = Encoder::new();
+        args.opaque(&root);
+        (0..4).for_each(|_| args.u32(0));
+        args.u32(u32::MAX);
+        args.u32(u32::MAX);
+        let (status, page) = nfs.call(procedure, &args);
+        assert_eq!(status, 0);
+        assert!(page.len() <= (1 << 20) + 4096, "a page of {} bytes", page.len());
+    }
+}
+
+#[test]
 fn unknown_programs_versions_and_procedures_are_told_apart() {
     use sunrpc::client::CallError::{Denied, Failed};
     use sunrpc::msg::Accepted;
