@@ -13,7 +13,7 @@ use pool::spa::labels::search;
 use storage::VdevState;
 
 use crate::create::spec;
-use crate::support::{Dir, around};
+use crate::support::{Dir, around, fixture, shared_fixture};
 
 const SIZE: u64 = 128 << 20;
 
@@ -82,4 +82,24 @@ fn a_pool_with_dedup_tables_is_not_written() {
     assert!(pool.core().readonly);
     pool.export().unwrap();
     assert!(std::fs::read(dir.image_path("a.img")).unwrap() == before);
+}
+
+#[test]
+fn sides_of_healthy_mirrors_of_openzfs_are_believed() {
+    let dir = Dir::new("whole");
+    fixture(&dir, "mirror2");
+    let pool = again(&dir);
+    assert!(!pool.core().readonly);
+    assert_eq!(sides(&pool), [VdevState::Online; 2]);
+    pool.export().unwrap();
+}
+
+#[test]
+fn a_pool_that_openzfs_deduplicated_is_not_written() {
+    let dir = Dir::new("deduped");
+    if shared_fixture(&dir, "dedup") {
+        let pool = again(&dir);
+        assert!(pool.core().readonly);
+        pool.export().unwrap();
+    }
 }
