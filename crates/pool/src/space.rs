@@ -99,8 +99,10 @@ impl SpaceMaps {
                 summary.histogram = phys.histogram.map(|buckets| buckets.to_vec());
             }
             if let Some(unflushed) = lock(&self.unflushed).get(&(vdev.vdev, metaslab)) {
-                summary.allocated =
-                    summary.allocated.saturating_add(unflushed.allocs.space()).saturating_sub(unflushed.frees.space());
+                summary.allocated = summary
+                    .allocated
+                    .saturating_add(unflushed.allocs.space())
+                    .saturating_sub(unflushed.frees.space());
                 summary.histogram = None;
             }
             summaries.push(summary);

@@ -38,5 +38,5 @@ pub use policy::{WriteItem, WritePolicy};
 pub use storage::{OpenIntent, Storage};
 pub use vdev::config::{VdevConfig, VdevKind};
 pub use vdev::leaf::LeafHandle;
-pub use zio::survey::{LogBlock, Survey};
 pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
+pub use zio::survey::{LogBlock, Survey};
