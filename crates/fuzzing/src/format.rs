@@ -25,7 +25,9 @@ pub fn nvlist(data: &[u8]) {
 }
 
 pub fn label(data: &[u8]) {
-    if let Ok(config) = label::decode_config(data) {
+    let mut area = data.to_vec();
+    area.resize(label::NVLIST_SIZE, 0);
+    if let Ok(config) = label::decode_config(&area) {
         let _ = config.u64("state").and_then(PoolState::from_raw);
         let _ = config.nvlist("vdev_tree").map(|tree| tree.nvlist_array("children").len());
     }
@@ -43,12 +45,39 @@ pub fn uberblock(data: &[u8]) {
     pointer(&uberblock.root_bp);
 }
 
+/// With the checksums made right, which guessing would never do.
 pub fn gpt(data: &[u8]) {
     let (shift, head) = choice(data);
     let size = 1_u64.checked_shl(u32::from(shift)).unwrap_or(u64::MAX);
-    if let Ok(Some(partition)) = gpt::find_zfs(head, size) {
+    let mut head = head.to_vec();
+    head.resize(gpt::HEAD_SIZE, 0);
+    for sector in [512, 4096] {
+        seal_table(&mut head, sector);
+    }
+    if let Ok(Some(partition)) = gpt::find_zfs(&head, size) {
         assert!(partition.start + partition.len <= size);
     }
+}
+
+fn seal_table(head: &mut [u8], sector: usize) {
+    let word = |head: &[u8], at: usize| {
+        Endian::Little.u32(*head[sector + at..].first_chunk().expect("inside the head"))
+    };
+    let (first, count, size) = (word(head, 72) as usize, word(head, 80) as usize, word(head, 84) as usize);
+    let entries = first.saturating_mul(sector);
+    if let Some(entries) = head.get(entries..entries.saturating_add(count.saturating_mul(size))) {
+        let sum = crc32(entries);
+        head[sector + 88..][..4].copy_from_slice(&sum.to_le_bytes());
+    }
+    head[sector + 16..][..4].fill(0);
+    let sum = crc32(&head[sector..sector + 92]);
+    head[sector + 16..][..4].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
+    })
 }
 
 /// Pointers one after the other, and the whole as the header of a gang.

@@ -46,9 +46,10 @@ const KIB: usize = 1 << 10;
 pub const TARGETS: &[Target] = &[
     // An nvlist's pair is 24 bytes and more on disk; in memory it is a name, a value and a place in a vector that doubles.
     target("nvlist", format::nvlist, 32, 4 * KIB),
-    target("label", format::label, 32, 4 * KIB),
+    // The label's area is always 112 KiB, zeros where the input ends, and each zero may be a string of an array.
+    target("label", format::label, 32, 4096 * KIB),
     target("uberblock", format::uberblock, 1, 20 * KIB),
-    target("gpt", format::gpt, 1, 4 * KIB),
+    target("gpt", format::gpt, 1, 64 * KIB),
     target("blkptr", format::blkptr, 4, 20 * KIB),
     target("dnode", object::dnode, 8, 4 * KIB),
     target("objset", object::objset, 8, 8 * KIB),
