@@ -1,0 +1,282 @@
+//! The appliance as a user runs it: the daemon in a folder of its own, commands through its socket, an end by signal.
+//!
+//! Everything ends with the value that stands for it, also when a test fails: daemons by process id, mounts below the
+//! folder, the folder itself.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cistern");
+/// How long a start or a stop may take: far more than it needs, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Something to read while the tests run: the harness keeps what tests print until they fail.
+pub fn say(text: &str) {
+    drop(std::io::stderr().write_all(format!("    {text}\n").as_bytes()));
+}
+
+/// Runs a part of a test and says how long it took.
+pub fn timed<T>(what: &str, part: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let done = part();
+    say(&format!("{what}: {:.1} s", start.elapsed().as_secs_f64()));
+    done
+}
+
+/// A folder of a test's own, gone at the end with all that is mounted below it.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Scratch {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("cistern-e2e-{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a scratch folder");
+        Scratch(path.canonicalize().expect("it was just made"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        text(&self.0.join(name))
+    }
+
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(&path).expect("a folder");
+        path
+    }
+
+    /// A sparse image `disks/NAME.img`.
+    pub fn image(&self, name: &str, mib: u64) -> String {
+        self.image_in("disks", name, mib)
+    }
+
+    pub fn image_in(&self, folder: &str, name: &str, mib: u64) -> String {
+        let path = self.folder(folder).join(format!("{name}.img"));
+        File::create(&path).and_then(|file| file.set_len(mib << 20)).expect("a sparse file");
+        text(&path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let below =
+            |line: &str| line.split(' ').nth(1).map(PathBuf::from).filter(|at| at.starts_with(&self.0));
+        for at in mounts.lines().filter_map(below).collect::<Vec<_>>().into_iter().rev() {
+            detach(&at);
+        }
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Unmounts even what a killed daemon left behind.
+pub fn detach(at: &Path) {
+    drop(Command::new("umount").args(["-l"]).arg(at).stderr(Stdio::null()).status());
+}
+
+pub fn text(path: &Path) -> String {
+    path.to_str().expect("paths of tests are text").to_owned()
+}
+
+/// What a command did.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ran {
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    pub fn of(command: &mut Command) -> Ran {
+        let name = format!("{command:?}");
+        let output =
+            command.output().unwrap_or_else(|error| panic!("{name} is needed for this test: {error}"));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ran {
+            status: output.status.code().unwrap_or(-1),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
+
+    /// The output of a command that has to succeed.
+    #[track_caller]
+    pub fn done(self) -> String {
+        assert!(self.status == 0, "status {}\n{}{}", self.status, self.out, self.err);
+        self.out
+    }
+}
+
+/// A program of this machine, ended after `seconds`.
+pub fn program(name: &str, seconds: u32) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", &seconds.to_string(), name]).stdin(Stdio::null());
+    command
+}
+
+/// A loopback port that was free a moment ago.
+pub fn free_port(host: &str) -> u16 {
+    let listener = TcpListener::bind((host, 0)).expect("loopback");
+    listener.local_addr().expect("bound").port()
+}
+
+/// A running `cistern serve`.
+pub struct Daemon {
+    pub state: PathBuf,
+    pub host: String,
+    pub port: u16,
+    pub banner: String,
+    extra: Vec<String>,
+    child: Option<Child>,
+}
+
+impl Daemon {
+    /// With its state in `scratch/state`, NFS on a free port of 127.0.0.1.
+    pub fn start(scratch: &Scratch) -> Daemon {
+        Daemon::start_with(scratch, "state", "127.0.0.1", &[])
+    }
+
+    pub fn start_with(scratch: &Scratch, state: &str, host: &str, extra: &[&str]) -> Daemon {
+        let mut daemon = Daemon {
+            state: scratch.folder(state),
+            host: host.to_owned(),
+            port: free_port(host),
+            banner: String::new(),
+            extra: extra.iter().map(|&word| word.to_owned()).collect(),
+            child: None,
+        };
+        daemon.begin();
+        daemon
+    }
+
+    /// Starts the process and waits until it says that it is there.
+    pub fn begin(&mut self) {
+        let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
+        let mut child = Command::new(PROGRAM)
+            .arg("serve")
+            .arg("--state")
+            .arg(&self.state)
+            .args(["--nfs", &format!("{}:{}", self.host, self.port)])
+            .args(["--search", &text(&self.state)])
+            .args(&self.extra)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .expect("the daemon starts");
+        let out = child.stdout.take().expect("piped");
+        self.child = Some(child);
+        let (tell, told) = mpsc::channel();
+        // Reads on until the daemon ends, so that it never waits for a full pipe.
+        std::thread::spawn(move || {
+            let mut banner = String::new();
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                banner += &format!("{line}\n");
+                if line.starts_with("Ctrl-C") {
+                    drop(tell.send(std::mem::take(&mut banner)));
+                }
+            }
+        });
+        match told.recv_timeout(PATIENCE) {
+            Ok(banner) => self.banner = banner,
+            Err(_) => panic!("the daemon did not start:\n{}", self.log()),
+        }
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.state.join("daemon.log")
+    }
+
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("running").id()
+    }
+
+    fn end(&mut self, signal: &str) -> std::process::ExitStatus {
+        let mut child = self.child.take().expect("running");
+        Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+        let start = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().expect("our child") {
+                return status;
+            }
+            if start.elapsed() > PATIENCE {
+                drop(child.kill());
+                drop(child.wait());
+                panic!("the daemon did not stop:\n{}", self.log());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Ctrl-C: exports every pool.
+    #[track_caller]
+    pub fn stop(&mut self) {
+        let status = self.end("-INT");
+        assert!(status.code() == Some(0), "{status}:\n{}", self.log());
+        assert!(!self.log().contains("panicked"), "{}", self.log());
+    }
+
+    /// As a power cut, as far as the process goes. What it had mounted is detached.
+    #[track_caller]
+    pub fn kill(&mut self) {
+        let status = self.end("-KILL");
+        assert_eq!(status.signal(), Some(9), "{}", self.log());
+    }
+
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(words).env("CISTERN_SOCKET", self.state.join("cistern.sock")).env("TZ", "UTC");
+        command
+    }
+
+    pub fn run(&self, words: &[&str]) -> Ran {
+        Ran::of(&mut self.command(words))
+    }
+
+    /// `zpool` with words separated by spaces.
+    pub fn zpool(&self, line: &str) -> Ran {
+        self.run(&[&["zpool"], &line.split_whitespace().collect::<Vec<_>>()[..]].concat())
+    }
+
+    pub fn zfs(&self, line: &str) -> Ran {
+        self.run(&[&["zfs"], &line.split_whitespace().collect::<Vec<_>>()[..]].concat())
+    }
+
+    /// Resident memory in KiB.
+    pub fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("Linux says so");
+        line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            drop(child.kill());
+            drop(child.wait());
+        }
+        if std::thread::panicking() {
+            let log = self.log();
+            let tail: Vec<&str> = log.lines().rev().take(40).collect();
+            eprintln!("the daemon's log ends with:");
+            tail.iter().rev().for_each(|line| eprintln!("  {line}"));
+        }
+    }
+}

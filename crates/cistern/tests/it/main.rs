@@ -1,0 +1,15 @@
+//! The appliance end to end: the program itself, its commands, real clients of it, and OpenZFS's judgement of the pools
+//! it leaves.
+//!
+//! Needs root, /dev/fuse and the tools that `scripts/setup test` installs.
+
+mod copies;
+mod crash;
+mod daemon;
+mod first_start;
+mod fixtures;
+mod libnfs;
+mod posix;
+mod qemu;
+mod tree;
+mod zdb;
