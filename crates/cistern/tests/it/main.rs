@@ -3,6 +3,7 @@
 //!
 //! Needs root, /dev/fuse and the tools that `scripts/setup test` installs.
 
+mod commands;
 mod copies;
 mod crash;
 mod daemon;

@@ -1,0 +1,225 @@
+//! zpool and zfs against real pools: what they do, what they refuse and in which words, and that a refusal disturbs
+//! nothing.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use stdx::prng::Prng;
+
+use crate::daemon::{Daemon, Scratch};
+use crate::zdb::{assert_clean, object_counts};
+
+/// A command that has to be refused, with its message.
+#[track_caller]
+fn refuse(daemon: &Daemon, program: &str, line: &str, message: &str) {
+    let ran = if program == "zpool" { daemon.zpool(line) } else { daemon.zfs(line) };
+    assert!(ran.status == 1 && ran.out.is_empty(), "{program} {line}: {ran:?}");
+    assert_eq!(ran.err.trim_end(), message, "{program} {line}");
+}
+
+#[test]
+fn pools_of_every_form_are_made_and_zdb_finds_them_whole() {
+    let scratch = Scratch::new("forms");
+    let mut daemon = Daemon::start(&scratch);
+    let image = |name: &str| scratch.image_in(&name[..1], name, 128);
+    let pools = [
+        ("a", format!("create -m none -o ashift=9 a {}", image("a1"))),
+        ("b", format!("create -m none -o ashift=12 b mirror {} {}", image("b1"), image("b2"))),
+        (
+            "c",
+            format!(
+                "create -m none c mirror {} {} mirror {} {}",
+                image("c1"),
+                image("c2"),
+                image("c3"),
+                image("c4")
+            ),
+        ),
+        ("d", format!("create -m none -d -o feature@lz4_compress=enabled d {}", image("d1"))),
+        (
+            "e",
+            format!("create -m none -o compatibility=legacy -O atime=off e {} {}", image("e1"), image("e2")),
+        ),
+    ];
+    for (name, line) in &pools {
+        daemon.zpool(line).done();
+        daemon.zfs(&format!("create -p {name}/x/y")).done();
+    }
+    let get = |props: &str, pool: &str| daemon.zpool(&format!("get -H -o value {props} {pool}")).done();
+    assert_eq!(get("ashift", "a"), "9\n");
+    assert_eq!(get("feature@lz4_compress,feature@hole_birth", "d"), "active\ndisabled\n");
+    assert_eq!(get("compatibility,feature@lz4_compress", "e"), "legacy\ndisabled\n");
+    assert_eq!(daemon.zfs("get -H -o value,source atime e/x/y").done(), "off\tinherited from e\n");
+    let own = daemon.zpool("list -H -o name,health").done();
+    assert_eq!(own, "a\tONLINE\nb\tONLINE\nc\tONLINE\nd\tONLINE\ne\tONLINE\n");
+    daemon.stop();
+    for (name, _) in &pools {
+        assert_clean(&scratch.path(name), name);
+        let counts = object_counts(&scratch.path(name), name);
+        assert!(counts.contains_key(&format!("{name}/x/y")), "{counts:?}");
+    }
+}
+
+#[test]
+fn datasets_are_made_changed_moved_and_destroyed() {
+    let scratch = Scratch::new("datasets");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    daemon.zfs("create -o compression=lz4 tank/fs").done();
+    refuse(&daemon, "zfs", "create tank/fs", "cannot create 'tank/fs': dataset already exists");
+    refuse(&daemon, "zfs", "create tank/a/b", "cannot create 'tank/a/b': parent does not exist");
+    refuse(&daemon, "zfs", "create nopool/x", "cannot create 'nopool/x': no such pool 'nopool'");
+    let long = format!("tank/{}", "y".repeat(256));
+    refuse(&daemon, "zfs", &format!("create {long}"), &format!("cannot create '{long}': name is too long"));
+    refuse(
+        &daemon,
+        "zfs",
+        "set recordsize=12345 tank/fs",
+        "cannot set property for 'tank/fs': 'recordsize' must be power of 2 from 512B to 1M",
+    );
+    daemon.zfs("create -p tank/a/b").done();
+    daemon.zfs("set compression=zle tank/a").done();
+    let source = |line: &str| daemon.zfs(&format!("get -H -o value,source {line}")).done();
+    assert_eq!(source("compression tank/a/b"), "zle\tinherited from tank/a\n");
+    daemon.zfs("inherit compression tank/a").done();
+    assert!(source("compression tank/a/b").ends_with("\tdefault\n"));
+    daemon.zfs("rename tank/fs tank/a/moved").done();
+    refuse(&daemon, "zfs", "rename tank/fs tank/x", "cannot open 'tank/fs': dataset does not exist");
+    let refused = daemon.zfs("destroy tank/a");
+    let children =
+        "cannot destroy 'tank/a': filesystem has children\nuse '-r' to destroy the following datasets:\n";
+    assert!(refused.status == 1 && refused.err.starts_with(children), "{refused:?}");
+    assert!(refused.err.contains("\ntank/a/b\n") && refused.err.contains("\ntank/a/moved\n"), "{refused:?}");
+    assert!(daemon.zfs("destroy -rnv tank/a").done().contains("would destroy tank/a/b\n"));
+    assert_eq!(daemon.zfs("list -H -o name").done(), "tank\ntank/a\ntank/a/b\ntank/a/moved\n");
+    daemon.zfs("destroy -r tank/a").done();
+    assert_eq!(daemon.zfs("list -H -o name").done(), "tank\n");
+    let history = daemon.zpool("history tank").done();
+    for line in ["zfs create -p tank/a/b", "zfs rename tank/fs tank/a/moved", "zfs destroy -r tank/a"] {
+        assert!(history.contains(line), "{line} in {history}");
+    }
+    daemon.zpool("sync").done();
+    assert!(daemon.zpool("iostat tank").done().contains("tank"));
+    assert!(daemon.zpool("status tank").done().contains("errors: No known data errors"));
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
+
+#[test]
+fn exported_pools_are_found_and_imported_under_any_name() {
+    let scratch = Scratch::new("import");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, folder) = (scratch.image("a", 128), scratch.text("disks"));
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    daemon.zfs("create tank/fs").done();
+    let guid = daemon.zpool("get -H -o value guid tank").done().trim().to_owned();
+    daemon.zpool("export tank").done();
+    let listing = daemon.zpool(&format!("import -d {folder}")).done();
+    assert!(listing.contains(&format!("  pool: tank\n    id: {guid}\n state: ONLINE\n")), "{listing}");
+    let nothing = "cannot import 'nothing': no such pool available";
+    refuse(&daemon, "zpool", &format!("import -d {folder} nothing"), nothing);
+    daemon.zpool(&format!("import -d {folder} {guid} other")).done();
+    assert_eq!(daemon.zfs("list -H -o name").done(), "other\nother/fs\n");
+    daemon.zpool("export other").done();
+    daemon.zpool(&format!("import -d {folder} -o readonly=on other")).done();
+    refuse(&daemon, "zfs", "create other/x", "cannot create 'other/x': pool is read-only");
+    daemon.zpool("export other").done();
+    let exported =
+        format!("use '-f' to override the following error:\n{a} is a member of exported pool \"other\"");
+    refuse(&daemon, "zpool", &format!("labelclear {a}"), &exported);
+    assert_clean(&scratch.path("disks"), "other");
+    daemon.zpool(&format!("labelclear -f {a}")).done();
+    refuse(
+        &daemon,
+        "zpool",
+        &format!("import -d {folder} other"),
+        "cannot import 'other': no such pool available",
+    );
+    daemon.stop();
+}
+
+#[test]
+fn bad_devices_and_names_are_refused_and_disturb_nothing() {
+    let scratch = Scratch::new("bad");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b, folder) = (scratch.image("a", 128), scratch.image("b", 128), scratch.text("disks"));
+    daemon.zpool(&format!("create -m none tank mirror {a} {b}")).done();
+    let c = scratch.image_in("more", "c", 128);
+    let missing = scratch.text("missing.img");
+    let cases = [
+        (format!("other {missing}"), format!("cannot resolve path '{missing}'")),
+        (
+            format!("other {a}"),
+            format!(
+                "invalid vdev specification\nuse '-f' to override the following errors:\n\
+                 {a} is part of potentially active pool 'tank'"
+            ),
+        ),
+        (format!("-f other {a}"), format!("cannot create 'other': {a}: device is in use")),
+        (format!("mirror {c}"), "cannot create 'mirror': name is reserved".to_owned()),
+        (
+            format!("-o ashift=17 other {c}"),
+            "cannot create 'other': property 'ashift' number 17 is invalid, only values between 9 and 16 are allowed"
+                .to_owned(),
+        ),
+        (
+            format!("a/b {c}"),
+            "cannot create 'a/b': invalid character '/' in pool name\nuse 'zfs create' to create a dataset".to_owned(),
+        ),
+    ];
+    for (line, message) in cases {
+        refuse(&daemon, "zpool", &format!("create -m none {line}"), &message);
+    }
+    refuse(
+        &daemon,
+        "zpool",
+        &format!("labelclear -f {a}"),
+        &format!("failed to clear label for {a}: device is in use"),
+    );
+    assert_eq!(daemon.zpool("frobnicate").status, 2);
+    refuse(&daemon, "zpool", "status nopool", "cannot open 'nopool': no such pool");
+    assert_eq!(daemon.zpool("list -H -o name,health").done(), "tank\tONLINE\n");
+    daemon.zpool("export tank").done();
+    assert_clean(&scratch.path("disks"), "tank");
+
+    // One side garbage: the mirror does without it. Both gone: the pool is not there.
+    let mut garbage = vec![0; 128 << 20];
+    Prng::new(5).fill(&mut garbage);
+    fs::write(&b, &garbage).expect("overwritten");
+    daemon.zpool(&format!("import -d {folder} tank")).done();
+    assert_eq!(daemon.zpool("list -H -o name,health").done(), "tank\tDEGRADED\n");
+    daemon.zfs("create tank/still-works").done();
+    daemon.zpool("export tank").done();
+    File::options().write(true).open(&a).and_then(|file| file.set_len(0)).expect("truncated");
+    refuse(
+        &daemon,
+        "zpool",
+        &format!("import -d {folder} tank"),
+        "cannot import 'tank': no such pool available",
+    );
+    daemon.stop();
+}
+
+/// With /etc/hostid the machine is the same for every daemon on it; without, a daemon of another state folder is a
+/// stranger, and has to be told.
+#[test]
+fn a_pool_left_active_comes_back_to_its_own_machine() {
+    let scratch = Scratch::new("active");
+    let mut first = Daemon::start(&scratch);
+    let (a, folder) = (scratch.image("a", 128), scratch.text("disks"));
+    first.zpool(&format!("create -m none tank {a}")).done();
+    first.zfs("create tank/fs").done();
+    first.kill();
+    let mut second = Daemon::start_with(&scratch, "second", "127.0.0.1", &[]);
+    let is_named = Path::new("/etc/hostid").exists();
+    let import = second.zpool(&format!("import -d {folder} tank"));
+    if !is_named {
+        assert_eq!(import.status, 1, "{import:?}");
+        assert!(import.err.contains("pool was previously in use from another system"), "{import:?}");
+        second.zpool(&format!("import -f -d {folder} tank")).done();
+    }
+    assert_eq!(second.zfs("list -H -o name").done(), "tank\ntank/fs\n");
+    second.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
