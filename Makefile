@@ -5,7 +5,7 @@ NFS ?=
 SEED ?=
 RUNS ?= 200
 
-.PHONY: run test check bench simulate setup tools fmt clean
+.PHONY: run test e2e check bench simulate setup tools fmt clean
 
 run: ## Build, make a pool on image files on the first start, and serve it in the foreground.
 	@scripts/setup build
@@ -15,6 +15,10 @@ run: ## Build, make a pool on image files on the first start, and serve it in th
 test: ## Everything that proves it, real tools included; installs what it needs.
 	@scripts/setup test
 	scripts/test
+
+e2e: ## The program itself with real clients, one test at a time; ten minutes or so.
+	@scripts/setup test
+	scripts/e2e
 
 check: ## The quick loop: format, lints and the tests that need no other program.
 	cargo fmt --all --check

@@ -146,7 +146,7 @@ fn load(
         let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         storage.set_salt(storage::Salt(bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?));
     }
-    behind::mark(&mos, storage, &tree, found);
+    behind::mark(&mos, storage, &tree);
     let (maps, has_logs) = open_space(&mos, storage, &tree, &directory)?;
     let mut readonly = spec.readonly || !verdict.unwritable.is_empty();
     if !spec.readonly && readonly {

@@ -29,30 +29,6 @@ fn sides(pool: &Pool) -> Vec<VdevState> {
     pool.core().storage.status().children[0].children.iter().map(|side| side.state).collect()
 }
 
-#[test]
-fn a_side_that_was_away_is_not_believed_when_it_comes_back() {
-    let dir = Dir::new("behind");
-    let (a, b) = (dir.image("a.img", SIZE), dir.image("b.img", SIZE));
-    let mirror = VdevSpec::Mirror(vec![VdevSpec::Leaf(a), VdevSpec::Leaf(b.clone())]);
-    create(&around(), &spec("tank", vec![mirror])).unwrap().export().unwrap();
-    let old = std::fs::read(&b).unwrap();
-    let pool = again(&dir);
-    assert_eq!(sides(&pool), [VdevState::Online; 2]);
-    for _ in 0..3 {
-        pool.core().txgs.sync_empty().unwrap();
-    }
-    pool.export().unwrap();
-    drop(pool);
-    std::fs::write(&b, old).unwrap();
-    // Not even after a while in use: what it lacks it will always lack.
-    for _ in 0..2 {
-        let pool = again(&dir);
-        assert_eq!(sides(&pool), [VdevState::Online, VdevState::Degraded]);
-        pool.core().txgs.sync_empty().unwrap();
-        pool.export().unwrap();
-    }
-}
-
 /// Adds an entry to the pool directory.
 fn note(pool: &Pool, name: &str) {
     let core = pool.core();
