@@ -17,7 +17,7 @@ test: ## Everything that proves it, real tools included; installs what it needs.
 	scripts/test
 
 e2e: ## The program itself with real clients, one test at a time; ten minutes or so.
-	@scripts/setup test
+	@scripts/setup e2e
 	scripts/e2e
 
 check: ## The quick loop: format, lints and the tests that need no other program.
