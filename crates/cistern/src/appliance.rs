@@ -78,6 +78,10 @@ impl Engine for Appliance {
         self.remembering(self.engine.create(spec)).map(guarded)
     }
 
+    fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {
+        self.engine.features_not_built(spec)
+    }
+
     fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {
         self.engine.importable(search)
     }

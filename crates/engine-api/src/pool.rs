@@ -255,6 +255,8 @@ pub trait Pool: Send + Sync {
 /// The engine: pools by name.
 pub trait Engine: Send + Sync {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>>;
+    /// Features that the pool would get if this engine had them; they are disabled in the pool that `create` makes.
+    fn features_not_built(&self, spec: &PoolSpec) -> Vec<String>;
     /// Searches folders and device paths; empty means the engine's own places.
     fn importable(&self, search: &[String]) -> Result<Vec<Importable>>;
     /// By name or decimal guid.

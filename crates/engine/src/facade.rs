@@ -194,6 +194,10 @@ impl Engine for LocalEngine {
         Ok(self.adopt(create(&self.around, &create_spec).map_err(api_error)?))
     }
 
+    fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {
+        pool_props::not_built(spec).into_iter().map(str::to_owned).collect()
+    }
+
     fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {
         let imported: Vec<u64> = lock(&self.pools).values().map(|pool| pool.guid()).collect();
         let found = labels::search(&self.around.env, &self.search_places(search));

@@ -36,6 +36,9 @@ impl Engine for MemEngine {
     fn create(&self, _spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
         unsupported()
     }
+    fn features_not_built(&self, _spec: &PoolSpec) -> Vec<String> {
+        Vec::new()
+    }
     fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
         unsupported()
     }

@@ -42,9 +42,11 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
 
 fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<JobResult, Problem> {
     reporter.step(format!("creating {}", create.name), 0, 0);
-    let pool = app.engine.create(&convert::pool_spec(create)).map_err(|error| of_error(&error))?;
+    let spec = convert::pool_spec(create);
+    let pool = app.engine.create(&spec).map_err(|error| of_error(&error))?;
     let name = pool.name();
     Ok(JobResult {
+        features_not_built: app.engine.features_not_built(&spec),
         warnings: mount_new(app, &name, &[], reporter),
         txg: Some(pool.status().txg),
         pool: Some(name),
@@ -76,7 +78,7 @@ fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<Job
         true => Vec::new(),
         false => mount_new(app, &name, &import.mount_options, reporter),
     };
-    Ok(JobResult { pool: Some(name), txg: Some(pool.status().txg), warnings })
+    Ok(JobResult { pool: Some(name), txg: Some(pool.status().txg), warnings, ..JobResult::default() })
 }
 
 pub async fn importable(State(app): State<Shared>, body: Body) -> Response {

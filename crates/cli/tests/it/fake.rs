@@ -38,6 +38,8 @@ pub struct FakeEngine {
     pub refusal: Mutex<Option<Error>>,
     /// How long an export takes.
     pub delay: Mutex<std::time::Duration>,
+    /// Features that new pools do without.
+    pub not_built: Mutex<Vec<String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -448,6 +450,9 @@ impl Engine for FakeEngine {
         let pool = Arc::new(FakePool::new(spec));
         lock(&self.pools).insert(spec.name.clone(), Arc::clone(&pool));
         Ok(pool)
+    }
+    fn features_not_built(&self, _spec: &PoolSpec) -> Vec<String> {
+        lock(&self.not_built).clone()
     }
     fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
         let importable = |pool: &Arc<FakePool>| {

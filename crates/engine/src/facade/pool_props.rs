@@ -54,6 +54,13 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
         }
     }
     made.features = features(spec, &made.compatibility, &wanted, &refuse)?;
+    let missing = not_built(spec);
+    if !missing.is_empty() {
+        tracing::info!(
+            features = missing.join(","),
+            "features of the set that are not built and stay disabled"
+        );
+    }
     Ok(made)
 }
 
@@ -68,11 +75,37 @@ fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> R
     }
 }
 
-/// Names of the features that this set has and this program has not.
-pub fn not_built(set: &str) -> Vec<&'static str> {
-    let names = feature::compatibility_set(set).unwrap_or(&[]);
-    let missing = |name: &&&str| feature::by_name(name).is_some_and(|feature| !is_built(feature));
-    names.iter().filter(missing).copied().collect()
+/// Names of the features that all of these sets have; `Err`: the set that there is not.
+fn members<'a>(compatibility: Option<&'a str>) -> std::result::Result<Vec<&'static str>, &'a str> {
+    let sets = match compatibility {
+        None | Some("off") => DEFAULT_COMPATIBILITY,
+        Some(sets) => sets,
+    };
+    let mut common: Option<Vec<&'static str>> = None;
+    for set in sets.split(',') {
+        let names = feature::compatibility_set(set).ok_or(set)?;
+        common = Some(match common {
+            None => names.to_vec(),
+            Some(common) => common.into_iter().filter(|name| names.contains(name)).collect(),
+        });
+    }
+    Ok(common.unwrap_or_default())
+}
+
+/// Features that the new pool was to have and this program has not.
+pub(super) fn not_built(spec: &PoolSpec) -> Vec<&'static str> {
+    if spec.no_features {
+        return Vec::new();
+    }
+    let option = |name: &str| spec.props.iter().rev().find(|prop| prop.name == name);
+    let Ok(names) = members(option("compatibility").map(|prop| prop.value.as_str())) else {
+        return Vec::new();
+    };
+    let missing = |name: &&str| {
+        feature::by_name(name).is_some_and(|feature| !is_built(feature))
+            && option(&format!("feature@{name}")).is_none()
+    };
+    names.into_iter().filter(missing).collect()
 }
 
 fn features(
@@ -81,30 +114,13 @@ fn features(
     wanted: &[(&'static Feature, bool)],
     refuse: &dyn Fn(String) -> Error,
 ) -> Result<Vec<&'static Feature>> {
-    let set = match compatibility.as_deref() {
-        None | Some("off") => DEFAULT_COMPATIBILITY,
-        Some(name) => name,
+    let names = if spec.no_features {
+        Vec::new()
+    } else {
+        let unknown =
+            |set: &str| refuse(format!("bad value for property 'compatibility': unknown set '{set}'"));
+        members(compatibility.as_deref()).map_err(unknown)?
     };
-    let mut names: Vec<&str> = Vec::new();
-    if !spec.no_features {
-        for part in set.split(',') {
-            let members = feature::compatibility_set(part).ok_or_else(|| {
-                refuse(format!("bad value for property 'compatibility': unknown set '{part}'"))
-            })?;
-            names = if names.is_empty() {
-                members.to_vec()
-            } else {
-                names.into_iter().filter(|name| members.contains(name)).collect()
-            };
-        }
-        let missing = not_built(set);
-        if !missing.is_empty() {
-            tracing::info!(
-                features = missing.join(","),
-                "features of the set that are not built and stay disabled"
-            );
-        }
-    }
     let mut features: Vec<&'static Feature> =
         names.iter().filter_map(|name| feature::by_name(name)).collect();
     features.retain(|feature| is_built(feature));
@@ -248,3 +264,6 @@ fn health_name(health: Health) -> &'static str {
         Health::Suspended => "SUSPENDED",
     }
 }
+
+#[cfg(test)]
+mod tests;
