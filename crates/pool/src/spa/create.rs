@@ -10,15 +10,16 @@ use std::sync::{Arc, Mutex};
 use dmu::bpobj::Bpobj;
 use dmu::zap::{Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
-use env::Env;
+use env::{DiskError, Env};
 use ondisk::bpobj::BpobjForm;
 use ondisk::feature::{Feature, VERSION_FEATURES};
+use ondisk::label::MIN_DEVICE;
 use ondisk::label::config::{PoolState, key};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
 use storage::arc::Cache;
-use storage::{OpenIntent, Storage, VdevConfig, VdevKind};
+use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
 use crate::dsl::{Dsl, FsFormat, MosUsage};
 use crate::feature::Features;
@@ -87,7 +88,7 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let guid = new_guid(env);
     let tree = plan_tree(env, guid, spec);
     let storage = Storage::new(env.clone(), around.cache.clone(), guid);
-    storage.open_tree(&tree, OpenIntent::Create).map_err(|error| PoolError::Invalid(error.to_string()))?;
+    storage.open_tree(&tree, OpenIntent::Create).map_err(|error| unusable(&spec.name, &error))?;
     storage.update_config(|root| root.children.iter_mut().for_each(size_metaslabs));
     let config = PoolConfig {
         version: VERSION_FEATURES,
@@ -225,6 +226,22 @@ fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
         VdevSpec::Mirror(children) => leaf_paths(children),
     };
     vdevs.iter().flat_map(of).collect()
+}
+
+/// Devices that cannot be had, in OpenZFS's words where it has some (lib/libzfs/libzfs_pool.c, `zpool_create`).
+fn unusable(pool: &str, error: &OpenError) -> PoolError {
+    let OpenError::BadDisk { why, .. } = error else { return PoolError::Invalid(error.to_string()) };
+    let what = match why {
+        DiskError::OutOfRange => {
+            let least = MIN_DEVICE >> 20;
+            format!("one or more devices is less than the minimum size ({least}M)")
+        }
+        DiskError::Busy => "one or more vdevs refer to the same device, or one of\n\
+                            the devices is part of an active md or lvm device"
+            .into(),
+        _ => error.to_string(),
+    };
+    PoolError::Refused(format!("cannot create '{pool}': {what}"))
 }
 
 fn new_guid(env: &Env) -> u64 {

@@ -47,6 +47,31 @@ fn an_empty_pool_is_accepted_and_found_again() {
 }
 
 #[test]
+fn devices_that_cannot_be_had_are_refused_in_openzfs_words() {
+    let dir = Dir::new("refused");
+    let refusal = |vdevs: &[&String]| {
+        let vdevs = vdevs.iter().map(|&path| VdevSpec::Leaf(path.clone())).collect();
+        create(&around(), &spec("tank", vdevs)).map(|_| ()).unwrap_err().to_string()
+    };
+    let (good, small) = (dir.image("good.img", SIZE), dir.image("small.img", (64 << 20) - 512));
+    assert_eq!(
+        refusal(&[&good, &small]),
+        "cannot create 'tank': one or more devices is less than the minimum size (64M)"
+    );
+    assert_eq!(
+        refusal(&[&good, &good]),
+        "cannot create 'tank': one or more vdevs refer to the same device, or one of\n\
+         the devices is part of an active md or lvm device"
+    );
+    let gone = format!("{}/gone.img", dir.path());
+    assert_eq!(refusal(&[&gone]), format!("cannot create 'tank': {gone}: no such device"));
+    // 64 MiB to the byte will do, and nothing was left on the device that was refused along with a small one.
+    let least = dir.image("least.img", 64 << 20);
+    let leaf = |path: &String| VdevSpec::Leaf(path.clone());
+    create(&around(), &spec("tank", vec![leaf(&good), leaf(&least)])).unwrap().export().unwrap();
+}
+
+#[test]
 fn stripes_of_mirrors_are_accepted() {
     let dir = Dir::new("mirrors");
     let leaf = |name: &str| VdevSpec::Leaf(dir.image(name, SIZE));
