@@ -75,9 +75,10 @@ fn xattr(answer: Result<Vec<u8>>, size: u32, reply: ReplyXattr) {
 }
 
 impl Filesystem for Ops {
+    /// Not among what is wanted: FUSE_ATOMIC_O_TRUNC. With it, opening a running program with O_RDONLY | O_TRUNC empties
+    /// it before the kernel finds that it must not (ETXTBSY); without it, the kernel truncates by SETATTR, once it may.
     fn init(&mut self, _req: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let wanted = [
-            InitFlags::FUSE_ATOMIC_O_TRUNC,
             InitFlags::FUSE_AUTO_INVAL_DATA,
             InitFlags::FUSE_ASYNC_DIO,
             InitFlags::FUSE_DO_READDIRPLUS,
@@ -223,8 +224,8 @@ impl Filesystem for Ops {
         self.entry(answer.map(|(attr, _)| attr), reply);
     }
 
-    fn open(&self, req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.opened(self.server.open(req, ino.0, flags.0), flags.0, reply);
+    fn open(&self, _req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        self.opened(self.server.open(ino.0), flags.0, reply);
     }
 
     fn create(

@@ -105,18 +105,9 @@ impl Server {
         if wanted { Ok(()) } else { Err(Error::Denied) }
     }
 
-    /// The kernel has checked that the caller may.
-    pub fn open(&self, req: &Request, ino: u64, flags: i32) -> Result<u64> {
-        let node = self.inodes.node(ino)?;
-        let fh = self.handles.open(node)?;
-        if flags & libc::O_TRUNC != 0 {
-            let truncate = SetAttr { size: Some(0), ..SetAttr::default() };
-            if let Err(error) = self.setattr(req, ino, Some(fh), &truncate) {
-                self.handles.close(fh);
-                return Err(error);
-            }
-        }
-        Ok(fh)
+    /// The kernel has checked that the caller may, and truncates by itself.
+    pub fn open(&self, ino: u64) -> Result<u64> {
+        self.handles.open(self.inodes.node(ino)?)
     }
 
     /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows better.

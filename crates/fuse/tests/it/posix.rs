@@ -1,12 +1,13 @@
 //! Files, names, holes and attributes, seen through the kernel.
 
-use crate::fixture::{Fixture, answer, c};
+use crate::fixture::{Fixture, answer, c, eventually};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn a_tree_written_through_the_mount_is_the_tree_in_the_model() {
@@ -77,6 +78,33 @@ fn special_files_keep_their_kind_and_number() {
     assert!(disk.file_type().is_block_device() && disk.rdev() == libc::makedev(259, 70_000));
     assert!(mknod("fifo", libc::S_IFIFO | 0o600, 0).file_type().is_fifo());
     assert!(mknod("socket", libc::S_IFSOCK | 0o600, 0).file_type().is_socket());
+}
+
+#[test]
+fn a_running_program_is_neither_written_nor_emptied() {
+    let fixture = Fixture::new();
+    let path = fixture.path("program");
+    fs::copy("/bin/sleep", &path).unwrap();
+    let mut running = None;
+    // A process that another test starts at this moment may have the copy open for writing a little longer.
+    eventually("the program starts", || {
+        running = Command::new(&path).arg("60").spawn().ok();
+        running.is_some()
+    });
+    let open = |flags| {
+        let path = c(&path);
+        // SAFETY: the path is a string that outlives the call.
+        answer(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) }.into())
+    };
+    for flags in [libc::O_WRONLY, libc::O_RDWR | libc::O_TRUNC, libc::O_RDONLY | libc::O_TRUNC] {
+        assert_eq!(open(flags), Err(libc::ETXTBSY), "{flags:o}");
+    }
+    assert!(fs::read(&path).unwrap() == fs::read("/bin/sleep").unwrap(), "the program is what it was");
+    let mut running = running.unwrap();
+    running.kill().unwrap();
+    running.wait().unwrap();
+    File::create(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
 }
 
 #[test]
