@@ -8,6 +8,8 @@
 //! ```
 //! Source: include/sys/zil.h.
 
+pub mod record;
+
 use crate::BlkPtr;
 use crate::malformed::{Endian, Malformed, Reader, Writer, slice_at, u64_at};
 

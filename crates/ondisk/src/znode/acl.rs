@@ -78,21 +78,21 @@ pub fn decode(bytes: &[u8], endian: Endian) -> Result<Vec<Ace>, Malformed> {
 fn decode_one(from: &mut Reader<'_>) -> Option<Ace> {
     let (kind, flags, mask) = (from.u16()?, from.u16()?, from.u32()?);
     let who = if is_abstract(flags) { None } else { Some(from.u64()?) };
-    if has_object_types(kind, who) {
+    if who.is_some() && has_object_types(kind) {
         from.skip(OBJECT_TYPES)?;
     }
     Some(Ace { kind, flags, mask, who })
 }
 
-/// Whether the entry is followed by object types.
-const fn has_object_types(kind: u16, who: Option<u64>) -> bool {
-    who.is_some() && matches!(kind, FIRST_OBJECT_TYPE..=LAST_OBJECT_TYPE)
+/// Whether an entry of this type, that names somebody, is followed by object types.
+pub const fn has_object_types(kind: u16) -> bool {
+    matches!(kind, FIRST_OBJECT_TYPE..=LAST_OBJECT_TYPE)
 }
 
 /// Little endian; object types are zero.
 pub fn encode(aces: &[Ace]) -> Vec<u8> {
     let size = |ace: &Ace| match ace.who {
-        Some(_) if has_object_types(ace.kind, ace.who) => HEAD + 8 + OBJECT_TYPES,
+        Some(_) if has_object_types(ace.kind) => HEAD + 8 + OBJECT_TYPES,
         Some(_) => HEAD + 8,
         None => HEAD,
     };
@@ -106,7 +106,7 @@ pub fn encode(aces: &[Ace]) -> Vec<u8> {
         if let Some(who) = ace.who {
             to.u64(who);
         }
-        if has_object_types(ace.kind, ace.who) {
+        if ace.who.is_some() && has_object_types(ace.kind) {
             to.skip(OBJECT_TYPES);
         }
     }
