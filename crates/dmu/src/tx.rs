@@ -18,6 +18,11 @@ impl Tx {
         Tx { txg: hold.txg(), hold: Some(hold) }
     }
 
+    /// For whoever has entered a group on behalf of more than one object set's changes.
+    pub fn held(hold: TxHold) -> Tx {
+        Tx::open(hold)
+    }
+
     /// For whoever is syncing `txg`.
     pub fn syncing(txg: Txg) -> Tx {
         Tx { txg, hold: None }

@@ -172,6 +172,10 @@ impl Txgs {
                 state.stopped || (!state.quiescing && state.dirty() < limit)
             });
         }
+        self.join(state)
+    }
+
+    fn join(self: &Arc<Txgs>, mut state: MutexGuard<'_, State>) -> Result<TxHold, DmuError> {
         if state.stopped {
             return Err(DmuError::Suspended);
         }
@@ -184,6 +188,14 @@ impl Txgs {
         }
         let machine = self.clone();
         Ok(TxHold::new(txg, move || machine.leave()))
+    }
+
+    /// As [`Txgs::enter`], for whoever makes data durable: only a closing group is waited for, no matter how much is dirty.
+    pub fn enter_now(self: &Arc<Txgs>) -> Result<TxHold, DmuError> {
+        let state = lock(&self.state);
+        let mut ready = |state: &mut State| state.stopped || !state.quiescing;
+        let state = self.env.wait(&self.state, state, &self.changed, &mut ready);
+        self.join(state)
     }
 
     fn delay<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
