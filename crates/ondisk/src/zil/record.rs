@@ -279,7 +279,7 @@ impl LrWrite {
 
     /// The record of a write whose data is in a block.
     pub fn encode_indirect(&self, blkoff: u64, bp: &BlkPtr) -> Vec<u8> {
-        Record::Write(*self, Written::Block { blkoff, bp: Box::new(bp.clone()) }).encode()
+        Record::Write(*self, Written::Block { blkoff, bp: Box::new(*bp) }).encode()
     }
 
     fn encode(&self, written: &Written<'_>, to: &mut Maker) {
