@@ -16,8 +16,8 @@ test: ## Everything that proves it, real tools included; installs what it needs.
 	@scripts/setup test
 	scripts/test
 
-e2e: ## The program itself with real clients, one test at a time; ten minutes or so.
-	@scripts/setup e2e
+e2e: ## Of that, only the program itself with real clients.
+	@scripts/setup test
 	scripts/e2e
 
 check: ## The quick loop: format, lints and the tests that need no other program.

@@ -11,8 +11,11 @@ mod options;
 mod remember;
 mod serve;
 
+use std::io::{self, BufWriter};
 use std::path::Path;
 use std::process::ExitCode;
+
+use env::Env;
 
 /// The cache hands out and takes back blocks of all sizes from many threads; the system's allocator keeps too much.
 #[global_allocator]
@@ -58,6 +61,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("serve") => serve::run(rest),
         Some("zpool") => cli::zpool(rest),
         Some("zfs") => cli::zfs(rest),
+        Some("inspect") => inspect(rest),
         Some("version" | "--version" | "-V") => {
             println!("cistern {}", env!("CARGO_PKG_VERSION"));
             0
@@ -74,4 +78,9 @@ fn dispatch(args: &[String]) -> i32 {
             2
         }
     }
+}
+
+fn inspect(args: &[String]) -> i32 {
+    let mut out = BufWriter::new(io::stdout().lock());
+    engine::inspect::run(&Env::real(), args, &mut out, &mut io::stderr().lock())
 }

@@ -16,4 +16,6 @@ pub mod client;
 pub mod msg;
 pub mod portmap;
 pub mod record;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod xdr;

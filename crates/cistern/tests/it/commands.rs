@@ -7,7 +7,7 @@ use std::path::Path;
 use stdx::prng::Prng;
 
 use crate::daemon::{Daemon, Scratch};
-use crate::zdb::{assert_clean, object_counts};
+use crate::zdb::assert_clean;
 
 /// A command that has to be refused, with its message.
 #[track_caller]
@@ -54,8 +54,7 @@ fn pools_of_every_form_are_made_and_zdb_finds_them_whole() {
     assert_eq!(own, "a\tONLINE\nb\tONLINE\nc\tONLINE\nd\tONLINE\ne\tONLINE\n");
     daemon.stop();
     for (name, _) in &pools {
-        assert_clean(&scratch.path(name), name);
-        let counts = object_counts(&scratch.path(name), name);
+        let counts = assert_clean(&scratch.path(name), name);
         assert!(counts.contains_key(&format!("{name}/x/y")), "{counts:?}");
     }
 }
@@ -156,7 +155,12 @@ fn bad_devices_and_names_are_refused_and_disturb_nothing() {
                  {a} is part of potentially active pool 'tank'"
             ),
         ),
-        (format!("-f other {a}"), format!("cannot create 'other': {a}: device is in use")),
+        (
+            format!("-f other {a}"),
+            "cannot create 'other': one or more vdevs refer to the same device, or one of\n\
+             the devices is part of an active md or lvm device"
+                .to_owned(),
+        ),
         (format!("mirror {c}"), "cannot create 'mirror': name is reserved".to_owned()),
         (
             format!("-o ashift=17 other {c}"),
@@ -211,7 +215,7 @@ fn a_pool_left_active_comes_back_to_its_own_machine() {
     first.zpool(&format!("create -m none tank {a}")).done();
     first.zfs("create tank/fs").done();
     first.kill();
-    let mut second = Daemon::start_with(&scratch, "second", "127.0.0.1", &[]);
+    let mut second = Daemon::start_with(&scratch, "second", &[]);
     let is_named = Path::new("/etc/hostid").exists();
     let import = second.zpool(&format!("import -d {folder} tank"));
     if !is_named {

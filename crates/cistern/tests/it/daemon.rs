@@ -1,19 +1,22 @@
 //! The appliance as a user runs it: the daemon in a folder of its own, commands through its socket, an end by signal.
 //!
 //! Everything ends with the value that stands for it, also when a test fails: daemons by process id, mounts below the
-//! folder, the folder itself.
+//! folder, the folder itself. A daemon also ends with the thread of its test, should that be killed.
+//!
+//! Tests run at the same time, several test programs too, and must not meet: each has a folder and each daemon a loopback
+//! address of its own.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_cistern");
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_cistern");
 /// How long a start or a stop may take: far more than it needs, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -126,10 +129,25 @@ pub fn program(name: &str, seconds: u32) -> Command {
     command
 }
 
-/// A loopback port that was free a moment ago.
-pub fn free_port(host: &str) -> u16 {
+/// A loopback address that nobody else has.
+fn own_host() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    format!("127.{}.{}.{}", 128 + (process >> 8) % 64, process % 256, 1 + number % 250)
+}
+
+/// A port of that address, which the daemon keeps across restarts.
+fn free_port(host: &str) -> u16 {
     let listener = TcpListener::bind((host, 0)).expect("loopback");
     listener.local_addr().expect("bound").port()
+}
+
+fn end_with_parent() -> io::Result<()> {
+    // SAFETY: it takes plain numbers.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// A running `cistern serve`.
@@ -143,16 +161,17 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// With its state in `scratch/state`, NFS on a free port of 127.0.0.1.
+    /// With its state in `scratch/state`.
     pub fn start(scratch: &Scratch) -> Daemon {
-        Daemon::start_with(scratch, "state", "127.0.0.1", &[])
+        Daemon::start_with(scratch, "state", &[])
     }
 
-    pub fn start_with(scratch: &Scratch, state: &str, host: &str, extra: &[&str]) -> Daemon {
+    pub fn start_with(scratch: &Scratch, state: &str, extra: &[&str]) -> Daemon {
+        let host = own_host();
         let mut daemon = Daemon {
             state: scratch.folder(state),
-            host: host.to_owned(),
-            port: free_port(host),
+            port: free_port(&host),
+            host,
             banner: String::new(),
             extra: extra.iter().map(|&word| word.to_owned()).collect(),
             child: None,
@@ -164,7 +183,8 @@ impl Daemon {
     /// Starts the process and waits until it says that it is there.
     pub fn begin(&mut self) {
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
-        let mut child = Command::new(PROGRAM)
+        let mut command = Command::new(PROGRAM);
+        command
             .arg("serve")
             .arg("--state")
             .arg(&self.state)
@@ -173,9 +193,10 @@ impl Daemon {
             .args(&self.extra)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .expect("the daemon starts");
+            .stderr(log);
+        // SAFETY: between fork and exec, one system call that takes plain numbers.
+        unsafe { command.pre_exec(end_with_parent) };
+        let mut child = command.spawn().expect("the daemon starts");
         let out = child.stdout.take().expect("piped");
         self.child = Some(child);
         let (tell, told) = mpsc::channel();
@@ -207,7 +228,7 @@ impl Daemon {
         self.child.as_ref().expect("running").id()
     }
 
-    fn end(&mut self, signal: &str) -> std::process::ExitStatus {
+    fn end(&mut self, signal: &str) -> ExitStatus {
         let mut child = self.child.take().expect("running");
         Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
         let start = Instant::now();
@@ -268,11 +289,16 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        let mut ended = None;
         if let Some(mut child) = self.child.take() {
+            ended = child.try_wait().ok().flatten();
             drop(child.kill());
             drop(child.wait());
         }
         if std::thread::panicking() {
+            if let Some(status) = ended {
+                eprintln!("the daemon had ended by itself: {status}");
+            }
             let log = self.log();
             let tail: Vec<&str> = log.lines().rev().take(40).collect();
             eprintln!("the daemon's log ends with:");

@@ -12,10 +12,10 @@ const IDLE_LIMIT: u64 = 64 << 10;
 #[test]
 fn the_first_start_makes_a_pool_and_a_share_and_the_next_one_finds_them() {
     let scratch = Scratch::new("first");
-    let mut daemon = Daemon::start_with(&scratch, "var", "127.0.0.1", &["--first-start"]);
-    let port = daemon.port;
+    let mut daemon = Daemon::start_with(&scratch, "var", &["--first-start"]);
+    let (host, port) = (daemon.host.clone(), daemon.port);
     let share = format!(
-        "  share        tank/share as /tank/share\n    mount -t nfs -o vers=3,tcp,nolock,port={port},mountport={port} 127.0.0.1:/tank/share /mnt\n"
+        "  share        tank/share as /tank/share\n    mount -t nfs -o vers=3,tcp,nolock,port={port},mountport={port} {host}:/tank/share /mnt\n"
     );
     assert!(daemon.banner.contains(&share), "{}", daemon.banner);
     assert!(daemon.banner.contains("pool         tank (Online"), "{}", daemon.banner);
@@ -44,7 +44,7 @@ fn the_first_start_makes_a_pool_and_a_share_and_the_next_one_finds_them() {
 #[test]
 fn an_idle_daemon_is_small() {
     let scratch = Scratch::new("idle");
-    let mut daemon = Daemon::start_with(&scratch, "var", "127.0.0.1", &["--first-start"]);
+    let mut daemon = Daemon::start_with(&scratch, "var", &["--first-start"]);
     // Past the first transaction groups, which come every five seconds.
     std::thread::sleep(Duration::from_secs(11));
     let first = daemon.resident();
@@ -54,5 +54,6 @@ fn an_idle_daemon_is_small() {
     let again = daemon.resident();
     say(&format!("idle daemon: {first} KiB resident after the first start, {again} KiB after the second"));
     assert!(first < IDLE_LIMIT && again < IDLE_LIMIT, "{first} KiB, {again} KiB");
-    daemon.stop();
+    let disks = daemon.state.join("disks");
+    stop_and_check(&mut daemon, &disks, "tank");
 }

@@ -2,7 +2,13 @@
 //!
 //! A connection that breaks is an error here: libnfs would otherwise connect again by itself and send a COMMIT for data
 //! that a new server has never seen, without looking at the verifier.
+//!
+//! A broken connection is never touched again, not even to free it. When poll(2) tells of the break, libnfs 4.0 returns
+//! from the call that was waiting but keeps its request, with a callback whose data is in the frame that is gone
+//! (`rpc_service` with POLLERR or POLLHUP, `wait_for_nfs_reply`); whatever empties its queue later, closing a file or
+//! destroying the context included, runs that callback.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::ptr;
@@ -79,7 +85,10 @@ unsafe extern "C" {
 const TRANSFER: usize = 1 << 20;
 
 /// A mounted share. libnfs' contexts may move between threads, but not be shared.
-pub struct Client(*mut c_void);
+pub struct Client {
+    context: *mut c_void,
+    is_broken: Cell<bool>,
+}
 
 // SAFETY: a context has no ties to the thread that made it; `Client` is not `Sync`.
 unsafe impl Send for Client {}
@@ -108,16 +117,16 @@ impl Client {
     pub fn mount(daemon: &Daemon, export: &str) -> io::Result<Client> {
         let (host, port) = (&daemon.host, daemon.port);
         // SAFETY: no arguments; the context is owned by `client` from here on and freed by its drop.
-        let client = Client(unsafe { nfs_init_context() });
-        assert!(!client.0.is_null(), "libnfs has no memory");
+        let client = Client { context: unsafe { nfs_init_context() }, is_broken: Cell::new(false) };
+        assert!(!client.context.is_null(), "libnfs has no memory");
         let url = c(&format!("nfs://{host}{export}?nfsport={port}&mountport={port}"));
         // SAFETY: the context is live; strings live through the calls; the URL is freed exactly once.
         let status = unsafe {
-            let url = nfs_parse_url_dir(client.0, url.as_ptr());
+            let url = nfs_parse_url_dir(client.context, url.as_ptr());
             assert!(!url.is_null(), "{}", client.error());
-            nfs_set_autoreconnect(client.0, 0);
-            nfs_set_timeout(client.0, 60_000);
-            let status = nfs_mount(client.0, (*url).server, (*url).path);
+            nfs_set_autoreconnect(client.context, 0);
+            nfs_set_timeout(client.context, 60_000);
+            let status = nfs_mount(client.context, (*url).server, (*url).path);
             nfs_destroy_url(url);
             status
         };
@@ -128,24 +137,31 @@ impl Client {
     fn error(&self) -> String {
         // SAFETY: the context is live; its message is text that ends with NUL, or null.
         unsafe {
-            let text = nfs_get_error(self.0);
+            let text = nfs_get_error(self.context);
             if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
         }
+    }
+
+    /// libnfs' own, to be called with.
+    fn live(&self) -> io::Result<*mut c_void> {
+        if self.is_broken.get() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(self.context) }
     }
 
     fn check(&self, status: c_int) -> io::Result<c_int> {
         if status >= 0 {
             return Ok(status);
         }
+        // What libnfs says of a connection that broke, and of NFS3ERR_IO, which no test provokes.
+        self.is_broken.set(self.is_broken.get() || status == -libc::EIO);
         let kind = io::Error::from_raw_os_error(-status).kind();
         Err(io::Error::new(kind, format!("{} ({status})", self.error())))
     }
 
     pub fn create(&self, path: &str, mode: u32) -> io::Result<Open<'_>> {
         self.file(
-            |path, file| {
+            |nfs, path, file| {
                 // SAFETY: the context is live, the path ends with NUL, `file` takes a pointer.
-                unsafe { nfs_creat(self.0, path, mode as c_int, file) }
+                unsafe { nfs_creat(nfs, path, mode as c_int, file) }
             },
             path,
         )
@@ -154,9 +170,9 @@ impl Client {
     /// For reading and writing.
     pub fn open(&self, path: &str, flags: i32) -> io::Result<Open<'_>> {
         self.file(
-            |path, file| {
+            |nfs, path, file| {
                 // SAFETY: as in `create`.
-                unsafe { nfs_open(self.0, path, flags, file) }
+                unsafe { nfs_open(nfs, path, flags, file) }
             },
             path,
         )
@@ -164,11 +180,11 @@ impl Client {
 
     fn file(
         &self,
-        call: impl FnOnce(*const c_char, *mut *mut c_void) -> c_int,
+        call: impl FnOnce(*mut c_void, *const c_char, *mut *mut c_void) -> c_int,
         path: &str,
     ) -> io::Result<Open<'_>> {
         let (path, mut file) = (c(path), ptr::null_mut());
-        self.check(call(path.as_ptr(), &mut file))?;
+        self.check(call(self.live()?, path.as_ptr(), &mut file))?;
         Ok(Open { client: self, file })
     }
 
@@ -195,29 +211,28 @@ impl Client {
     }
 
     pub fn mkdir(&self, path: &str, mode: u32) -> io::Result<()> {
-        let path = c(path);
+        let (nfs, path) = (self.live()?, c(path));
         // SAFETY: the context is live, the path ends with NUL.
-        self.check(unsafe { nfs_mkdir2(self.0, path.as_ptr(), mode as c_int) }).map(drop)
+        self.check(unsafe { nfs_mkdir2(nfs, path.as_ptr(), mode as c_int) }).map(drop)
     }
 
     pub fn unlink(&self, path: &str) -> io::Result<()> {
-        let path = c(path);
+        let (nfs, path) = (self.live()?, c(path));
         // SAFETY: the context is live, the path ends with NUL.
-        self.check(unsafe { nfs_unlink(self.0, path.as_ptr()) }).map(drop)
+        self.check(unsafe { nfs_unlink(nfs, path.as_ptr()) }).map(drop)
     }
 
     pub fn symlink(&self, target: &str, path: &str) -> io::Result<()> {
-        let (target, path) = (c(target), c(path));
+        let (nfs, target, path) = (self.live()?, c(target), c(path));
         // SAFETY: the context is live, both strings end with NUL.
-        self.check(unsafe { nfs_symlink(self.0, target.as_ptr(), path.as_ptr()) }).map(drop)
+        self.check(unsafe { nfs_symlink(nfs, target.as_ptr(), path.as_ptr()) }).map(drop)
     }
 
     pub fn readlink(&self, path: &str) -> io::Result<Vec<u8>> {
-        let path = c(path);
+        let (nfs, path) = (self.live()?, c(path));
         let mut to = vec![0u8; 8192];
         // SAFETY: the context is live, the path ends with NUL, `to` has the room it is said to have.
-        let status =
-            unsafe { nfs_readlink(self.0, path.as_ptr(), to.as_mut_ptr().cast(), to.len() as c_int) };
+        let status = unsafe { nfs_readlink(nfs, path.as_ptr(), to.as_mut_ptr().cast(), to.len() as c_int) };
         self.check(status)?;
         let end = to.iter().position(|byte| *byte == 0).expect("it ends with NUL");
         to.truncate(end);
@@ -226,27 +241,27 @@ impl Client {
 
     /// Of the name itself, not of what it points to.
     pub fn stat(&self, path: &str) -> io::Result<Stat> {
-        let path = c(path);
+        let (nfs, path) = (self.live()?, c(path));
         let mut stat = Stat::default();
         // SAFETY: the context is live, the path ends with NUL, `stat` has libnfs' layout.
-        self.check(unsafe { nfs_lstat64(self.0, path.as_ptr(), &mut stat) })?;
+        self.check(unsafe { nfs_lstat64(nfs, path.as_ptr(), &mut stat) })?;
         Ok(stat)
     }
 
     /// Sorted, without `.` and `..`.
     pub fn list(&self, path: &str) -> io::Result<Vec<Listed>> {
-        let (path, mut dir) = (c(path), ptr::null_mut());
+        let (nfs, path, mut dir) = (self.live()?, c(path), ptr::null_mut());
         let mut all = Vec::new();
         // SAFETY: the context is live; entries and their names live until the directory is closed.
         unsafe {
-            self.check(nfs_opendir(self.0, path.as_ptr(), &mut dir))?;
-            while let Some(entry) = nfs_readdir(self.0, dir).as_ref() {
+            self.check(nfs_opendir(nfs, path.as_ptr(), &mut dir))?;
+            while let Some(entry) = nfs_readdir(nfs, dir).as_ref() {
                 let name = CStr::from_ptr(entry.name).to_bytes().to_vec();
                 if name != b"." && name != b".." {
                     all.push(Listed { name, ino: entry.inode, kind: entry.kind });
                 }
             }
-            nfs_closedir(self.0, dir);
+            nfs_closedir(nfs, dir);
         }
         all.sort();
         Ok(all)
@@ -255,48 +270,51 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // SAFETY: the context is live and not used again.
-        unsafe { nfs_destroy_context(self.0) }
+        if let Ok(nfs) = self.live() {
+            // SAFETY: the context is live and not used again.
+            unsafe { nfs_destroy_context(nfs) }
+        }
     }
 }
 
 impl Open<'_> {
     pub fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let nfs = self.client.live()?;
         // SAFETY: context and file are live; `data` has as many bytes as told.
-        let status =
-            unsafe { nfs_pwrite(self.client.0, self.file, offset, data.len() as u64, data.as_ptr().cast()) };
+        let status = unsafe { nfs_pwrite(nfs, self.file, offset, data.len() as u64, data.as_ptr().cast()) };
         let written = self.client.check(status)? as usize;
         if written == data.len() { Ok(()) } else { self.write(offset + written as u64, &data[written..]) }
     }
 
     pub fn read(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
-        let mut data = vec![0u8; len];
+        let (nfs, mut data) = (self.client.live()?, vec![0u8; len]);
         // SAFETY: context and file are live; `data` has as much room as told.
-        let status =
-            unsafe { nfs_pread(self.client.0, self.file, offset, len as u64, data.as_mut_ptr().cast()) };
+        let status = unsafe { nfs_pread(nfs, self.file, offset, len as u64, data.as_mut_ptr().cast()) };
         data.truncate(self.client.check(status)? as usize);
         Ok(data)
     }
 
     /// COMMIT.
     pub fn sync(&self) -> io::Result<()> {
+        let nfs = self.client.live()?;
         // SAFETY: context and file are live.
-        self.client.check(unsafe { nfs_fsync(self.client.0, self.file) }).map(drop)
+        self.client.check(unsafe { nfs_fsync(nfs, self.file) }).map(drop)
     }
 
     /// Commits what was written, and says so where the file's drop could not.
     pub fn close(mut self) -> io::Result<()> {
+        let nfs = self.client.live()?;
         let file = std::mem::replace(&mut self.file, ptr::null_mut());
         // SAFETY: context and file are live; the drop will not close the file again.
-        self.client.check(unsafe { nfs_close(self.client.0, file) }).map(drop)
+        self.client.check(unsafe { nfs_close(nfs, file) }).map(drop)
     }
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        if !self.file.is_null() {
-            // SAFETY: context and file are live and not used again.
-            unsafe { nfs_close(self.client.0, self.file) };
+        if let (Ok(nfs), false) = (self.client.live(), self.file.is_null()) {
+            // SAFETY: context and file are live and the file is not used again.
+            unsafe { nfs_close(nfs, self.file) };
         }
     }
 }

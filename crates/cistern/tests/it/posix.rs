@@ -9,7 +9,7 @@ use stdx::prng::Prng;
 use crate::copies::read_all;
 use crate::daemon::{Daemon, Ran, Scratch, program, say, timed};
 use crate::tree;
-use crate::zdb::{assert_clean, object_counts, stop_and_check};
+use crate::zdb::stop_and_check;
 
 fn root_of_project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -128,9 +128,7 @@ fn random_work_of_many_looks_the_same_from_everywhere() {
     assert!(by_mount.len() > 50, "{} names are left", by_mount.len());
     tree::assert_equal("by NFS", &read_all(&daemon, &export), &by_mount);
     daemon.zpool("sync").done();
-    daemon.stop();
-    assert_clean(&scratch.path("disks"), "tank");
-    let counted = object_counts(&scratch.path("disks"), "tank")["tank/fs"];
+    let counted = stop_and_check(&mut daemon, &scratch.path("disks"), "tank")["tank/fs"];
     daemon.begin();
     tree::assert_equal("by NFS, after a restart", &read_all(&daemon, &export), &by_mount);
     daemon.zfs("mount tank/fs").done();

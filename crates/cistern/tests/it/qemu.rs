@@ -1,62 +1,15 @@
 //! Disk images of virtual machines over `nfs://`, with qemu's own NFS driver.
 
 use std::fs::File;
-use std::io::Write;
-use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use stdx::prng::Prng;
-use sunrpc::msg::{Accepted, parse_call, put_accepted};
-use sunrpc::record::{Pool, Reader, mark};
-use sunrpc::xdr::Encoder;
+use sunrpc::testing::serve_portmapper;
 
 use crate::daemon::{Daemon, Ran, Scratch, program, timed};
 use crate::libnfs::Client;
 use crate::zdb::stop_and_check;
-
-/// A loopback address of this test's own: qemu cannot be told a port, it asks the portmapper on port 111.
-const HOST: &str = "127.77.1.1";
-
-/// Answers GETPORT of version 2 with one port for every program, until the process ends.
-fn serve_portmapper(port: u32) {
-    let listener = TcpListener::bind((HOST, 111)).expect("root may listen there");
-    let datagrams = UdpSocket::bind((HOST, 111)).expect("where TCP may listen, so may UDP");
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer_stream(stream, port)));
-    std::thread::spawn(move || {
-        let mut bytes = [0; 1024];
-        while let Ok((len, from)) = datagrams.recv_from(&mut bytes) {
-            if let Some(answer) = answer(&bytes[..len], port) {
-                drop(datagrams.send_to(answer.bytes(), from));
-            }
-        }
-    });
-}
-
-fn answer(record: &[u8], port: u32) -> Option<Encoder> {
-    let call = parse_call(record).ok()?;
-    let mut out = Encoder::new();
-    if call.version == 2 {
-        put_accepted(&mut out, call.xid, Accepted::Success);
-        if call.procedure != 0 {
-            out.u32(port);
-        }
-    } else {
-        put_accepted(&mut out, call.xid, Accepted::ProgMismatch(2, 2));
-    }
-    Some(out)
-}
-
-fn answer_stream(stream: TcpStream, port: u32) {
-    let mut reader = Reader::new(Pool::new(4096, 1, 1));
-    while let Ok(Some(record)) = reader.next(&mut &stream) {
-        let Some(answer) = answer(&record, port) else { return };
-        let bytes = [&mark(answer.len())[..], answer.bytes()].concat();
-        if (&stream).write_all(&bytes).is_err() {
-            return;
-        }
-    }
-}
 
 /// An image with data here and there: 96 MiB with 12 MiB in it.
 fn make_image(path: &Path) {
@@ -73,14 +26,16 @@ fn make_image(path: &Path) {
 #[test]
 fn qemu_keeps_images_on_a_share() {
     let scratch = Scratch::new("qemu");
-    let mut daemon = Daemon::start_with(&scratch, "state", HOST, &[]);
-    serve_portmapper(daemon.port.into());
+    let mut daemon = Daemon::start(&scratch);
+    let host = daemon.host.clone();
+    // qemu cannot be told a port.
+    serve_portmapper(&host, daemon.port).expect("root may listen on port 111");
     let (a, mnt) = (scratch.image("a", 1024), scratch.text("mnt"));
     daemon.zpool(&format!("create -O compression=lz4 -m {mnt} tank {a}")).done();
     daemon.zfs("create -o sharenfs=rw,no_root_squash -o recordsize=64K tank/vm").done();
     let local = scratch.text("local.raw");
     make_image(Path::new(&local));
-    let remote = |name: &str| format!("nfs://{HOST}{mnt}/vm/{name}");
+    let remote = |name: &str| format!("nfs://{host}{mnt}/vm/{name}");
     let qemu = |words: &[&str]| Ran::of(program("qemu-img", 120).args(words)).done();
     timed("qemu-img convert and compare", || {
         for (format, name) in [("raw", "image.raw"), ("qcow2", "image.qcow2")] {

@@ -1,9 +1,9 @@
-//! OpenZFS's own judgement of an exported pool.
+//! OpenZFS's own judgement of an exported pool, and whether `cistern inspect` agrees.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::daemon::{Daemon, Ran, program, timed};
+use crate::daemon::{Daemon, PROGRAM, Ran, program, timed};
 
 /// `zdb` shows its progress between carriage returns.
 fn without_progress(text: &str) -> String {
@@ -14,28 +14,16 @@ fn without_progress(text: &str) -> String {
     lines.filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect()
 }
 
-pub fn zdb(folder: &Path, words: &[&str]) -> Ran {
+fn zdb(folder: &Path, words: &[&str]) -> Ran {
     let mut ran = Ran::of(program("zdb", 300).arg("-e").arg("-p").arg(folder).args(words));
     ran.err = without_progress(&ran.err);
     ran
 }
 
-/// Objects of every dataset of an exported pool, as `zdb -d` counts them.
-pub fn object_counts(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
-    let listing = zdb(folder, &["-d", pool]).done();
-    let mut counts = BTreeMap::new();
-    for line in listing.lines().filter_map(|line| line.strip_prefix("Dataset ")) {
-        let name = line.split(" [").next().expect("a first part");
-        let objects = line.strip_suffix(" objects").and_then(|rest| rest.rsplit(' ').next());
-        counts.insert(name.to_owned(), objects.and_then(|count| count.parse().ok()).expect("a count"));
-    }
-    assert!(counts.contains_key(pool), "{listing}");
-    counts
-}
-
-/// Every block is read and verified, and what is allocated is exactly what is referenced.
+/// Every block is read and verified, what is allocated is exactly what is referenced, and what is there is what we see.
+/// Gives the number of objects of every dataset.
 #[track_caller]
-pub fn assert_clean(folder: &Path, pool: &str) {
+pub fn assert_clean(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
     timed(&format!("zdb -bcc {pool}"), || {
         let ran = zdb(folder, &["-bcc", pool]);
         let is_whole = ran.out.contains("No leaks (block sum matches space maps exactly)");
@@ -43,11 +31,45 @@ pub fn assert_clean(folder: &Path, pool: &str) {
         assert!(ran.status == 0 && is_whole && ran.err.is_empty(), "{told}");
         assert!(!ran.out.contains("Error counts") && !ran.out.contains("leaked space"), "{told}");
     });
+    compare_datasets(folder, pool)
+}
+
+/// OpenZFS and our own inspection list the same datasets, of the same sizes and with as many objects; and as many objects
+/// can be read.
+#[track_caller]
+fn compare_datasets(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
+    let theirs = datasets(&zdb(folder, &["-d", pool]).done());
+    let ours = datasets(&inspect(folder, pool, &["-d"]));
+    assert!(theirs.keys().any(|name| name == pool), "zdb -d {pool}: {theirs:#?}");
+    assert_eq!(ours, theirs, "cistern inspect -d and zdb -d of {pool}");
+    let count = |(name, line): (&String, &String)| {
+        let objects = line.strip_suffix(" objects").and_then(|rest| rest.rsplit(' ').next());
+        let objects: u64 = objects.and_then(|count| count.parse().ok()).expect("a count");
+        let listing = inspect(folder, pool, &["-o", name]);
+        let numbers = listing.lines().filter_map(|line| line.split_whitespace().next()?.parse::<i64>().ok());
+        // Negative are those that an object set has beside its objects, 0 is the one that they are in.
+        let read = numbers.filter(|number| *number > 0).count() as u64;
+        assert_eq!(read, objects, "objects of {name}, read and counted");
+        (name.clone(), objects)
+    };
+    theirs.iter().map(count).collect()
+}
+
+/// The lines `Dataset NAME [KIND], ID …, cr_txg …, SIZE, … objects`, by name.
+fn datasets(listing: &str) -> BTreeMap<String, String> {
+    let lines = listing.lines().filter_map(|line| line.strip_prefix("Dataset "));
+    let split = lines.map(|line| line.split_once(" [").expect("a kind"));
+    split.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect()
+}
+
+fn inspect(folder: &Path, pool: &str, words: &[&str]) -> String {
+    let mut command = program(PROGRAM, 300);
+    Ran::of(command.args(["inspect", "--pool", pool]).args(words).arg(folder)).done()
 }
 
 /// Stops the daemon with Ctrl-C and lets zdb judge the pool on the images in `folder`.
 #[track_caller]
-pub fn stop_and_check(daemon: &mut Daemon, folder: &Path, pool: &str) {
+pub fn stop_and_check(daemon: &mut Daemon, folder: &Path, pool: &str) -> BTreeMap<String, u64> {
     daemon.stop();
-    assert_clean(folder, pool);
+    assert_clean(folder, pool)
 }

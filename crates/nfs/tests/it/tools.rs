@@ -1,15 +1,11 @@
 //! Clients that others wrote: libnfs' tools and qemu-img and showmount, installed by `make test`.
 
-use std::io::Write;
-use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use nfs::{Server, ServerConfig};
 use stdx::prng::Prng;
-use sunrpc::msg::{Accepted, parse_call, put_accepted};
-use sunrpc::record::{Pool, Reader, mark};
-use sunrpc::xdr::Encoder;
+use sunrpc::testing::serve_portmapper;
 
 use crate::setup::{PATH, Setup};
 
@@ -81,69 +77,28 @@ fn libnfs_copies_in_lists_and_copies_out() {
 
 /// A server on a loopback address of its own, with a portmapper there: for clients that insist on asking port 111.
 /// `None` where this user may not listen there.
-fn with_portmapper(host: &str) -> Option<(Setup, String)> {
-    let listener = match TcpListener::bind((host, 111)) {
-        Ok(listener) => listener,
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            eprintln!("port 111 of {host} is not ours to take: not tested");
-            return None;
-        }
-        Err(error) => panic!("{host}:111: {error}"),
-    };
+fn with_portmapper(number: u8) -> Option<(Setup, String)> {
+    let process = std::process::id();
+    let host = format!("127.{}.{}.{number}", 64 + (process >> 8) % 64, process % 256);
     let mut setup = Setup::new("rw,no_root_squash");
     let addr = format!("{host}:0").parse().expect("an address");
     setup.server = Server::start(ServerConfig::new(addr), setup.engine.clone()).expect("a free port");
-    let port = u32::from(setup.server.addr().port());
-    let datagrams = UdpSocket::bind((host, 111)).expect("where TCP may listen, so may UDP");
-    // Both end with the process: accepting has no end of its own.
-    std::thread::spawn(move || portmap_datagrams(datagrams, port));
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| portmap_stream(stream, port)));
-    Some((setup, format!("nfs://{host}{PATH}")))
-}
-
-/// Answers GETPORT of version 2 with one port for every program.
-fn port_answer(record: &[u8], port: u32) -> Option<Encoder> {
-    let call = parse_call(record).ok()?;
-    let mut out = Encoder::new();
-    if call.version == 2 {
-        put_accepted(&mut out, call.xid, Accepted::Success);
-        if call.procedure != 0 {
-            out.u32(port);
+    match serve_portmapper(&host, setup.server.addr().port()) {
+        Ok(()) => Some((setup, host)),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            eprintln!("port 111 of {host} is not ours to take: not tested");
+            None
         }
-    } else {
-        put_accepted(&mut out, call.xid, Accepted::ProgMismatch(2, 2));
-    }
-    Some(out)
-}
-
-/// Over TCP, until the caller has enough.
-fn portmap_stream(stream: TcpStream, port: u32) {
-    let mut reader = Reader::new(Pool::new(4096, 1, 1));
-    while let Ok(Some(record)) = reader.next(&mut &stream) {
-        let Some(answer) = port_answer(&record, port) else { return };
-        let bytes = [&mark(answer.len())[..], answer.bytes()].concat();
-        if (&stream).write_all(&bytes).is_err() {
-            return;
-        }
-    }
-}
-
-/// Over UDP, for as long as the process lives.
-fn portmap_datagrams(socket: UdpSocket, port: u32) {
-    let mut bytes = [0; 1024];
-    while let Ok((len, from)) = socket.recv_from(&mut bytes) {
-        if let Some(answer) = port_answer(&bytes[..len], port) {
-            drop(socket.send_to(answer.bytes(), from));
-        }
+        Err(error) => panic!("{host}:111: {error}"),
     }
 }
 
 #[test]
 fn qemu_converts_and_compares() {
-    let Some((setup, share)) = with_portmapper("127.77.0.1") else { return };
+    let Some((setup, host)) = with_portmapper(1) else { return };
     let scratch = Scratch::new("qemu");
     let (local, bytes) = scratch.file("image", 6 << 20);
-    let remote = format!("{share}/image");
+    let remote = format!("nfs://{host}{PATH}/image");
     run("qemu-img", &["convert", "-f", "raw", "-O", "raw", &local, &remote]);
     run("qemu-img", &["compare", "-f", "raw", "-F", "raw", &local, &remote]);
     let mut nfs = setup.client(0, 0);
@@ -155,7 +110,7 @@ fn qemu_converts_and_compares() {
 
 #[test]
 fn showmount_lists_exports() {
-    let Some((_setup, _)) = with_portmapper("127.77.0.2") else { return };
-    let listing = String::from_utf8_lossy(&run("showmount", &["-e", "127.77.0.2"]).stdout).into_owned();
+    let Some((_setup, host)) = with_portmapper(2) else { return };
+    let listing = String::from_utf8_lossy(&run("showmount", &["-e", &host]).stdout).into_owned();
     assert!(listing.lines().any(|line| line == format!("{PATH} (everyone)")), "{listing}");
 }

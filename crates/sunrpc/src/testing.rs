@@ -1,0 +1,56 @@
+//! For tests: a portmapper that knows one port, for clients that cannot be told one and ask port 111 (qemu, showmount).
+
+use std::io::{self, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+
+use crate::msg::{Accepted, parse_call, put_accepted};
+use crate::record::{Pool, Reader, mark};
+use crate::xdr::Encoder;
+
+/// Answers GETPORT of version 2 (RFC 1833) on port 111 of `host`, over TCP and UDP, with `port` for every program, until
+/// the process ends.
+///
+/// # Errors
+/// The operating system's: port 111 is root's.
+pub fn serve_portmapper(host: &str, port: u16) -> io::Result<()> {
+    let listener = TcpListener::bind((host, 111))?;
+    let datagrams = UdpSocket::bind((host, 111))?;
+    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer_stream(&stream, port)));
+    std::thread::spawn(move || answer_datagrams(&datagrams, port));
+    Ok(())
+}
+
+fn answer(record: &[u8], port: u16) -> Option<Encoder> {
+    let call = parse_call(record).ok()?;
+    let mut out = Encoder::new();
+    if call.version == 2 {
+        put_accepted(&mut out, call.xid, Accepted::Success);
+        if call.procedure != 0 {
+            out.u32(port.into());
+        }
+    } else {
+        put_accepted(&mut out, call.xid, Accepted::ProgMismatch(2, 2));
+    }
+    Some(out)
+}
+
+/// Until the caller has enough.
+fn answer_stream(mut stream: &TcpStream, port: u16) {
+    let mut reader = Reader::new(Pool::new(4096, 1, 1));
+    while let Ok(Some(record)) = reader.next(&mut stream) {
+        let Some(answer) = answer(&record, port) else { return };
+        let bytes = [&mark(answer.len())[..], answer.bytes()].concat();
+        if stream.write_all(&bytes).is_err() {
+            return;
+        }
+    }
+}
+
+fn answer_datagrams(socket: &UdpSocket, port: u16) {
+    let mut bytes = [0; 1024];
+    while let Ok((len, from)) = socket.recv_from(&mut bytes) {
+        if let Some(answer) = bytes.get(..len).and_then(|call| answer(call, port)) {
+            drop(socket.send_to(answer.bytes(), from));
+        }
+    }
+}
