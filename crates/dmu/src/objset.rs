@@ -339,9 +339,26 @@ impl Objset {
 
     /// A new object at a free number.
     pub fn alloc(&self, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
+        self.alloc_with(spec, tx, |_| Ok(()))
+    }
+
+    /// A new object at a free number, which nobody finds by that number before `make` has filled it: the number may
+    /// have meant another object, whose handles are still about. Where `make` fails there is no object.
+    pub fn alloc_with(
+        &self,
+        spec: ObjectSpec,
+        tx: &Tx,
+        make: impl FnOnce(&Arc<Dnode>) -> Result<(), DmuError>,
+    ) -> Result<Arc<Dnode>, DmuError> {
         let phys = spec.phys(self.policy().dnode_slots)?;
         let object = self.reserve(phys.slots() as u8, tx.txg())?;
-        Ok(self.install(object, phys, tx))
+        let dnode = self.new_dnode(object, phys, tx);
+        if let Err(error) = make(&dnode) {
+            dnode.free(tx)?;
+            return Err(error);
+        }
+        self.publish(&dnode);
+        Ok(dnode)
     }
 
     /// A new object at this number; `Exists` when a slot of it is taken. The accounting objects are claimed by their
@@ -355,7 +372,9 @@ impl Objset {
             return Err(DmuError::Invalid("object number"));
         }
         let reserved = self.reserve_in(object / SLOTS, Some(object), phys.slots() as u8, tx.txg())?;
-        reserved.map(|object| self.install(object, phys, tx)).ok_or(DmuError::Exists)
+        let dnode = self.new_dnode(reserved.ok_or(DmuError::Exists)?, phys, tx);
+        self.publish(&dnode);
+        Ok(dnode)
     }
 
     fn claim_special(&self, special: &Arc<Dnode>, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
@@ -370,16 +389,21 @@ impl Objset {
         Ok(special.clone())
     }
 
-    fn install(&self, object: u64, phys: DnodePhys, tx: &Tx) -> Arc<Dnode> {
+    /// A dnode at slots that were reserved for it.
+    fn new_dnode(&self, object: u64, phys: DnodePhys, tx: &Tx) -> Arc<Dnode> {
         let dnode = Dnode::new(object, &self.core, phys, Endian::Little, false);
         let mut state = dnode.state_mut();
         let changes = dnode.change(&mut state, tx.txg());
         changes.attrs.exists = true;
         changes.allocated = true;
         drop(state);
-        let there = self.cache.insert(dnode.clone(), || true).expect("no condition");
-        assert!(Arc::ptr_eq(&there, &dnode), "object {object} was free and is in memory");
         dnode
+    }
+
+    /// From here on the object is found by its number.
+    fn publish(&self, dnode: &Arc<Dnode>) {
+        let there = self.cache.insert(dnode.clone(), || true).expect("no condition");
+        assert!(Arc::ptr_eq(&there, dnode), "object {} was free and is in memory", dnode.object());
     }
 
     /// Frees the object with all its blocks, at sync. A large one is better emptied in several transactions first:
@@ -476,6 +500,11 @@ impl Objset {
         let mut root = env::lock(&self.root);
         root.phys.zil_header = header;
         root.dirty[tx.txg() as usize % TXG_SIZE] = true;
+    }
+
+    /// The root goes out with this group even if nothing else of the object set changes.
+    pub fn mark_dirty(&self, tx: &Tx) {
+        env::lock(&self.root).dirty[tx.txg() as usize % TXG_SIZE] = true;
     }
 
     /// `ondisk::objset::FLAG_*`.

@@ -108,9 +108,8 @@ impl Zap {
 
     /// A new object. `spec.object_type` is a ZAP's; `spec.block_size` 0 is 512.
     pub fn create(objset: &Objset, spec: ObjectSpec, params: ZapParams, tx: &Tx) -> Result<Zap, DmuError> {
-        let zap = Zap::of(objset.alloc(spec, tx)?)?;
-        zap.format(params, tx)?;
-        Ok(zap)
+        let format = |dnode: &Arc<Dnode>| Zap::of(dnode.clone())?.format(params, tx);
+        Zap::of(objset.alloc_with(spec, tx, format)?)
     }
 
     /// A new object at this number.

@@ -11,8 +11,9 @@
 //! 4. The transaction. Nobody waits for a lock above while in one, so a transaction group can always close.
 //! 5. A node's `attrs` lock: read, compute, write of its attributes, for a moment.
 //!
-//! Readers of names and attributes take none of them. Waiting for a transaction group to be synced ([`Host`]) happens
-//! with no lock held.
+//! Readers of names and attributes take none of them: what a name led to is looked up once more where the number may have
+//! come to mean another node ([`dir`]). Only extended attributes that are files are read under their node's `ops` lock.
+//! Waiting for a transaction group to be synced ([`Host`]) happens with no lock held.
 
 mod acl;
 mod attrs;
@@ -114,7 +115,7 @@ pub struct Zpl {
     unlinked_set: u64,
     nodes: Nodes,
     renaming: Mutex<()>,
-    /// The newest transaction group in which anything changed.
+    /// The newest transaction group in which anything changed, or may have changed.
     changed: AtomicU64,
     verifier: Verifier,
     /// Unlinked nodes may be left over from before the last start.
@@ -148,6 +149,8 @@ impl Zpl {
         let root = word(master::ROOT)?.ok_or_else(|| broken("ROOT"))?;
         let unlinked_set = word(master::UNLINKED_SET)?.ok_or_else(|| broken("DELETE_QUEUE"))?;
         let verifier = Verifier(env.entropy.u64());
+        // All that is there was made no later, and is stable.
+        let changed = AtomicU64::new(objset.root().birth());
         let frozen = frozen || version < znode::VERSION_SA;
         let mut fs = Zpl {
             id,
@@ -162,7 +165,7 @@ impl Zpl {
             unlinked_set,
             nodes: Nodes::default(),
             renaming: Mutex::new(()),
-            changed: AtomicU64::new(0),
+            changed,
             verifier,
             drain_pending: AtomicBool::new(!frozen),
         };
@@ -220,7 +223,7 @@ impl Zpl {
 
     /// The node that a directory entry or a parent names; `Stale` where its last name is gone and nobody has it open.
     fn node_by_number(&self, object: u64) -> Result<Arc<Node>> {
-        self.nodes.get(object, || Node::load(self, object))
+        self.nodes.get(object, &self.changed, || Node::load(self, object))
     }
 }
 

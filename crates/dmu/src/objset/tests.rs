@@ -69,6 +69,61 @@ fn passes_rewrite_what_they_wrote() {
     }
 }
 
+/// A number may have meant another object, whose handles are still about.
+#[test]
+fn an_object_is_found_when_it_is_whole() {
+    let bench = Bench::new(ObjsetType::Zfs, ObjsetPolicy::dataset());
+    let spec = file(512).with_bonus(ObjectType::SA, 4);
+    let mut numbers = std::collections::BTreeSet::new();
+    // The second time the number is one that was freed.
+    for life in 0..2 {
+        let tx = bench.tx();
+        let objset = bench.objset.clone();
+        let hidden = |dnode: &Arc<Dnode>| {
+            let held = objset.hold(dnode.object()).map(|dnode| dnode.object());
+            assert_eq!(held, Err(DmuError::NotFound), "life {life}");
+            assert_ne!(objset.next_object(dnode.object() - 1, 0), Ok(Some(dnode.object())));
+            dnode.set_bonus(ObjectType::SA, b"full", &tx)?;
+            dnode.write(0, &[1; 512], &tx)
+        };
+        let dnode = objset.alloc_with(spec, &tx, hidden).unwrap();
+        numbers.insert(dnode.object());
+        let found = objset.hold(dnode.object()).unwrap();
+        assert!(Arc::ptr_eq(&found, &dnode));
+        assert_eq!(found.bonus().bytes, b"full");
+        drop(tx);
+        bench.sync();
+        let tx = bench.tx();
+        objset.free(dnode.object(), &tx).unwrap();
+        drop(tx);
+        bench.sync();
+        assert!(!dnode.exists() && objset.hold(dnode.object()).is_err());
+    }
+    assert_eq!(numbers.len(), 1, "the number was to be given again");
+}
+
+#[test]
+fn an_object_that_could_not_be_made_leaves_nothing() {
+    let mut bench = Bench::new(ObjsetType::Zfs, ObjsetPolicy::dataset());
+    let tx = bench.tx();
+    let mut number = 0;
+    let made = bench.objset.alloc_with(file(512), &tx, |dnode| {
+        number = dnode.object();
+        dnode.write(0, &[1; 5000], &tx)?;
+        Err(DmuError::NoSpace)
+    });
+    assert_eq!(made.map(|dnode| dnode.object()), Err(DmuError::NoSpace));
+    assert_eq!(bench.objset.hold(number).map(|dnode| dnode.object()), Err(DmuError::NotFound));
+    drop(tx);
+    bench.sync();
+    bench.reopen();
+    assert_eq!(bench.objset.next_object(number - 1, 0), Ok(None));
+    let tx = bench.tx();
+    assert_eq!(bench.objset.alloc(file(512), &tx).unwrap().object(), number);
+    drop(tx);
+    check_trees(&bench);
+}
+
 #[test]
 fn a_whole_block_is_written_without_being_read() {
     let mut bench = Bench::new(ObjsetType::Zfs, ObjsetPolicy::dataset());

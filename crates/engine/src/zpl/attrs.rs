@@ -141,7 +141,7 @@ impl Zpl {
     /// A node's attributes as they are now.
     pub(super) fn attrs(&self, node: &Node) -> Result<Attrs> {
         let attrs = self.stored_attrs(node.dnode());
-        // Freed meanwhile, and perhaps another node by now.
+        // Freed meanwhile: what was read may be of any moment.
         node.check_alive()?;
         let mut attrs = attrs?;
         if let Some(atime) = node.pending_atime() {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use dmu::zap::ZapParams;
-use dmu::{Holds, ObjectSpec, Tx, Zap};
+use dmu::{Dnode, Holds, ObjectSpec, Tx, Zap};
 use engine_api::{
     CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime, Time,
 };
@@ -125,7 +125,8 @@ fn bonus_len(slots: u8) -> u16 {
     (usize::from(slots) * SLOT_SIZE - CORE_SIZE - BlkPtr::SIZE) as u16
 }
 
-/// Makes the object of a new node; `parent` 0 makes it its own parent, as the root is.
+/// Makes the object of a new node, which is found only once it is whole; `parent` 0 makes it its own parent, as the
+/// root is.
 pub fn new_object(
     fs: &NewNodes<'_>,
     body: &Body,
@@ -133,18 +134,32 @@ pub fn new_object(
     parent: u64,
     inherited: u64,
     tx: &Tx,
-) -> std::result::Result<Arc<dmu::Dnode>, dmu::DmuError> {
+) -> std::result::Result<Arc<Dnode>, dmu::DmuError> {
     let policy = fs.objset.policy();
     let is_dir = body.kind == kind::DIR;
     let object_type = if is_dir { ObjectType::DIRECTORY_CONTENTS } else { ObjectType::PLAIN_FILE_CONTENTS };
     let spec = ObjectSpec::new(object_type).with_bonus(ObjectType::SA, bonus_len(policy.dnode_slots.max(1)));
-    let dnode = if is_dir {
-        let params = ZapParams { salt: fs.salt, normflags: fs.normflags, flags: 0 };
-        Zap::create(fs.objset, spec, params, tx)?.dnode().clone()
-    } else {
-        fs.objset.alloc(spec, tx)?
-    };
-    let projects = policy.account_projects;
+    fs.objset.alloc_with(spec, tx, |dnode| {
+        if is_dir {
+            let params = ZapParams { salt: fs.salt, normflags: fs.normflags, flags: 0 };
+            Zap::of(dnode.clone())?.format(params, tx)?;
+        }
+        fill(fs, dnode, body, new, (parent, inherited), tx)
+    })
+}
+
+/// Gives a new node its attributes. `family`: its parent, and that one's flags.
+fn fill(
+    fs: &NewNodes<'_>,
+    dnode: &Dnode,
+    body: &Body,
+    new: &NewAttrs,
+    family: (u64, u64),
+    tx: &Tx,
+) -> std::result::Result<(), dmu::DmuError> {
+    let (parent, inherited) = family;
+    let is_dir = body.kind == kind::DIR;
+    let projects = fs.objset.policy().account_projects;
     let target_len = body.target.as_ref().map_or(0, Vec::len) as u64;
     let attrs = Attrs {
         mode: u64::from(body.kind) << 12 | u64::from(new.mode),
@@ -165,12 +180,7 @@ pub fn new_object(
     let mut values = template(&attrs, project);
     values.extend(body.target.iter().map(|target| (&attr::SYMLINK, target.clone())));
     let values: Vec<_> = values.iter().map(|(attr, value)| (*attr, &value[..])).collect();
-    let stored = fs.sa.replace_all(fs.objset, &dnode, &values, tx);
-    if let Err(error) = stored {
-        fs.objset.free(dnode.object(), tx)?;
-        return Err(error);
-    }
-    Ok(dnode)
+    fs.sa.replace_all(fs.objset, dnode, &values, tx)
 }
 
 /// What making an object takes; the file system itself may not be open yet.
@@ -224,8 +234,8 @@ impl Zpl {
             (attr.atime, attr.mtime) = (Some(SetTime::To(atime)), Some(SetTime::To(mtime)));
         }
         loop {
-            if let Some(found) = self.find_entry(&dir, name)? {
-                match self.create_over(cred, &dir, found.entry.object, mode, &attr) {
+            if let Some((found, node)) = self.find_node(&dir, name)? {
+                match self.create_over(cred, &dir, &node, mode, &attr) {
                     // Removed in between: it can be made after all.
                     Err(Error::Stale) if self.find_entry(&dir, name)? != Some(found) => continue,
                     answer => return answer,
@@ -246,12 +256,11 @@ impl Zpl {
         &self,
         cred: &Cred,
         dir: &Arc<Node>,
-        object: u64,
+        node: &Node,
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created> {
-        let node = self.node_by_number(object)?;
-        let attrs = self.attrs(&node)?;
+        let attrs = self.attrs(node)?;
         let is_file = attrs.kind() == kind::FILE;
         match mode {
             CreateMode::Unchecked if is_file => {
@@ -269,7 +278,7 @@ impl Zpl {
         }
         let parent = self.show_now(dir)?;
         let dir = DirChange { before: parent, after: parent };
-        Ok(Created { attr: self.show_now(&node)?, dir, new: false })
+        Ok(Created { attr: self.show_now(node)?, dir, new: false })
     }
 
     pub(super) fn make_node(
@@ -330,7 +339,7 @@ impl Zpl {
             let recordsize = self.settings().recordsize;
             grow_block(node.dnode(), 0, body.size, recordsize, &tx).map_err(api_error)?;
         }
-        let node = self.nodes.insert(node);
+        let node = self.nodes.insert(node, &self.changed);
         self.touch_dir(dir, 1, i64::from(attrs.is_dir()), &tx)?;
         let after = self.show_now(dir)?;
         let attr = self.show(&node, &attrs);

@@ -5,6 +5,7 @@
 //! Source: `zfs_readdir`, `zfs_match_find` in module/os/linux/zfs.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use dmu::zap::Cursor;
 use dmu::{Tx, Zap};
@@ -51,6 +52,32 @@ impl Zpl {
         }
     }
 
+    /// The node behind a name, looked up with nothing locked.
+    pub(super) fn find_node(&self, dir: &Node, name: &[u8]) -> Result<Option<(Found, Arc<Node>)>> {
+        self.follow(|| self.find_entry(dir, name), |found| found.entry.object)
+    }
+
+    /// What `look` finds, and the node whose number that has. Nothing is locked, so what was found may be gone by the
+    /// time its node is looked for, and the number mean another node: one made since, which its generation tells.
+    fn follow<T: PartialEq>(
+        &self,
+        look: impl Fn() -> Result<Option<T>>,
+        number: impl Fn(&T) -> u64,
+    ) -> Result<Option<(T, Arc<Node>)>> {
+        loop {
+            let newest = self.changed.load(Ordering::SeqCst);
+            let Some(found) = look()? else { return Ok(None) };
+            let node = self.node_by_number(number(&found));
+            let certain = node.as_ref().is_ok_and(|node| node.generation() <= newest);
+            if certain || look()?.as_ref() == Some(&found) {
+                let node = node?;
+                if node.check_alive().is_ok() {
+                    return Ok(Some((found, node)));
+                }
+            }
+        }
+    }
+
     pub(super) fn add_entry(&self, dir: &Node, name: &[u8], entry: Dirent, tx: &Tx) -> Result<()> {
         self.entries(dir)?.add(name, entry.encode(), tx).map_err(api_error)
     }
@@ -77,13 +104,16 @@ impl Zpl {
         let dir = self.dir_node(dir)?;
         let attrs = self.attrs(&dir)?;
         check(cred, &attrs, posix::EXEC)?;
-        let object = match name {
+        let node = match name {
             b"." => return Ok(self.show(&dir, &attrs)),
-            b".." => attrs.parent,
-            _ => self.find_entry(&dir, name)?.ok_or(Error::NotFound)?.entry.object,
+            b".." => {
+                let parent = || self.attrs(&dir).map(|attrs| Some(attrs.parent));
+                self.follow(parent, |parent| *parent).map(|found| found.map(|(_, node)| node))
+            }
+            _ => self.find_node(&dir, name).map(|found| found.map(|(_, node)| node)),
         };
-        // The entry may have gone since it was read.
-        let node = self.node_by_number(object).map_err(gone)?;
+        // The node may have gone since.
+        let node = node.map_err(gone)?.ok_or(Error::NotFound)?;
         self.show_now(&node).map_err(gone)
     }
 
@@ -96,6 +126,7 @@ impl Zpl {
             return Ok(page);
         }
         let zap = self.entries(&dir)?;
+        let newest = self.changed.load(Ordering::SeqCst);
         let mut at = if cookie <= LAST_SPECIAL_COOKIE { 0 } else { cookie };
         let mut name_bytes = 0;
         'pages: while at != Cursor::END {
@@ -109,7 +140,8 @@ impl Zpl {
                     break 'pages;
                 }
                 let dirent = Dirent::decode(entry.value.first());
-                page.entries.push(self.list_one(entry.name, dirent, entry.next, limit.with_attr));
+                let found = Found { entry: dirent, name: entry.name };
+                page.entries.push(self.list_one(&dir, found, newest, entry.next, limit.with_attr));
             }
             at = found.next;
         }
@@ -117,17 +149,21 @@ impl Zpl {
         Ok(page)
     }
 
-    /// An entry whose node cannot be read is listed all the same, so that it can be seen and removed.
-    fn list_one(&self, name: Vec<u8>, entry: Dirent, cookie: u64, with_attr: bool) -> DirEntry {
-        let node = self.node_by_number(entry.object);
+    /// An entry whose node cannot be read is listed all the same, so that it can be seen and removed. `newest` is from
+    /// before the entry was read, as in [`Zpl::follow`].
+    fn list_one(&self, dir: &Node, found: Found, newest: u64, cookie: u64, with_attr: bool) -> DirEntry {
+        let Found { entry, name } = &found;
+        let still = || matches!(self.find_entry(dir, name), Ok(now) if now.as_ref() == Some(&found));
+        let node = self.node_by_number(entry.object).ok();
+        let node = node.filter(|node| node.generation() <= newest || still() && node.check_alive().is_ok());
         let attr = match &node {
-            Ok(node) if with_attr || entry.kind == 0 => self.show_now(node).ok(),
+            Some(node) if with_attr || entry.kind == 0 => self.show_now(node).ok(),
             _ => None,
         };
         let kind = attr.as_ref().filter(|_| entry.kind == 0).map_or(api_kind(entry.kind), |attr| attr.kind);
         let generation = node.map_or(0, |node| node.generation());
         let node = NodeId { object: entry.object, generation };
-        DirEntry { name, node, kind, cookie, attr: attr.filter(|_| with_attr) }
+        DirEntry { name: found.name, node, kind, cookie, attr: attr.filter(|_| with_attr) }
     }
 
     /// Whether a directory has no entries.

@@ -75,8 +75,8 @@ impl Zpl {
             let found = self.find_entry(&dir, name)?.ok_or(Error::NotFound)?;
             let victim = self.node_by_number(found.entry.object).map_err(gone)?;
             let ops = lock_all(&[&dir, &victim]);
-            // Between the look and the lock others may have been here.
-            if self.find_entry(&dir, name)?.as_ref() != Some(&found) {
+            // Between the look and the lock others may have been here; the number may even mean another node now.
+            if victim.check_alive().is_err() || self.find_entry(&dir, name)?.as_ref() != Some(&found) {
                 continue;
             }
             let (parent, attrs) = (self.attrs(&dir)?, self.attrs(&victim)?);

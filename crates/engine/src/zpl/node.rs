@@ -1,11 +1,14 @@
 //! Nodes in memory: locks and counts of the objects in use, one [`Node`] for each object.
 //!
 //! The table keeps nodes that were used lately, so that their objects stay loaded, and any node that has something to
-//! remember: openers, a pending access time. A node that was freed is taken out of the table and marked dead first;
-//! who still holds it gets `Stale`.
+//! remember: openers, a pending access time.
+//!
+//! A node lives as long as its object; who still holds it afterwards gets `Stale`, also when its number has come to mean
+//! another object, for that is another [`Dnode`]. Of a living object there is one node in use, ever: it leaves the table
+//! when nobody holds it, or after it was freed, and who was slow to load another one gives way to it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use dmu::Dnode;
@@ -29,7 +32,6 @@ pub struct Node {
     attrs: Mutex<()>,
     ranges: RangeLock,
     memory: Mutex<Memory>,
-    dead: AtomicBool,
     /// The newest transaction group in which it changed; at least that.
     changed: AtomicU64,
 }
@@ -66,7 +68,6 @@ impl Node {
             attrs: Mutex::new(()),
             ranges: RangeLock::default(),
             memory: Mutex::default(),
-            dead: AtomicBool::new(false),
             changed: AtomicU64::new(changed),
         }
     }
@@ -130,8 +131,13 @@ impl Node {
         lock(&self.memory).opens > 0
     }
 
+    fn is_alive(&self) -> bool {
+        self.dnode.exists()
+    }
+
+    /// `Stale` once it was freed. Who is to change it asks this with its lock held.
     pub fn check_alive(&self) -> Result<()> {
-        if self.dead.load(Ordering::SeqCst) { Err(Error::Stale) } else { Ok(()) }
+        if self.is_alive() { Ok(()) } else { Err(Error::Stale) }
     }
 
     /// What reading it gave; where it was freed meanwhile, whatever that did to the reader, it is gone.
@@ -141,7 +147,7 @@ impl Node {
 
     fn is_idle(&self) -> bool {
         let memory = lock(&self.memory);
-        memory.opens == 0 && memory.atime.is_none()
+        memory.opens == 0 && memory.atime.is_none() || !self.is_alive()
     }
 }
 
@@ -161,40 +167,51 @@ impl Nodes {
         lock(&self.shards[(object % SHARDS as u64) as usize])
     }
 
-    /// The node, loaded if need be.
-    pub fn get(&self, object: u64, load: impl FnOnce() -> Result<Node>) -> Result<Arc<Node>> {
-        if let Some(node) = self.shard(object).get(&object).filter(|node| node.dnode.exists()) {
+    /// The node, loaded if need be. `changed` as in [`Nodes::insert`].
+    pub fn get(
+        &self,
+        object: u64,
+        changed: &AtomicU64,
+        load: impl FnOnce() -> Result<Node>,
+    ) -> Result<Arc<Node>> {
+        if let Some(node) = self.shard(object).get(&object).filter(|node| node.is_alive()) {
             return Ok(node.clone());
         }
         // Reading may take a disk; of two loaders the first to come back wins.
         let loaded = Arc::new(load()?);
-        Ok(self.insert(loaded))
+        Ok(self.insert(loaded, changed))
     }
 
-    /// The node to be used: this one, or the one that is there. Somebody who was slow to load a node may have put it
-    /// here after it was freed; it gives way, for the number may mean another object by now.
-    pub fn insert(&self, node: Arc<Node>) -> Arc<Node> {
+    /// The node to be used: this one, or the living one that is there. `changed` is the newest group in which anything
+    /// changed: the table may have had this node, and forgotten in which group that changed.
+    pub fn insert(&self, node: Arc<Node>, changed: &AtomicU64) -> Arc<Node> {
         let object = node.object();
         let mut shard = self.shard(object);
-        let there = shard.get(&object).filter(|there| there.dnode.exists()).cloned();
-        let kept = there.unwrap_or_else(|| {
+        if let Some(there) = shard.get(&object).filter(|there| there.is_alive()) {
+            return there.clone();
+        }
+        // One that was freed while it was loaded is of use to nobody else.
+        if node.is_alive() {
+            node.changed_in(changed.load(Ordering::SeqCst));
             shard.insert(object, node.clone());
-            node
-        });
+        }
         if shard.len() > SHARD_LIMIT {
             forget_some(&mut shard);
         }
-        kept
+        node
     }
 
     pub fn contains(&self, object: u64) -> bool {
-        self.shard(object).contains_key(&object)
+        self.shard(object).get(&object).is_some_and(|node| node.is_alive())
     }
 
-    /// Nobody finds it any more, and who has it learns that it is gone.
-    pub fn kill(&self, node: &Node) {
-        node.dead.store(true, Ordering::SeqCst);
-        self.shard(node.object()).remove(&node.object());
+    /// Nobody finds the node any more. It was freed *before*: else somebody could load it once more in between, and
+    /// have a second one beside this.
+    pub fn forget(&self, node: &Node) {
+        let mut shard = self.shard(node.object());
+        if shard.get(&node.object()).is_some_and(|there| !there.is_alive()) {
+            shard.remove(&node.object());
+        }
     }
 
     /// Every node that remembers an access time.

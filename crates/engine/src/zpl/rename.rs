@@ -98,7 +98,11 @@ impl Zpl {
                 return Ok(false);
             }
         }
-        Ok(true)
+        // Their numbers may mean other nodes now.
+        Ok([Some(&plan.source), plan.target.as_ref()]
+            .into_iter()
+            .flatten()
+            .all(|node| node.check_alive().is_ok()))
     }
 
     /// Whether there is anything to move: two names of one node stay as they are.

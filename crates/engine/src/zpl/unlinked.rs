@@ -44,8 +44,8 @@ impl Zpl {
         let simple = self.xattr_dir_of(node.dnode())? == 0;
         let small = node.dnode().used_bytes() <= FREE_STEP;
         if !node.is_open() && simple && small {
-            self.nodes.kill(node);
             self.objset.free(node.object(), tx).map_err(api_error)?;
+            self.nodes.forget(node);
             return Ok(Fate::Settled);
         }
         self.unlinked_zap()?.add_int(node.object(), tx).map_err(api_error)?;
@@ -79,15 +79,29 @@ impl Zpl {
             self.purge_xattr_dir(xattr_dir)?;
         }
         let tx = self.begin(Holds::freeing(8))?;
-        self.nodes.kill(node);
         if xattr_dir != 0 {
             self.free_object(xattr_dir, &tx)?;
         }
         self.free_object(node.object(), &tx)?;
-        match self.unlinked_zap()?.remove_int(node.object(), &tx) {
+        self.nodes.forget(node);
+        self.take_from_set(node.object(), &tx)
+    }
+
+    /// Takes an object that may be gone already out of the unlinked set.
+    fn take_from_set(&self, object: u64, tx: &Tx) -> Result<()> {
+        match self.unlinked_zap()?.remove_int(object, tx) {
             Ok(()) | Err(DmuError::NotFound) => Ok(()),
             Err(error) => Err(api_error(error)),
         }
+    }
+
+    /// A node with a name does not belong in the unlinked set.
+    fn take_from_set_if_named(&self, node: &Arc<Node>) -> Result<()> {
+        let _ops = lock_all(&[node]);
+        if node.check_alive().is_err() || self.stored_attrs(node.dnode())?.links == 0 {
+            return Ok(());
+        }
+        self.take_from_set(node.object(), &self.begin(Holds::freeing(4))?)
     }
 
     /// Frees the files in a directory of extended attributes.
@@ -135,17 +149,14 @@ impl Zpl {
             match self.objset.hold(object) {
                 Ok(dnode) => {
                     let attrs = self.stored_attrs(&dnode)?;
-                    let node = self.nodes.insert(Arc::new(Node::new(dnode, attrs.generation, 0)));
+                    let node = Arc::new(Node::new(dnode, attrs.generation, 0));
+                    let node = self.nodes.insert(node, &self.changed);
                     self.purge(&node)?;
-                    // It had a name after all, so it did not belong in the set.
-                    if node.check_alive().is_ok() && attrs.links > 0 {
-                        let tx = self.begin(Holds::freeing(4))?;
-                        zap.remove_int(object, &tx).map_err(api_error)?;
-                    }
+                    self.take_from_set_if_named(&node)?;
                 }
                 Err(DmuError::NotFound) => {
                     let tx = self.begin(Holds::freeing(4))?;
-                    zap.remove_int(object, &tx).map_err(api_error)?;
+                    self.take_from_set(object, &tx)?;
                 }
                 Err(error) => return Err(api_error(error)),
             }

@@ -2,7 +2,7 @@
 //!
 //! `xattr=sa` keeps them as a packed nvlist of byte arrays in the system attribute `ZPL_DXATTR`; what does not fit
 //! there, and everything under `xattr=on`, are files in a hidden directory ([`super::xattr_dir`]). An attribute is in
-//! one place only. Names carry their namespace (`user.`); other systems wrote user attributes without it, and those are
+//! one place only; files are read under the node's lock, for they are changed in several steps. Names carry their namespace (`user.`); other systems wrote user attributes without it, and those are
 //! shown with it. Source: module/os/linux/zfs/zpl_xattr.c, module/zfs/zfs_sa.c.
 
 use std::sync::Arc;
@@ -38,20 +38,22 @@ enum Place {
 impl Zpl {
     /// The list in the system attributes.
     fn system_xattrs(&self, node: &Node) -> Result<NvList> {
+        self.xattr_places(node).map(|(list, _)| list)
+    }
+
+    /// The list in the system attributes, and whether there is a directory besides, at one moment.
+    fn xattr_places(&self, node: &Node) -> Result<(NvList, bool)> {
         let view = self.whole_view(node)?;
-        match self.sa.get(&view, &attr::DXATTR) {
-            None => Ok(NvList::new()),
-            Some(bytes) if bytes.is_empty() => Ok(NvList::new()),
-            Some(bytes) => {
-                NvList::decode(&bytes).map_err(|_| Error::Corrupt { object: node.object(), block: 0 })
-            }
-        }
+        let has_dir = self.sa.word(&view, &attr::XATTR).is_some_and(|object| object != 0);
+        let packed = self.sa.get(&view, &attr::DXATTR).filter(|bytes| !bytes.is_empty());
+        let list = packed.map(|bytes| NvList::decode(&bytes)).transpose();
+        let list = list.map_err(|_| Error::Corrupt { object: node.object(), block: 0 })?;
+        Ok((list.unwrap_or_default(), has_dir))
     }
 
     fn find_xattr(&self, node: &Node, list: &NvList, name: &[u8]) -> Result<Option<Place>> {
-        let bare = name.strip_prefix(USER);
-        for name in [Some(name), bare].into_iter().flatten() {
-            if let Some(text) = std::str::from_utf8(name).ok().filter(|text| list.contains(text)) {
+        for name in spellings(name) {
+            if let Some(text) = name_in(list, name) {
                 return Ok(Some(Place::System(text.to_owned())));
             }
             if self.find_xattr_file(node, name)?.is_some() {
@@ -68,20 +70,34 @@ impl Zpl {
         node.unless_dead(self.read_xattr(&node, name))
     }
 
-    fn read_xattr(&self, node: &Node, name: &[u8]) -> Result<Vec<u8>> {
+    fn read_xattr(&self, node: &Arc<Node>, name: &[u8]) -> Result<Vec<u8>> {
+        let value = |list: &NvList, name: &str| match list.get(name) {
+            Some(NvValue::ByteArray(value) | NvValue::U8Array(value)) => Ok(value.clone()),
+            _ => Err(Error::Corrupt { object: node.object(), block: 0 }),
+        };
+        let (list, has_dir) = self.xattr_places(node)?;
+        if !has_dir {
+            let name = spellings(name).find_map(|name| name_in(&list, name)).ok_or(Error::NotFound)?;
+            return value(&list, name);
+        }
+        let _ops = lock_all(&[node]);
         let list = self.system_xattrs(node)?;
         match self.find_xattr(node, &list, name)?.ok_or(Error::NotFound)? {
-            Place::System(name) => match list.get(&name) {
-                Some(NvValue::ByteArray(value) | NvValue::U8Array(value)) => Ok(value.clone()),
-                _ => Err(Error::Corrupt { object: node.object(), block: 0 }),
-            },
+            Place::System(name) => value(&list, &name),
             Place::Directory(name) => self.read_xattr_file(node, &name),
         }
     }
 
-    fn all_xattr_names(&self, node: &Node) -> Result<Vec<Vec<u8>>> {
-        let list = self.system_xattrs(node)?;
-        let mut names: Vec<Vec<u8>> = list.iter().map(|(name, _)| name.as_bytes().to_vec()).collect();
+    fn all_xattr_names(&self, node: &Arc<Node>) -> Result<Vec<Vec<u8>>> {
+        let names_of = |list: NvList| -> Vec<Vec<u8>> {
+            list.iter().map(|(name, _)| name.as_bytes().to_vec()).collect()
+        };
+        let (list, has_dir) = self.xattr_places(node)?;
+        if !has_dir {
+            return Ok(names_of(list));
+        }
+        let _ops = lock_all(&[node]);
+        let mut names = names_of(self.system_xattrs(node)?);
         names.extend(self.xattr_file_names(node)?);
         Ok(names)
     }
@@ -191,6 +207,16 @@ impl Zpl {
             _ => Ok(()),
         }
     }
+}
+
+/// How an attribute may be called on disk.
+fn spellings(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    [Some(name), name.strip_prefix(USER)].into_iter().flatten()
+}
+
+/// The name as text, if the list has it.
+fn name_in<'a>(list: &NvList, name: &'a [u8]) -> Option<&'a str> {
+    std::str::from_utf8(name).ok().filter(|name| list.contains(name))
 }
 
 /// The list with the new value, packed; `None` where it is too large or cannot be named there.
