@@ -292,12 +292,12 @@ impl Class {
         self.group(vdev)?.group.metaslabs.get(metaslab as usize)?.allocated()
     }
 
-    /// Txg `txg` is durable.
+    /// Txg `txg` is durable, and nobody finds pointers any more to what it freed.
     pub fn sync_done(&self, txg: u64) {
-        self.epochs.set_synced(txg);
+        let epoch = self.epochs.advance();
         let groups = self.groups.read().expect("class lock").clone();
         for state in &groups {
-            let settled = state.group.sync_done(txg, &self.epochs);
+            let settled = state.group.sync_done(txg, epoch, &self.epochs);
             state.allocated.fetch_sub(settled.deferred as i64, Relaxed);
             state.deferred.fetch_add(settled.deferred as i64 - settled.released as i64, Relaxed);
             state.group.trim_memory(SEGMENTS_IN_MEMORY);

@@ -113,10 +113,10 @@ impl Group {
         best.copied().filter(|&(bucket, ..)| bucket >= 63 || (2u64 << bucket) > asize)
     }
 
-    pub fn sync_done(&self, txg: u64, epochs: &Epochs) -> Settled {
+    pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs) -> Settled {
         let mut sum = Settled::default();
         for (index, metaslab) in self.metaslabs.iter().enumerate() {
-            let settled = metaslab.sync_done(txg, epochs);
+            let settled = metaslab.sync_done(txg, epoch, epochs);
             sum.deferred += settled.deferred;
             sum.released += settled.released;
             if settled.deferred + settled.released > 0 {

@@ -41,10 +41,18 @@ struct State {
     frees: RangeTree,
     taken: RangeTree,
     freeing: RangeTree,
-    defer: VecDeque<(u64, RangeTree)>,
+    defer: VecDeque<Deferred>,
     /// Next place to look, by power of two of the size asked for.
     cursors: Vec<u64>,
     last_used: u64,
+}
+
+/// What one txg freed.
+struct Deferred {
+    txg: u64,
+    /// Guards of earlier epochs may still lead there.
+    epoch: u64,
+    tree: RangeTree,
 }
 
 /// What `sync_done` changed, in bytes.
@@ -81,7 +89,7 @@ impl Metaslab {
             return Err(ReadError::Corrupt); // The map names space outside its metaslab.
         }
         let mut state = lock(&self.state);
-        let known = state.defer.iter().map(|(_, tree)| tree);
+        let known = state.defer.iter().map(|deferred| &deferred.tree);
         for tree in [&state.allocs, &state.taken, &state.freeing].into_iter().chain(known) {
             for segment in tree.iter() {
                 free.remove_overlap(segment.start, segment.len);
@@ -126,7 +134,7 @@ impl Metaslab {
     pub fn free(&self, start: u64, len: u64) -> bool {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
-        let deferred = state.defer.iter().map(|(_, tree)| tree);
+        let deferred = state.defer.iter().map(|deferred| &deferred.tree);
         let free = state.free.as_ref().map(FreeTree::ranges);
         if [&state.freeing].into_iter().chain(deferred).chain(free).any(|tree| tree.overlaps(start, len)) {
             return false;
@@ -167,7 +175,7 @@ impl Metaslab {
         let state = lock(&self.state);
         let free = state.free.as_ref()?;
         let mut allocated = RangeTree::whole(self.start, self.size);
-        let deferred = state.defer.iter().map(|(_, tree)| tree);
+        let deferred = state.defer.iter().map(|deferred| &deferred.tree);
         for tree in [free.ranges(), &state.freeing].into_iter().chain(deferred) {
             for segment in tree.iter() {
                 allocated.remove(segment.start, segment.len);
@@ -176,8 +184,9 @@ impl Metaslab {
         Some(allocated.iter().collect())
     }
 
-    /// The txg is durable: its frees wait their time, those whose time has come can be allocated.
-    pub fn sync_done(&self, txg: u64, epochs: &Epochs) -> Settled {
+    /// The txg is durable: its frees wait their time, those whose time has come can be allocated. `epoch` is the one that
+    /// began with it.
+    pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs) -> Settled {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
         let mut settled = Settled::default();
@@ -185,13 +194,13 @@ impl Metaslab {
         if !state.freeing.is_empty() {
             let freeing = std::mem::take(&mut state.freeing);
             settled.deferred = freeing.space();
-            state.defer.push_back((txg, freeing));
+            state.defer.push_back(Deferred { txg, epoch, tree: freeing });
         }
-        while let Some((freed, _)) = state.defer.front() {
-            if freed + DEFER_TXGS > txg || !epochs.all_after(*freed) {
+        while let Some(first) = state.defer.front() {
+            if first.txg + DEFER_TXGS > txg || !epochs.none_before(first.epoch) {
                 break;
             }
-            let (_, tree) = state.defer.pop_front().expect("the front is there");
+            let tree = state.defer.pop_front().expect("the front is there").tree;
             settled.released += tree.space();
             if let Some(free) = &mut state.free {
                 for segment in tree.iter() {
@@ -258,7 +267,7 @@ impl State {
         for (log2, &n) in free.histogram().iter().enumerate() {
             count(log2 as u32, n);
         }
-        let deferred = self.defer.iter().map(|(_, tree)| tree);
+        let deferred = self.defer.iter().map(|deferred| &deferred.tree);
         for segment in [&self.freeing].into_iter().chain(deferred).flat_map(RangeTree::iter) {
             count(segment.len.ilog2(), 1);
         }
