@@ -146,8 +146,11 @@ pub struct Vdev {
     pub checksum_errors: u64,
     /// Bytes.
     pub allocated: u64,
-    /// Bytes.
+    /// Bytes that can be allocated in all; 0 where a vdev has no space of its own, as below a mirror.
     pub size: u64,
+    /// Bytes of the device, of a leaf; else 0.
+    #[serde(default)]
+    pub physical: u64,
     /// Percent.
     pub fragmentation: Option<u8>,
     pub io: IoCounters,
@@ -162,6 +165,11 @@ pub struct Pool {
     pub health: Health,
     pub txg: u64,
     pub root: Vdev,
+    /// Devices that are no part of the tree.
+    #[serde(default)]
+    pub cache: Vec<Vdev>,
+    #[serde(default)]
+    pub spares: Vec<Vdev>,
     pub status: Option<String>,
     pub action: Option<String>,
     pub scan: Option<String>,

@@ -3,7 +3,7 @@
 //! Facts from OpenZFS's cmd/zpool/zpool_vdev.c and `zpool_vdev_name` in lib/libzfs/libzfs_pool.c.
 
 use crate::fail::{Stop, fail};
-use api_types::{Vdev, VdevSpec};
+use api_types::{Health, Pool, Vdev, VdevSpec};
 use std::fs;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
@@ -31,10 +31,20 @@ pub fn name(vdev: &Vdev, naming: Naming) -> String {
     if naming.follow { path.rsplit('/').next().unwrap_or(&path).to_owned() } else { vdev.name.clone() }
 }
 
-/// The children as they are shown: log devices behind the others, under a heading of their own.
-pub fn logs_last(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
-    let of = |log: bool| vdev.children.iter().filter(move |child| child.is_log == log);
-    of(false).chain(of(true))
+/// The children but for log devices, which have a heading of their own, and places where a vdev once was.
+pub fn normal(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
+    vdev.children.iter().filter(|child| !child.is_log && child.kind != "hole")
+}
+
+/// The log devices among the children.
+pub fn logs(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
+    vdev.children.iter().filter(|child| child.is_log)
+}
+
+/// As [`name_width`], with the pool's cache devices and spares.
+pub fn pool_width(pool: &Pool, naming: Naming) -> usize {
+    let extras = pool.cache.iter().chain(&pool.spares).map(|extra| name(extra, naming).chars().count() + 2);
+    extras.max().unwrap_or(0).max(name_width(&pool.root, &pool.name, naming))
 }
 
 /// The widest name in the tree, two columns of indentation a level. The root is named as the pool is.
@@ -45,6 +55,11 @@ pub fn name_width(root: &Vdev, pool: &str, naming: Naming) -> usize {
     }
     let children = root.children.iter().map(|child| below(child, 2, naming));
     children.max().unwrap_or(0).max(pool.chars().count())
+}
+
+/// The word for a spare's health: one that is well is available.
+pub fn spare_state(spare: &Vdev) -> &'static str {
+    if spare.health == Health::Online { "AVAIL" } else { spare.health.name() }
 }
 
 /// `mirror a b mirror c d`, `a b c`: what `zpool create` is given.

@@ -14,7 +14,7 @@ use crate::client::CallError;
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::json::Json;
 use crate::program::{Command, Cx};
-use crate::vdevs::Naming;
+use crate::vdevs::{self, Naming};
 use api_types::{Pool, Vdev, kind, routes};
 
 /// A row that works.
@@ -243,14 +243,45 @@ fn pool_info(pool: &Pool, with_type: bool, as_int: bool) -> Json {
     info
 }
 
+/// What a vdev is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Normal,
+    Log,
+    Cache,
+    Spare,
+}
+
+impl Place {
+    /// In a JSON output, the class of a vdev.
+    fn class(self) -> &'static str {
+        match self {
+            Place::Normal => "normal",
+            Place::Log => "log",
+            Place::Cache => "l2cache",
+            Place::Spare => "spare",
+        }
+    }
+    /// In a JSON output, the member that holds all vdevs of a class.
+    fn section(self) -> &'static str {
+        match self {
+            Place::Normal => "vdevs",
+            Place::Log => "logs",
+            Place::Cache => "l2cache",
+            Place::Spare => "spares",
+        }
+    }
+}
+
 /// And of a vdev (`fill_vdev_info`).
-fn vdev_info(vdev: &Vdev, name: &str, as_int: bool) -> Json {
+fn vdev_info(vdev: &Vdev, name: &str, place: Place, as_int: bool) -> Json {
     let mut info = Json::object().with("name", name).with("vdev_type", vdev.kind.as_str());
     info.put("guid", Json::number(vdev.guid, as_int));
     if let Some(path) = &vdev.path {
         info.put("path", path.as_str());
     }
-    info.with("class", "normal").with("state", vdev.health.name())
+    let state = if place == Place::Spare { vdevs::spare_state(vdev) } else { vdev.health.name() };
+    info.with("class", place.class()).with("state", state)
 }
 
 /// The key of a pool in a JSON output.

@@ -100,8 +100,10 @@ pub struct VdevStatus {
     pub checksum_errors: u64,
     /// Bytes.
     pub allocated: u64,
-    /// Bytes that can be allocated in all.
+    /// Bytes that can be allocated in all; 0 where a vdev has no space of its own, as below a mirror.
     pub size: u64,
+    /// Bytes of the device, of a leaf; else 0.
+    pub physical: u64,
     /// Percent, of top-level vdevs.
     pub fragmentation: Option<u8>,
     pub io: IoCounters,
@@ -127,6 +129,9 @@ pub struct PoolStatus {
     pub health: Health,
     pub txg: u64,
     pub root: VdevStatus,
+    /// Devices that are no part of the tree: shown, and left alone.
+    pub cache: Vec<VdevStatus>,
+    pub spares: Vec<VdevStatus>,
     /// OpenZFS's `status:`, `action:` and `scan:` sentences.
     pub status: Option<String>,
     pub action: Option<String>,

@@ -18,12 +18,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
 use ::pool::spa::import::{ImportSpec, import};
-use ::pool::spa::labels;
+use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
     Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
 };
 use env::{Env, OpenMode, lock};
+use ondisk::label::config::PoolState;
 use storage::arc::Cache;
 use storage::labels::Device;
 
@@ -123,6 +124,34 @@ impl LocalEngine {
         closed.map_err(api_error)
     }
 
+    /// The imported pool that a spare or cache device belongs to; its labels don't say.
+    fn pool_of_extra(&self, path: &str) -> Option<(PoolState, String)> {
+        let extra = extra::probe(&self.around.env, path)?;
+        let pools = lock(&self.pools);
+        let owner =
+            pools.values().find(|pool| pool.inner().core().extras.guids().any(|guid| guid == extra.guid))?;
+        Some((extra.state, owner.name()))
+    }
+
+    /// Keeps new pools off the spares and cache devices of imported ones (cmd/zpool/zpool_vdev.c, `check_file_generic`).
+    fn refuse_extras(&self, spec: &PoolSpec) -> Result<()> {
+        for path in spec.vdevs.iter().flat_map(leaf_paths) {
+            let what = match self.pool_of_extra(&path) {
+                Some((PoolState::Spare, pool)) => {
+                    format!("{path} is reserved as a hot spare for pool {pool}")
+                }
+                Some((_, pool)) if !spec.force => {
+                    format!(
+                        "use '-f' to override the following errors:\n{path} is in use as a cache device for pool '{pool}'"
+                    )
+                }
+                _ => continue,
+            };
+            return Err(Error::Refused(format!("invalid vdev specification\n{what}")));
+        }
+        Ok(())
+    }
+
     /// Guards no data, so a panic under it spoils nothing for the next.
     fn one_change(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
@@ -159,6 +188,13 @@ fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
     catch_unwind(AssertUnwindSafe(|| pool.served())).unwrap_or_default()
 }
 
+fn leaf_paths(spec: &engine_api::VdevSpec) -> Vec<String> {
+    match spec {
+        engine_api::VdevSpec::Leaf(path) => vec![path.clone()],
+        engine_api::VdevSpec::Mirror(sides) => sides.iter().flat_map(leaf_paths).collect(),
+    }
+}
+
 fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
     match spec {
         engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
@@ -173,6 +209,7 @@ impl Engine for LocalEngine {
         if lock(&self.pools).contains_key(&spec.name) {
             return Err(Error::Refused(format!("cannot create '{}': pool already exists", spec.name)));
         }
+        self.refuse_extras(spec)?;
         let mut fs_props = spec.fs_props.clone();
         if let Some(mountpoint) = &spec.mountpoint {
             fs_props.push(PropertyChange { name: "mountpoint".into(), value: mountpoint.clone() });
@@ -266,7 +303,10 @@ impl Engine for LocalEngine {
         let refuse = |why: &str| Error::Refused(format!("failed to clear label for {path}: {why}"));
         if let Some(found) = labels::probe(&self.around.env, path) {
             discover::refuse_labelclear(path, &found, force)?;
-        } else if !force {
+        } else if let Some((state, pool)) = self.pool_of_extra(path) {
+            let state = if state == PoolState::Spare { "SPARE" } else { "L2CACHE" };
+            return Err(Error::Refused(format!("{path} is a member ({state}) of pool \"{pool}\"")));
+        } else if !force && extra::probe(&self.around.env, path).is_none() {
             return Err(Error::Refused(format!("failed to read label from {path}")));
         }
         let disk = self.around.env.disks.open(path, OpenMode::ReadWrite);

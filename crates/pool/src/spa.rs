@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod create;
+pub mod extra;
 pub mod import;
 pub mod labels;
 pub mod status;
@@ -60,6 +61,8 @@ pub struct Core {
     pub(crate) deferred: Option<Mutex<Bpobj>>,
     pub readonly: bool,
     pub altroot: Option<String>,
+    /// Spares and cache devices.
+    pub extras: extra::Extras,
 }
 
 impl Core {

@@ -139,12 +139,14 @@ fn show_vdev(cx: &mut Cx<'_>, vdev: &Vdev, name: &str, depth: usize, width: usiz
         write!(cx.io.out, "  {note}")?;
     }
     writeln!(cx.io.out)?;
-    let mut in_logs = false;
-    for child in vdevs::logs_last(vdev) {
-        if depth == 0 && child.is_log && !std::mem::replace(&mut in_logs, true) {
+    for child in vdevs::normal(vdev) {
+        show_vdev(cx, child, &vdevs::name(child, Naming::default()), depth + 2, width)?;
+    }
+    for (count, log) in vdevs::logs(vdev).enumerate() {
+        if count == 0 {
             writeln!(cx.io.out, "\tlogs\t")?;
         }
-        show_vdev(cx, child, &vdevs::name(child, Naming::default()), depth + 2, width)?;
+        show_vdev(cx, log, &vdevs::name(log, Naming::default()), depth + 2, width)?;
     }
     Ok(())
 }

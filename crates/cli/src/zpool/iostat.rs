@@ -87,7 +87,10 @@ fn counters(pools: &[Pool]) -> HashMap<u64, IoCounters> {
         vdev.children.iter().for_each(|child| collect(child, into));
     }
     let mut all = HashMap::new();
-    pools.iter().for_each(|pool| collect(&pool.root, &mut all));
+    for pool in pools {
+        collect(&pool.root, &mut all);
+        pool.cache.iter().for_each(|cache| collect(cache, &mut all));
+    }
     all
 }
 
@@ -100,7 +103,7 @@ fn print(
     heading: bool,
 ) -> Result<(), Stop> {
     let width = |pool: &Pool| match format.verbose {
-        true => vdevs::name_width(&pool.root, &pool.name, format.naming),
+        true => vdevs::pool_width(pool, format.naming),
         false => pool.name.chars().count(),
     };
     format.name_width = pools.iter().map(width).max().unwrap_or(0).max(10);
@@ -109,6 +112,11 @@ fn print(
     }
     for pool in pools {
         print_vdev(cx, format, &pool.root, &pool.name, 0, before, now)?;
+        if format.verbose {
+            let logs: Vec<&Vdev> = vdevs::logs(&pool.root).collect();
+            print_section(cx, format, "logs", &logs, before, now)?;
+            print_section(cx, format, "cache", &pool.cache.iter().collect::<Vec<_>>(), before, now)?;
+        }
         if format.verbose && !format.scripted {
             print_separator(cx, format)?;
         }
@@ -151,6 +159,31 @@ fn print_separator(cx: &mut Cx<'_>, format: &Format) -> Result<(), Stop> {
     Ok(writeln!(cx.io.out)?)
 }
 
+/// Vdevs beside the others. The line is there, though empty, for scripts too.
+fn print_section(
+    cx: &mut Cx<'_>,
+    format: &Format,
+    title: &str,
+    vdevs: &[&Vdev],
+    before: Option<&Sample>,
+    now: &Sample,
+) -> Result<(), Stop> {
+    if vdevs.is_empty() {
+        return Ok(());
+    }
+    if !format.scripted {
+        write!(cx.io.out, "{title:<width$}", width = format.name_width)?;
+        for _ in 0..6 {
+            write!(cx.io.out, "  {:>width$}", "-", width = format.column())?;
+        }
+    }
+    writeln!(cx.io.out)?;
+    for vdev in vdevs {
+        print_vdev(cx, format, vdev, &vdevs::name(vdev, format.naming), 2, before, now)?;
+    }
+    Ok(())
+}
+
 fn print_vdev(
     cx: &mut Cx<'_>,
     format: &Format,
@@ -165,7 +198,7 @@ fn print_vdev(
         true => write!(cx.io.out, "{name}")?,
         false => write!(cx.io.out, "{:depth$}{name:<pad$}", "")?,
     }
-    let cells = cells(format, vdev, depth <= 2, before, now);
+    let cells = cells(format, vdev, before, now);
     let column = format.column();
     for cell in cells {
         match format.scripted {
@@ -175,7 +208,7 @@ fn print_vdev(
     }
     writeln!(cx.io.out)?;
     if format.verbose {
-        for child in &vdev.children {
+        for child in vdevs::normal(vdev) {
             print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, before, now)?;
         }
     }
@@ -184,16 +217,10 @@ fn print_vdev(
 
 /// Capacity, then operations and bytes a second since the last sample; the first sample is totals since import, since
 /// the daemon doesn't say how long ago that was.
-fn cells(
-    format: &Format,
-    vdev: &Vdev,
-    has_space: bool,
-    before: Option<&Sample>,
-    now: &Sample,
-) -> Vec<String> {
+fn cells(format: &Format, vdev: &Vdev, before: Option<&Sample>, now: &Sample) -> Vec<String> {
     let number = |value: u64| if format.literal { value.to_string() } else { nicenum(value) };
     let none = if format.literal { "0" } else { "-" }.to_owned();
-    let (alloc, free) = match has_space {
+    let (alloc, free) = match vdev.size > 0 {
         true => (number(vdev.allocated), number(vdev.size.saturating_sub(vdev.allocated))),
         false => (none.clone(), none),
     };

@@ -1,6 +1,6 @@
 //! `zpool list`
 
-use super::{JsonOptions, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
+use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
 use crate::fail::{Outcome, Stop};
 use crate::human::nicenum;
 use crate::json::Json;
@@ -108,9 +108,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, rows: &[Row], heading: bool) -> Resul
     for (row, cells) in rows.iter().zip(&cells) {
         print_line(cx, format, cells, &widths)?;
         if format.verbose {
-            for top in &row.pool.root.children {
-                print_vdev(cx, format, top, 2, true, &widths)?;
-            }
+            print_vdevs(cx, format, &row.pool, &widths)?;
         }
     }
     Ok(())
@@ -119,7 +117,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, rows: &[Row], heading: bool) -> Resul
 fn widths(format: &Format, rows: &[Row], cells: &[Vec<String>]) -> Vec<usize> {
     let measure = |(at, column): (usize, &Column)| {
         if at == 0 && format.verbose {
-            let name = |row: &Row| vdevs::name_width(&row.pool.root, &row.pool.name, format.naming);
+            let name = |row: &Row| vdevs::pool_width(&row.pool, format.naming);
             return rows.iter().map(name).max().unwrap_or(0).max(9);
         }
         let values = cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
@@ -144,8 +142,44 @@ fn print_line(cx: &mut Cx<'_>, format: &Format, cells: &[String], widths: &[usiz
     Ok(writeln!(cx.io.out)?)
 }
 
-/// A vdev's value for a column; only top-level vdevs have space of their own.
-fn vdev_value(format: &Format, vdev: &Vdev, top: bool, column: &str) -> String {
+/// The tree, then what stands beside it, each kind under a heading.
+fn print_vdevs(cx: &mut Cx<'_>, format: &Format, pool: &Pool, widths: &[usize]) -> Result<(), Stop> {
+    for top in vdevs::normal(&pool.root) {
+        print_vdev(cx, format, top, 2, Place::Normal, widths)?;
+    }
+    for (title, place, vdevs) in [
+        ("logs", Place::Log, vdevs::logs(&pool.root).collect::<Vec<_>>()),
+        ("cache", Place::Cache, pool.cache.iter().collect()),
+        ("spare", Place::Spare, pool.spares.iter().collect()),
+    ] {
+        if !vdevs.is_empty() {
+            print_title(cx, format, title, widths)?;
+        }
+        for vdev in vdevs {
+            print_vdev(cx, format, vdev, 2, place, widths)?;
+        }
+    }
+    Ok(())
+}
+
+/// A heading and dashes: none for altroot, which no vdev has, and the last not aligned. As OpenZFS 2.1 has it, also for
+/// scripts.
+fn print_title(cx: &mut Cx<'_>, format: &Format, title: &str, widths: &[usize]) -> Result<(), Stop> {
+    write!(cx.io.out, "{title:<width$}", width = widths[0])?;
+    let shown = widths.iter().zip(&format.columns).filter(|(_, column)| column.name != "altroot");
+    let shown: Vec<usize> = shown.map(|(width, _)| *width).collect();
+    if let [_, middle @ .., _] = shown.as_slice() {
+        for width in middle {
+            write!(cx.io.out, "  {:>width$}", "-")?;
+        }
+        write!(cx.io.out, "  -")?;
+    }
+    Ok(writeln!(cx.io.out)?)
+}
+
+/// A vdev's value for a column; only some have space of their own.
+fn vdev_value(format: &Format, vdev: &Vdev, place: Place, column: &str) -> String {
+    let top = vdev.size > 0;
     let size = |bytes: u64| match bytes {
         0 => "-".to_owned(),
         bytes if format.literal => bytes.to_string(),
@@ -154,11 +188,12 @@ fn vdev_value(format: &Format, vdev: &Vdev, top: bool, column: &str) -> String {
     let counted = |bytes: u64| if format.literal { bytes.to_string() } else { nicenum(bytes) };
     let percent = if format.literal { "" } else { "%" };
     match column {
-        "size" => size(vdev.size),
+        "size" => size(if vdev.physical > 0 { vdev.physical } else { vdev.size }),
         "allocated" if top => counted(vdev.allocated),
         "free" if top => counted(vdev.size.saturating_sub(vdev.allocated)),
         "fragmentation" if top => vdev.fragmentation.map_or("-".into(), |part| format!("{part}{percent}")),
-        "capacity" if top && vdev.size > 0 => capacity(format, vdev),
+        "capacity" if top => capacity(format, vdev),
+        "health" if place == Place::Spare => vdevs::spare_state(vdev).to_owned(),
         "health" => vdev.health.name().to_owned(),
         _ => "-".into(),
     }
@@ -181,7 +216,7 @@ fn print_vdev(
     format: &Format,
     vdev: &Vdev,
     depth: usize,
-    top: bool,
+    place: Place,
     widths: &[usize],
 ) -> Result<(), Stop> {
     let name = vdevs::name(vdev, format.naming);
@@ -196,7 +231,7 @@ fn print_vdev(
         .zip(widths)
         .filter(|(column, _)| !matches!(column.name.as_str(), "name" | "altroot"));
     for (column, width) in shown {
-        let value = vdev_value(format, vdev, top, &column.name);
+        let value = vdev_value(format, vdev, place, &column.name);
         match format.scripted {
             true => write!(cx.io.out, "\t{value}")?,
             false => write!(cx.io.out, "  {value:>width$}")?,
@@ -204,7 +239,7 @@ fn print_vdev(
     }
     writeln!(cx.io.out)?;
     for child in &vdev.children {
-        print_vdev(cx, format, child, depth + 2, false, widths)?;
+        print_vdev(cx, format, child, depth + 2, place, widths)?;
     }
     Ok(())
 }
@@ -219,7 +254,7 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, rows: &[Row], time: Option<Strin
         }
         let mut item = pool_info(&row.pool, true, format.json.as_int).with("properties", values);
         if format.verbose {
-            item.put("vdevs", json_vdevs(format, &row.pool.root.children, true));
+            put_vdevs(format, &row.pool, &mut item);
         }
         all.put(pool_key(&row.pool, format.json.by_guid), item);
     }
@@ -230,18 +265,30 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, rows: &[Row], time: Option<Strin
     Ok(writeln!(cx.io.out, "{document}")?)
 }
 
-fn json_vdevs(format: &Format, vdevs: &[Vdev], top: bool) -> Json {
+fn put_vdevs(format: &Format, pool: &Pool, item: &mut Json) {
+    item.put("vdevs", json_vdevs(format, vdevs::normal(&pool.root), Place::Normal));
+    let logs = json_vdevs(format, vdevs::logs(&pool.root), Place::Log);
+    let cache = json_vdevs(format, pool.cache.iter(), Place::Cache);
+    let spares = json_vdevs(format, pool.spares.iter(), Place::Spare);
+    for (place, section) in [(Place::Log, logs), (Place::Cache, cache), (Place::Spare, spares)] {
+        if section != Json::object() {
+            item.put(place.section(), section);
+        }
+    }
+}
+
+fn json_vdevs<'a>(format: &Format, vdevs: impl Iterator<Item = &'a Vdev>, place: Place) -> Json {
     let mut all = Json::object();
     for vdev in vdevs {
         let name = vdevs::name(vdev, format.naming);
         let mut values = Json::object();
         for column in format.columns.iter().filter(|column| column.name != "name") {
-            let shown = vdev_value(format, vdev, top, &column.name);
+            let shown = vdev_value(format, vdev, place, &column.name);
             values.put(&column.name, propget::json_prop(&shown, &Source::None, format.json.as_int));
         }
-        let mut item = vdev_info(vdev, &name, format.json.as_int).with("properties", values);
+        let mut item = vdev_info(vdev, &name, place, format.json.as_int).with("properties", values);
         if !vdev.children.is_empty() {
-            item.put("vdevs", json_vdevs(format, &vdev.children, false));
+            item.put("vdevs", json_vdevs(format, vdev.children.iter(), place));
         }
         all.put(name, item);
     }

@@ -1,6 +1,6 @@
 //! `zpool status`
 
-use super::{JsonOptions, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
+use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
 use crate::fail::{Outcome, Stop};
 use crate::getopt;
 use crate::human::nicenum;
@@ -107,7 +107,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     if let Some(text) = &pool.scan {
         writeln!(cx.io.out, "  {} {text}", bold("scan:"))?;
     }
-    let width = vdevs::name_width(&pool.root, &pool.name, format.naming).max(10);
+    let width = vdevs::pool_width(pool, format.naming).max(10);
     let mut heading = format!(
         "config:\n\n\t{:<width$}  {:<8} {:>5} {:>5} {:>5}",
         "NAME", "STATE", "READ", "WRITE", "CKSUM"
@@ -117,6 +117,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     }
     writeln!(cx.io.out, "{}", bold(&heading))?;
     print_vdev(cx, format, &pool.root, &pool.name, 0, width)?;
+    print_extras(cx, format, pool, width)?;
     writeln!(cx.io.out)?;
     match pool.data_errors {
         0 => writeln!(cx.io.out, "errors: No known data errors")?,
@@ -189,12 +190,34 @@ fn print_vdev(
         write!(cx.io.out, "  {}", paint(colour, Tone::Bad, note))?;
     }
     writeln!(cx.io.out)?;
-    let mut in_logs = false;
-    for child in vdevs::logs_last(vdev) {
-        if depth == 0 && child.is_log && !std::mem::replace(&mut in_logs, true) {
+    for child in vdevs::normal(vdev) {
+        print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, width)?;
+    }
+    for (count, log) in vdevs::logs(vdev).enumerate() {
+        if count == 0 {
             writeln!(cx.io.out, "\t{}\t", paint(colour, Tone::Bold, "logs"))?;
         }
-        print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, width)?;
+        print_vdev(cx, format, log, &vdevs::name(log, format.naming), depth + 2, width)?;
+    }
+    Ok(())
+}
+
+/// Cache devices and spares, each under a heading; nothing is counted on a spare.
+fn print_extras(cx: &mut Cx<'_>, format: &Format, pool: &Pool, width: usize) -> Result<(), Stop> {
+    if !pool.cache.is_empty() {
+        writeln!(cx.io.out, "\tcache")?;
+    }
+    for cache in &pool.cache {
+        print_vdev(cx, format, cache, &vdevs::name(cache, format.naming), 2, width)?;
+    }
+    if !pool.spares.is_empty() {
+        writeln!(cx.io.out, "\tspares")?;
+    }
+    for spare in pool.spares.iter().filter(|spare| !format.unhealthy || !leaf_is_healthy(spare)) {
+        let (name, pad) = (vdevs::name(spare, format.naming), width.saturating_sub(2));
+        let line = format!("\t  {name:<pad$}  {:<8}", vdevs::spare_state(spare));
+        let note = spare.note.as_ref().map_or(String::new(), |note| format!("  {note}"));
+        writeln!(cx.io.out, "{}{note}", paint(cx.io.colour, of_health(spare.health), &line))?;
     }
     Ok(())
 }
@@ -210,8 +233,8 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<Str
             }
         }
         let mut tree = Json::object();
-        json_vdev(format, &pool.root, &pool.name, None, &mut tree);
-        item.put("vdevs", tree);
+        json_vdev(format, &pool.root, &pool.name, Place::Normal, None, &mut tree);
+        json_sections(format, pool, &mut tree, &mut item);
         item.put("error_count", count(format, pool.data_errors));
         all.put(pool_key(pool, format.json.by_guid), item);
     }
@@ -231,8 +254,31 @@ fn count(format: &Format, value: u64) -> Json {
     }
 }
 
-fn json_vdev(format: &Format, vdev: &Vdev, name: &str, parent: Option<&str>, into: &mut Json) {
-    let mut item = vdev_info(vdev, name, format.json.as_int);
+/// Log and cache devices and spares are members of their own, beside the tree; with `--json-flat-vdevs`, in it.
+fn json_sections(format: &Format, pool: &Pool, tree: &mut Json, item: &mut Json) {
+    let mut sections = Json::object();
+    for (place, vdevs) in [
+        (Place::Log, vdevs::logs(&pool.root).collect::<Vec<_>>()),
+        (Place::Cache, pool.cache.iter().collect()),
+        (Place::Spare, pool.spares.iter().collect()),
+    ] {
+        let mut section = Json::object();
+        for vdev in vdevs.into_iter().filter(|vdev| !format.unhealthy || !leaf_is_healthy(vdev)) {
+            let into = if format.json.flat { &mut *tree } else { &mut section };
+            json_vdev(format, vdev, &vdevs::name(vdev, format.naming), place, None, into);
+        }
+        if section != Json::object() {
+            sections.put(place.section(), section);
+        }
+    }
+    item.put("vdevs", std::mem::replace(tree, Json::object()));
+    if let Json::Object(members) = sections {
+        members.into_iter().for_each(|(name, section)| item.put(name, section));
+    }
+}
+
+fn json_vdev(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Option<&str>, into: &mut Json) {
+    let mut item = vdev_info(vdev, name, place, format.json.as_int);
     if let Some(parent) = parent.filter(|_| format.json.flat) {
         item.put("parent", parent);
     }
@@ -240,20 +286,32 @@ fn json_vdev(format: &Format, vdev: &Vdev, name: &str, parent: Option<&str>, int
         true => count(format, value),
         false => Json::Text(crate::human::nicebytes(value)),
     };
+    if place == Place::Spare {
+        into.put(name, item);
+        return;
+    }
     if vdev.allocated > 0 {
         item.put("alloc_space", bytes(vdev.allocated));
     }
     if vdev.size > 0 {
         item.put("total_space", bytes(vdev.size));
     }
+    if vdev.physical > 0 {
+        item.put("phys_space", bytes(vdev.physical));
+    }
     item.put("read_errors", count(format, vdev.read_errors));
     item.put("write_errors", count(format, vdev.write_errors));
     item.put("checksum_errors", count(format, vdev.checksum_errors));
     let mut children = Json::object();
-    for child in vdev.children.iter().filter(|child| !format.unhealthy || !leaf_is_healthy(child)) {
+    let below = if parent.is_none() && place == Place::Normal {
+        vdevs::normal(vdev).collect()
+    } else {
+        vdev.children.iter().collect::<Vec<_>>()
+    };
+    for child in below.into_iter().filter(|child| !format.unhealthy || !leaf_is_healthy(child)) {
         let child_name = vdevs::name(child, format.naming);
         let target = if format.json.flat { &mut *into } else { &mut children };
-        json_vdev(format, child, &child_name, Some(name), target);
+        json_vdev(format, child, &child_name, place, Some(name), target);
     }
     if children != Json::object() {
         item.put("vdevs", children);

@@ -94,7 +94,8 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
         write_errors: 0,
         checksum_errors: 0,
         allocated: 0,
-        size,
+        size: if children.is_empty() { 0 } else { size },
+        physical: if children.is_empty() { size } else { 0 },
         fragmentation: None,
         io: IoCounters::default(),
         children,
@@ -140,6 +141,8 @@ pub fn captured() -> FakePool {
         health: Health::Online,
         txg: 100,
         root,
+        cache: Vec::new(),
+        spares: Vec::new(),
         status: None,
         action: None,
         scan: Some("scrub repaired 0B in 00:00:03 with 0 errors on Sat Nov 21 05:25:05 2026".into()),
@@ -148,6 +151,54 @@ pub fn captured() -> FakePool {
     };
     let tables = Tables { props, datasets, history: Vec::new(), txg: 100 };
     FakePool { name: "g_mirror2".into(), status: Mutex::new(status), tables: Mutex::new(tables) }
+}
+
+/// Another real pool: two mirrors, a log device, a cache device and a spare, all of 86M.
+pub fn with_extras() -> FakePool {
+    const MIB: u64 = 1 << 20;
+    let disk = |name: &str| vdev(name, "disk", 86 * MIB, vec![]);
+    let mirror = |name: &str, sides: [&str; 2], allocated: u64| {
+        let mirror = vdev(name, "mirror", 80 * MIB, sides.map(disk).to_vec());
+        VdevStatus { allocated, fragmentation: Some(5), ..mirror }
+    };
+    let (first, second) =
+        (mirror("mirror-0", ["vda", "vdb"], 12_930_048), mirror("mirror-1", ["vdc", "vdd"], 12_402_688));
+    let log = VdevStatus {
+        is_log: true,
+        size: 80 * MIB,
+        allocated: 136 << 10,
+        fragmentation: Some(1),
+        ..disk("vde")
+    };
+    let cache = VdevStatus {
+        size: 85_458_944,
+        allocated: 24_851_251,
+        fragmentation: Some(0),
+        io: IoCounters { read_ops: 3, ..Default::default() },
+        ..disk("vdf")
+    };
+    let pool = captured();
+    let mut status = lock(&pool.status).clone();
+    let allocated = first.allocated + second.allocated;
+    status.name = "g_som".into();
+    status.guid = 6517247186261587292;
+    status.root = vdev("g_som", "root", 160 * MIB, vec![first, log, second]);
+    status.root.allocated = allocated;
+    status.cache = vec![cache];
+    status.spares = vec![disk("vdg")];
+    status.scan = Some("scrub repaired 0B in 00:00:01 with 0 errors on Sat Nov 21 05:34:04 2026".into());
+    let mut props = lock(&pool.tables).props.clone();
+    for (name, value) in [
+        ("size", 160 * MIB),
+        ("allocated", allocated),
+        ("free", 160 * MIB - allocated),
+        ("fragmentation", 5),
+        ("capacity", 15),
+    ] {
+        props.iter_mut().find(|prop| prop.name == name).expect(name).value = value.to_string();
+    }
+    let tables = Tables { props, datasets: BTreeMap::new(), history: Vec::new(), txg: 100 };
+    FakePool { name: "g_som".into(), status: Mutex::new(status), tables: Mutex::new(tables) }
 }
 
 impl FakeEngine {
@@ -188,6 +239,8 @@ impl FakePool {
             health: Health::Online,
             txg: 4,
             root: vdev(&spec.name, "root", 60 << 20, tops),
+            cache: Vec::new(),
+            spares: Vec::new(),
             status: None,
             action: None,
             scan: None,

@@ -1,6 +1,6 @@
 //! `zpool`
 
-use crate::fake::{FakeEngine, POOL_GET};
+use crate::fake::{FakeEngine, POOL_GET, with_extras};
 use crate::{Daemon, Ran, refused, said};
 use engine_api::{Error, Health};
 
@@ -10,6 +10,51 @@ fn listings_equal_those_of_the_real_pool() {
     assert_eq!(daemon.zpool("list -v"), said(include_str!("captures/zpool-list.txt")));
     assert_eq!(daemon.zpool("status"), said(include_str!("captures/zpool-status.txt")));
     assert_eq!(daemon.zpool("get -Hp all"), said(POOL_GET));
+}
+
+#[test]
+fn devices_beside_the_tree_have_headings() {
+    let daemon = Daemon::start(FakeEngine::with(vec![with_extras()]));
+    assert_eq!(daemon.zpool("list -v"), said(include_str!("captures/zpool-list-extras.txt")));
+    assert_eq!(daemon.zpool("status"), said(include_str!("captures/zpool-status-extras.txt")));
+    assert_eq!(
+        daemon.zpool("iostat -v").out.lines().skip(9).collect::<Vec<_>>(),
+        [
+            "    vdd         -      -      0      0      0      0",
+            "logs            -      -      -      -      -      -",
+            "  vde        136K  79.9M      0      0      0      0",
+            "cache           -      -      -      -      -      -",
+            "  vdf       23.7M  57.8M      3      0      0      0",
+            "----------  -----  -----  -----  -----  -----  -----",
+        ]
+    );
+    let json = |line: &str| serde_json::from_str::<serde_json::Value>(&daemon.zpool(line).out).expect("JSON");
+    for command in ["status -j", "list -vj"] {
+        let pool = &json(command)["pools"]["g_som"];
+        assert_eq!(pool["logs"]["vde"]["class"], "log");
+        assert_eq!(pool["l2cache"]["vdf"]["state"], "ONLINE");
+        assert_eq!(
+            (&pool["spares"]["vdg"]["class"], &pool["spares"]["vdg"]["state"]),
+            (&"spare".into(), &"AVAIL".into())
+        );
+    }
+    assert_eq!(
+        json("status -j")["pools"]["g_som"]["vdevs"]["g_som"]["vdevs"].as_object().expect("two").len(),
+        2
+    );
+    assert!(json("status -j --json-flat-vdevs")["pools"]["g_som"]["vdevs"]["vdg"].is_object());
+    {
+        let pool = daemon.engine.named("g_som");
+        let spare = &mut pool.status.lock().expect("unpoisoned").spares[0];
+        (spare.health, spare.physical, spare.note) = (Health::Unavail, 0, Some("cannot open".into()));
+    }
+    let status = daemon.zpool("status").out;
+    assert!(status.contains("\tspares\n\t  vdg       UNAVAIL   cannot open\n"), "{status}");
+    let list = daemon.zpool("list -v").out;
+    assert!(
+        list.ends_with("  vdg           -      -      -        -         -      -      -      -   UNAVAIL\n"),
+        "{list}"
+    );
 }
 
 #[test]

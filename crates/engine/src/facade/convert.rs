@@ -73,6 +73,7 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         checksum_errors: stat.checksum_errors,
         allocated: report.allocated,
         size: report.size,
+        physical: report.physical,
         fragmentation: report.fragmentation,
         io: counters(&stat.io),
         children: report.children.iter().map(vdev_status).collect(),

@@ -70,6 +70,7 @@ fn blank(guid: u64, state: VdevState) -> VdevStatus {
         checksum_errors: 0,
         allocated: 0,
         size: 0,
+        physical: 0,
         fragmentation: None,
         io: Default::default(),
         children: Vec::new(),
@@ -110,12 +111,11 @@ pub(super) fn choose(found: Vec<FoundPool>, which: &str) -> Result<FoundPool> {
 pub(super) fn refuse_labelclear(path: &str, found: &Candidate, force: bool) -> Result<()> {
     let name = &found.config.name;
     let what = match found.config.state {
-        PoolState::Destroyed => return Ok(()),
+        // Labels of spares and cache devices name no pool.
+        PoolState::Destroyed | PoolState::Spare | PoolState::L2cache => return Ok(()),
         _ if force => return Ok(()),
         PoolState::Active => format!("{path} is a member of potentially active pool \"{name}\""),
         PoolState::Exported => format!("{path} is a member of exported pool \"{name}\""),
-        PoolState::Spare => format!("{path} is a spare of pool \"{name}\""),
-        PoolState::L2cache => format!("{path} is a cache device of pool \"{name}\""),
     };
     Err(Error::Refused(format!("use '-f' to override the following error:\n{what}")))
 }

@@ -190,6 +190,8 @@ impl Pool for LocalPool {
             health: state,
             txg: report.txg,
             root: engine_api::VdevStatus { health: state, ..root },
+            cache: report.cache.iter().map(vdev_status).collect(),
+            spares: report.spares.iter().map(vdev_status).collect(),
             status,
             action,
             scan: None,

@@ -1,7 +1,7 @@
 //! Pools that OpenZFS wrote: every path of their manifests, through a read-only import.
 
 use engine::facade::{LocalEngine, Options};
-use engine_api::{Engine, ImportOptions};
+use engine_api::{Engine, ImportOptions, PoolSpec, VdevSpec, VdevStatus};
 use env::Env;
 
 use crate::manifest::Fixture;
@@ -41,4 +41,41 @@ fn a_stripe_of_mirrors() {
 #[test]
 fn snapshots_and_clones() {
     reads_whole("snapshots", "g_snap");
+}
+
+/// Labels of spares and cache devices name no pool; a new pool must not be made on those of an imported one.
+#[test]
+fn spares_and_cache_devices_of_imported_pools_are_not_taken() {
+    let fixture = Fixture::unpack("stripe-of-mirrors");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let options =
+        ImportOptions { search: vec![fixture.images()], readonly: true, ..ImportOptions::default() };
+    let pool = engine.import("g_som", &options).unwrap().status();
+    let path = |list: &[VdevStatus]| list[0].path.clone().unwrap();
+    let (cache, spare) = (path(&pool.cache), path(&pool.spares));
+    let create = |path: &str, force: bool| {
+        let spec = PoolSpec {
+            name: "new".into(),
+            vdevs: vec![VdevSpec::Leaf(path.into())],
+            props: Vec::new(),
+            fs_props: Vec::new(),
+            no_features: false,
+            force,
+            mountpoint: None,
+            altroot: None,
+            history: String::new(),
+        };
+        engine.create(&spec).map(|_| ()).unwrap_err().to_string()
+    };
+    for force in [false, true] {
+        let said = create(&spare, force);
+        assert!(said.ends_with(&format!("{spare} is reserved as a hot spare for pool g_som")), "{said}");
+    }
+    let said = create(&cache, false);
+    assert!(said.ends_with(&format!("{cache} is in use as a cache device for pool 'g_som'")), "{said}");
+    for (path, state) in [(&spare, "SPARE"), (&cache, "L2CACHE")] {
+        let said = engine.label_clear(path, true).unwrap_err().to_string();
+        assert_eq!(said, format!("{path} is a member ({state}) of pool \"g_som\""));
+    }
+    engine.export("g_som", false).unwrap();
 }

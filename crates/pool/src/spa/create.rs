@@ -180,6 +180,7 @@ fn first_group(
         deferred: Some(Mutex::new(deferred)),
         readonly: false,
         altroot: spec.altroot.clone(),
+        extras: Default::default(),
     });
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
     features.create(env.entropy.u64(), &tx)?;

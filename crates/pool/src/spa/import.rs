@@ -25,6 +25,7 @@ use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
 use super::config::{Host, PoolConfig};
 use super::create::{Surroundings, dsl_parts};
+use super::extra::Extras;
 use super::labels::FoundPool;
 use super::{Core, Pool};
 use crate::dsl::{Dsl, MosUsage};
@@ -180,6 +181,7 @@ fn load(
         deferred,
         readonly,
         altroot: spec.altroot.clone(),
+        extras: Extras::read(&mos, &directory, found),
     };
     core.txgs.observe(around.lender());
     if !core.readonly && has_unreplayed_logs(around, &core, &usage)? {

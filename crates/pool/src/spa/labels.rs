@@ -12,6 +12,7 @@ use storage::VdevConfig;
 use storage::labels::Device;
 
 use super::config::PoolConfig;
+use super::extra::Extra;
 use crate::{PoolError, Result};
 
 /// A device that belongs to a pool.
@@ -33,6 +34,8 @@ pub struct FoundPool {
     /// The newest configuration found: name, host and state are its.
     pub config: PoolConfig,
     pub devices: Vec<Candidate>,
+    /// Every spare and cache device found in the same places: their labels don't say of which pool.
+    pub extras: Vec<Extra>,
 }
 
 impl FoundPool {
@@ -77,14 +80,31 @@ impl FoundPool {
     }
 }
 
+/// What a device turns out to be.
+enum Probed {
+    Member(Candidate),
+    Extra(Extra),
+}
+
 /// Reads the labels of one device; `None` where there is no pool on it.
 pub fn probe(env: &Env, path: &str) -> Option<Candidate> {
+    match look(env, path)? {
+        Probed::Member(candidate) => Some(candidate),
+        Probed::Extra(_) => None,
+    }
+}
+
+fn look(env: &Env, path: &str) -> Option<Probed> {
     let disk = env.disks.open(path, OpenMode::ReadOnly).ok()?;
-    let found = Device::locate(disk).ok()?.read_labels();
+    let device = Device::locate(disk).ok()?;
+    let found = device.read_labels();
     let list = found.config()?;
+    if let Some(extra) = Extra::of(path, &device, list) {
+        return Some(Probed::Extra(extra));
+    }
     let guid = list.u64(key::GUID)?;
     let config = PoolConfig::from_nvlist(list).ok()?;
-    Some(Candidate { path: path.to_owned(), guid, config, uberblocks: found.uberblocks })
+    Some(Probed::Member(Candidate { path: path.to_owned(), guid, config, uberblocks: found.uberblocks }))
 }
 
 /// Paths to look at: folders stand for what is in them.
@@ -104,16 +124,24 @@ pub fn expand(disks: &dyn Disks, places: &[String]) -> Vec<String> {
 /// All pools with a device among the places, by guid.
 pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
     let paths = expand(&*env.disks, places);
-    let slots: Vec<std::sync::Mutex<Option<Candidate>>> = paths.iter().map(|_| Default::default()).collect();
-    env.driver.par_map(paths.len(), &|n| *env::lock(&slots[n]) = probe(env, &paths[n]));
+    let slots: Vec<std::sync::Mutex<Option<Probed>>> = paths.iter().map(|_| Default::default()).collect();
+    env.driver.par_map(paths.len(), &|n| *env::lock(&slots[n]) = look(env, &paths[n]));
     let mut pools: BTreeMap<u64, FoundPool> = BTreeMap::new();
-    for candidate in
-        slots.into_iter().filter_map(|slot| slot.into_inner().expect("a panic has been passed on"))
+    let mut extras: Vec<Extra> = Vec::new();
+    for probed in slots.into_iter().filter_map(|slot| slot.into_inner().expect("a panic has been passed on"))
     {
+        let candidate = match probed {
+            Probed::Member(candidate) => candidate,
+            Probed::Extra(extra) => {
+                extras.push(extra);
+                continue;
+            }
+        };
         let pool = pools.entry(candidate.config.guid).or_insert_with(|| FoundPool {
             guid: candidate.config.guid,
             config: candidate.config.clone(),
             devices: Vec::new(),
+            extras: Vec::new(),
         });
         if candidate.config.txg > pool.config.txg {
             pool.config = candidate.config.clone();
@@ -123,7 +151,7 @@ pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
             pool.devices.push(candidate);
         }
     }
-    pools.into_values().collect()
+    pools.into_values().map(|pool| FoundPool { extras: extras.clone(), ..pool }).collect()
 }
 
 /// Refuses devices that belong to a pool that has not been destroyed, in OpenZFS's words.
@@ -134,9 +162,8 @@ pub fn refuse_used(env: &Env, paths: &[String]) -> Result<()> {
         let what = match found.config.state {
             PoolState::Active => format!("{path} is part of potentially active pool '{name}'"),
             PoolState::Exported => format!("{path} is part of exported pool '{name}'"),
-            PoolState::Spare => format!("{path} is reserved as a hot spare for pool '{name}'"),
-            PoolState::L2cache => format!("{path} is in use as a cache device for pool '{name}'"),
-            PoolState::Destroyed => continue,
+            // Labels of spares and cache devices name no pool: who has imported theirs knows.
+            PoolState::Destroyed | PoolState::Spare | PoolState::L2cache => continue,
         };
         return Err(PoolError::Refused(format!(
             "invalid vdev specification\nuse '-f' to override the following errors:\n{what}"

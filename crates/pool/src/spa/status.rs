@@ -3,6 +3,7 @@
 use env::lock;
 use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 
+use super::extra::Listed;
 use super::labels::FoundPool;
 use super::{Core, Pool};
 
@@ -13,9 +14,11 @@ pub struct VdevReport {
     pub name: String,
     pub stat: VdevStat,
     pub ashift: u32,
-    /// Bytes; of top-level vdevs and the root.
+    /// Bytes; of vdevs with space of their own (the root, top-level vdevs, cache devices), else 0.
     pub allocated: u64,
     pub size: u64,
+    /// Bytes of the device, of a leaf.
+    pub physical: u64,
     /// Percent; of top-level vdevs.
     pub fragmentation: Option<u8>,
     pub children: Vec<VdevReport>,
@@ -27,6 +30,8 @@ pub struct PoolReport {
     pub state: VdevState,
     pub suspended: bool,
     pub root: VdevReport,
+    pub cache: Vec<VdevReport>,
+    pub spares: Vec<VdevReport>,
     pub txg: u64,
 }
 
@@ -58,10 +63,18 @@ impl Pool {
             ashift: 0,
             allocated: space.allocated,
             size: space.capacity,
+            physical: 0,
             fragmentation: core.storage.fragmentation(None),
             children,
         };
-        PoolReport { state: health(&stat), suspended, root, txg: core.txgs.synced() }
+        PoolReport {
+            state: health(&stat),
+            suspended,
+            root,
+            cache: core.extras.cache.iter().map(Listed::cache_report).collect(),
+            spares: core.extras.spares.iter().map(Listed::spare_report).collect(),
+            txg: core.txgs.synced(),
+        }
     }
 }
 
@@ -75,12 +88,14 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
     let children = stat.children.iter().enumerate().map(|(index, child)| {
         describe(child, config.and_then(|config| config.children.get(index)), index as u64)
     });
+    let is_leaf = stat.kind.is_leaf();
     VdevReport {
         name: vdev_name(&stat.kind, stat.path.as_deref(), stat.guid, id),
         stat: stat.clone(),
         ashift: config.and_then(|config| config.ashift).unwrap_or(0) as u32,
         allocated: 0,
-        size: stat.size,
+        size: if is_leaf { 0 } else { stat.size },
+        physical: if is_leaf { stat.size } else { 0 },
         fragmentation: None,
         children: children.collect(),
     }

@@ -79,3 +79,40 @@ fn a_pool_that_openzfs_deduplicated_is_not_written() {
         pool.export().unwrap();
     }
 }
+
+/// Spares and cache devices are shown, and neither they nor the lists of them change while the pool is written.
+#[test]
+fn spares_and_cache_devices_are_shown_and_left_alone() {
+    let dir = Dir::new("extras");
+    fixture(&dir, "stripe-of-mirrors");
+    // As `zpool status` named them on the machine that made the pool: vdf is the sixth disk, vdg the seventh.
+    let (cache, spare) = (dir.image_path("disk5.img"), dir.image_path("disk6.img"));
+    let before = (std::fs::read(&cache).unwrap(), std::fs::read(&spare).unwrap());
+    let shown = |pool: &Pool| {
+        let report = pool.report();
+        let of = |list: &[pool::spa::status::VdevReport]| match list {
+            [one] => (one.stat.state, one.stat.path.clone().unwrap(), one.physical, one.size),
+            other => panic!("one device: {other:?}"),
+        };
+        (of(&report.cache), of(&report.spares))
+    };
+    for _ in 0..2 {
+        let pool = again(&dir);
+        assert!(!pool.core().readonly);
+        let path = |image: &std::path::Path| image.to_str().unwrap().to_owned();
+        let (cached, spared) = shown(&pool);
+        assert_eq!((cached.0, cached.1, cached.2 >> 20), (VdevState::Online, path(&cache), 86));
+        assert_eq!(cached.3, ondisk::label::allocatable_size(cached.2));
+        assert_eq!((spared.0, spared.1, spared.2 >> 20), (VdevState::Online, path(&spare), 86));
+        assert_eq!(spared.3, 0);
+        note(&pool, &format!("written {}", pool.report().txg));
+        pool.export().unwrap();
+    }
+    assert!(before == (std::fs::read(&cache).unwrap(), std::fs::read(&spare).unwrap()));
+    std::fs::remove_file(&spare).unwrap();
+    let pool = again(&dir);
+    let (cached, spared) = shown(&pool);
+    assert_eq!((cached.0, spared.0, spared.2), (VdevState::Online, VdevState::Unavail, 0));
+    assert_eq!(spared.1, "/dev/vdg1");
+    pool.export().unwrap();
+}
