@@ -58,7 +58,10 @@ pub const TARGETS: &[Target] = &[
     target("attributes", object::attributes, 16, 4 * KIB),
     target("spacemap", object::spacemap, 1, 4 * KIB),
     target("lists", object::lists, 2, 4 * KIB),
-    target("intent_log", object::intent_log, 1, 4 * KIB),
+    // A record decoded, encoded and decoded again.
+    target("intent_log", object::intent_log, 6, 4 * KIB),
+    // A log block is always 64 KiB, zeros where the input ends.
+    target("cache_device", object::cache_device, 2, 256 * KIB),
     // A decompressor gets its output buffer (here up to 1 MiB); zstd and deflate keep tables beside it.
     target("decompress", packed::decompress, 1, 1536 * KIB),
     // What is stored, compressed: beside the output, the compressors' own tables.

@@ -6,6 +6,7 @@ use ondisk::bptree::BptreeEntry;
 use ondisk::dnode::{DnodeBlock, DnodePhys};
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::dsl_dir::DslDirPhys;
+use ondisk::l2arc::{DeviceHeader, ENTRIES_MAX as LOG_ENTRIES_MAX, LogBlock};
 use ondisk::objset::ObjsetPhys;
 use ondisk::sa::{self, AttrInfo};
 use ondisk::scan::{BptreePhys, ScanPhys};
@@ -16,7 +17,7 @@ use ondisk::zap::hash;
 use ondisk::zap::leaf::{Key, Leaf, LeafMut};
 use ondisk::zap::micro::MicroZap;
 use ondisk::zap::value::Value;
-use ondisk::zil::{self, Records, ZilChain, ZilHeader};
+use ondisk::zil::{self, Records, ZilChain, ZilHeader, record::Record};
 use ondisk::znode::{self, Dirent, ZnodePhys, acl, phys};
 use ondisk::{BlkPtr, Endian, deadlist, zap as zap_format};
 
@@ -167,5 +168,30 @@ pub fn intent_log(data: &[u8]) {
         if let Some(Ok(bp)) = zil::write_target(head.txtype, record, order) {
             pointer(&bp);
         }
+        if let Ok(decoded) = Record::decode(&head, record, order) {
+            let again = decoded.encode_as(order);
+            let (head, bytes) = Records::new(&again, order).next().expect("one record").expect("well formed");
+            assert_eq!(Record::decode(&head, bytes, order), Ok(decoded));
+        }
     }
+}
+
+/// What a cache device says of its contents: the header, and a log block of as many entries as it says.
+pub fn cache_device(data: &[u8]) {
+    let header = DeviceHeader::decode(data);
+    if let Ok(header) = &header {
+        let area = header.encode(DeviceHeader::SIZE, [0; 4]);
+        assert_eq!(DeviceHeader::decode(&area), Ok(*header));
+    }
+    let count = header.map_or(LOG_ENTRIES_MAX, |header| header.log_entries as usize);
+    let mut bytes = data.get(DeviceHeader::SIZE..).unwrap_or(data).to_vec();
+    bytes.resize(LogBlock::SIZE, 0);
+    let Ok(block) = LogBlock::decode(&bytes, count) else { return };
+    assert!(block.entries.len() <= LOG_ENTRIES_MAX);
+    for entry in &block.entries {
+        let prop = entry.prop;
+        let _ = (prop.compression_raw(), prop.checksum_raw(), prop.contents(), prop.list());
+        assert!(prop.lsize() > 0 && prop.psize() > 0 && prop.psize() <= 32 << 20);
+    }
+    assert_eq!(LogBlock::decode(&block.encode(), block.entries.len()), Ok(block));
 }
