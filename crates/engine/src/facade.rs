@@ -263,6 +263,7 @@ impl Engine for LocalEngine {
             readonly: options.readonly || options.dry_run,
             force: options.force,
             rewind: options.rewind,
+            missing_log: false,
             new_name: options.new_name.clone(),
             altroot: options.altroot.clone(),
             host: self.host(),

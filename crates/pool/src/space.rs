@@ -11,7 +11,7 @@
 //! Sources: module/zfs/space_map.c, metaslab.c (condensing), spa_log_spacemap.c (which log entries count).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dmu::{Dnode, ObjectSpec, Objset, Tx};
 use env::lock;
@@ -61,11 +61,15 @@ pub struct SpaceMaps {
     mos: Arc<Objset>,
     vdevs: Mutex<BTreeMap<u32, VdevSpace>>,
     unflushed: Mutex<BTreeMap<(u32, u64), Unflushed>>,
+    /// Held by syncing context from the moment a change is nowhere until it is in its map, and by whoever reads a map:
+    /// intent logs are given space, and maps are read for them, in open context.
+    changing: RwLock<()>,
 }
 
 impl SpaceMaps {
     pub fn new(mos: Arc<Objset>) -> Arc<SpaceMaps> {
-        Arc::new(SpaceMaps { mos, vdevs: Mutex::default(), unflushed: Mutex::default() })
+        let (vdevs, unflushed) = (Mutex::default(), Mutex::default());
+        Arc::new(SpaceMaps { mos, vdevs, unflushed, changing: RwLock::new(()) })
     }
 
     pub fn add_vdev(&self, vdev: VdevSpace) {
@@ -150,12 +154,26 @@ impl SpaceMaps {
         pass: u32,
         tx: &Tx,
     ) -> Result<()> {
-        for mut change in storage.take_changes() {
+        for change in storage.take_changes(tx.txg()) {
             let vdev = self.vdev(change.vdev).expect("the allocator only knows vdevs that have maps");
-            self.bring_home(&mut change);
-            self.append(storage, &vdev, &change, (form, features), pass, tx)?;
+            self.add_change(storage, &vdev, change, (form, features), pass, tx)?;
         }
         Ok(())
+    }
+
+    /// Brings a change into its map, and what older groups left unflushed with it. Readers see all of it or nothing.
+    fn add_change(
+        &self,
+        storage: &Storage,
+        vdev: &VdevSpace,
+        mut change: SpaceChange,
+        form: (MapForm, &Features),
+        pass: u32,
+        tx: &Tx,
+    ) -> Result<()> {
+        let _nobody_reads = self.changing.write().unwrap_or_else(PoisonError::into_inner);
+        self.bring_home(&mut change);
+        self.append(storage, vdev, &change, form, pass, tx)
     }
 
     /// Puts unflushed changes of older groups before the new ones.
@@ -188,10 +206,9 @@ impl SpaceMaps {
         for (id, metaslab) in keys {
             let vdev =
                 self.vdev(id).ok_or_else(|| PoolError::Corrupt("a log space map names no vdev".into()))?;
-            let mut change =
+            let nothing =
                 SpaceChange { vdev: id, metaslab, allocs: Vec::new(), frees: Vec::new(), histogram: None };
-            self.bring_home(&mut change);
-            self.append(storage, &vdev, &change, (form, features), pass, tx)?;
+            self.add_change(storage, &vdev, nothing, (form, features), pass, tx)?;
         }
         Ok(())
     }
@@ -361,6 +378,7 @@ impl SpaceMapSource for SpaceMaps {
         each: &mut dyn FnMut(bool, Segment),
     ) -> std::result::Result<(), ReadError> {
         let damaged = |_| ReadError::Corrupt;
+        let _nobody_changes = self.changing.read().unwrap_or_else(PoisonError::into_inner);
         let owner = self.vdev(vdev).ok_or(ReadError::Corrupt)?;
         let start = metaslab << owner.metaslab_shift;
         let object = self.map_object(&owner, metaslab).map_err(damaged)?;

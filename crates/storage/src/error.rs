@@ -82,6 +82,8 @@ pub enum OpenError {
     Malformed(&'static str),
     /// A top-level vdev has too few disks left to be read.
     MissingTop { id: u32, guid: u64 },
+    /// A top-level vdev that holds intent logs cannot be read, and nobody said that it may be missing.
+    MissingLog { id: u32, guid: u64 },
     /// A new disk cannot be opened or is too small for a pool.
     BadDisk { path: String, why: DiskError },
 }
@@ -94,6 +96,7 @@ impl fmt::Display for OpenError {
             OpenError::MissingTop { id, guid } => {
                 write!(f, "top-level vdev {id} ({guid}) has too few devices")
             }
+            OpenError::MissingLog { id, guid } => write!(f, "log device {id} ({guid}) is missing"),
             OpenError::BadDisk { path, why } => write!(f, "{path}: {why}"),
         }
     }

@@ -19,6 +19,7 @@
 //! Two I/Os that overlap must not be in the queue together; allocation sees to that.
 
 mod burst;
+pub mod shared_flush;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, OnceLock};

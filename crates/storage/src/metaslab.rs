@@ -1,8 +1,9 @@
-//! Allocation of disk space: class → group (a top-level vdev) → metaslab.
+//! Allocation of disk space: class → group (a top-level vdev) → metaslab. There are two classes: the normal one, and
+//! that of the devices which intent logs have to themselves.
 //!
 //! A top-level vdev is cut into metaslabs of equal size. Each has a space map, a log of allocations and frees that
 //! lives in an object of the pool and is replayed when the metaslab is first allocated from; what changes in core is
-//! handed up with [`Class::take_changes`] to be appended to it. This module knows neither objects nor transactions:
+//! handed up with [`Classes::take_changes`] to be appended to it. This module knows neither objects nor transactions:
 //! it is told the txg, and a [`SpaceMapSource`] reads maps for it.
 //!
 //! Space freed in txg N is handed out again at N + 2 at the earliest, so that rewinding by two transaction groups finds
@@ -13,6 +14,7 @@
 //!
 //! Sources: module/zfs/metaslab.c (weights, aliquot, defer, fragmentation table), include/sys/metaslab_impl.h.
 
+mod classes;
 mod epoch;
 mod group;
 mod range_tree;
@@ -24,6 +26,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use env::lock;
 use ondisk::Dva;
 
+pub use classes::Classes;
 pub use epoch::{EpochGuard, Epochs};
 use group::Group;
 pub use range_tree::{FreeTree, Histogram, RangeTree, Segment};
@@ -39,7 +42,8 @@ const ALIQUOT: u64 = 512 << 10;
 /// Free segments held in memory by one group at the most, about 100 bytes each.
 const SEGMENTS_IN_MEMORY: usize = 256 << 10;
 
-/// Reads space maps. `each` gets (allocated?, segment) in the map's order.
+/// Reads space maps. `each` gets (allocated?, segment) in the map's order. Called in open context too, while a change
+/// may be on its way into the map: it is all there, or not at all.
 pub trait SpaceMapSource: Send + Sync {
     fn load(&self, vdev: u32, metaslab: u64, each: &mut dyn FnMut(bool, Segment)) -> Result<(), ReadError>;
 }
@@ -110,6 +114,8 @@ pub struct Class {
     groups: RwLock<Vec<Arc<GroupState>>>,
     source: RwLock<Option<Arc<dyn SpaceMapSource>>>,
     epochs: Arc<Epochs>,
+    /// Bytes a group is given before it is another's turn.
+    aliquot: u64,
     rotor: Mutex<Rotor>,
     /// Counts allocations, to know which metaslab was used least recently.
     clock: AtomicU64,
@@ -134,20 +140,23 @@ impl GroupState {
         let taken = self.allocated.load(Relaxed) + self.deferred.load(Relaxed);
         self.capacity.saturating_sub(taken.max(0) as u64)
     }
-}
 
-impl Default for Class {
-    fn default() -> Class {
-        Class::new()
+    /// The metaslab that has all of a DVA.
+    fn metaslab_around(&self, dva: &Dva) -> Option<&Arc<slab::Metaslab>> {
+        let metaslab = self.group.metaslab_of(dva.offset)?;
+        let end = dva.offset.checked_add(dva.asize)?;
+        (dva.asize > 0 && end <= metaslab.start + metaslab.size).then_some(metaslab)
     }
 }
 
 impl Class {
-    pub fn new() -> Class {
+    /// Without groups. An `aliquot` of 0 gives every block to another group.
+    pub fn new(epochs: Arc<Epochs>, aliquot: u64) -> Class {
         Class {
             groups: RwLock::default(),
             source: RwLock::default(),
-            epochs: Arc::default(),
+            epochs,
+            aliquot,
             rotor: Mutex::default(),
             clock: AtomicU64::new(1),
         }
@@ -175,26 +184,36 @@ impl Class {
         self.groups.write().expect("class lock").push(Arc::new(state));
     }
 
-    pub fn epoch(&self) -> EpochGuard {
-        self.epochs.enter()
+    /// Whether it has the vdev.
+    pub fn has(&self, vdev: u32) -> bool {
+        self.group(vdev).is_some()
     }
 
-    pub fn epochs(&self) -> &Arc<Epochs> {
-        &self.epochs
+    /// Places for `copies` copies of `psize` bytes, the DVAs' `asize` being what each takes on its vdev. They are in use
+    /// from `txg` on, which is being synced or open.
+    pub fn allocate(&self, psize: u64, copies: usize, txg: u64) -> Result<Vec<Dva>, AllocError> {
+        self.allocate_where(psize, copies, txg, &|_| true)
     }
 
-    /// Places for `copies` copies of `psize` bytes, the DVAs' `asize` being what each takes on its vdev.
-    pub fn allocate(&self, psize: u64, copies: usize) -> Result<Vec<Dva>, AllocError> {
+    /// As [`Class::allocate`], on those vdevs alone that `wanted` likes.
+    pub fn allocate_where(
+        &self,
+        psize: u64,
+        copies: usize,
+        txg: u64,
+        wanted: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Dva>, AllocError> {
         assert!((1..=MAX_COPIES).contains(&copies) && psize > 0);
-        let groups = self.groups.read().expect("class lock").clone();
+        let mut groups = self.groups.read().expect("class lock").clone();
+        groups.retain(|state| wanted(state.group.spec.vdev));
         let source = self.source.read().expect("class lock").clone().ok_or(AllocError::NoSpace)?;
         let mut dvas: Vec<Dva> = Vec::with_capacity(copies);
         let first = self.turn(&groups, psize);
         for copy in 0..copies {
-            match self.allocate_copy(&groups, first + copy, psize, copy, &dvas, &*source) {
+            match self.allocate_copy(&groups, first + copy, (psize, copy, txg), &dvas, &*source) {
                 Ok(dva) => dvas.push(dva),
                 Err(err) => {
-                    dvas.iter().for_each(|dva| self.unallocate(dva));
+                    dvas.iter().for_each(|dva| self.unallocate(dva, txg));
                     return Err(err);
                 }
             }
@@ -212,7 +231,7 @@ impl Class {
         let average = groups.iter().map(|g| g.free() as u128).sum::<u128>() / groups.len() as u128;
         let share = (groups[at].free() as u128 * 100).checked_div(average).unwrap_or(100).clamp(10, 400);
         rotor.used += psize;
-        if rotor.used as u128 >= u128::from(ALIQUOT) * share / 100 {
+        if rotor.used as u128 >= u128::from(self.aliquot) * share / 100 {
             rotor.used = 0;
             rotor.at = at + 1;
         }
@@ -223,8 +242,7 @@ impl Class {
         &self,
         groups: &[Arc<GroupState>],
         first: usize,
-        psize: u64,
-        copy: usize,
+        (psize, copy, txg): (u64, usize, u64),
         others: &[Dva],
         source: &dyn SpaceMapSource,
     ) -> Result<Dva, AllocError> {
@@ -240,7 +258,7 @@ impl Class {
                 let spec = &state.group.spec;
                 let avoid = |metaslab: u64| others.iter().any(|dva| wish.refuses(spec, metaslab, dva));
                 let asize = state.group.asize(psize);
-                match state.group.allocate(asize, copy, now, source, &avoid) {
+                match state.group.allocate(asize, copy, (txg, now), source, &avoid) {
                     Ok(offset) => {
                         state.allocated.fetch_add(asize as i64, Relaxed);
                         return Ok(Dva::new(spec.vdev, offset, asize));
@@ -252,23 +270,32 @@ impl Class {
         Err(last)
     }
 
-    /// Takes back what `allocate` just gave.
-    pub fn unallocate(&self, dva: &Dva) {
+    /// Takes back what `allocate` gave in `txg`, before its changes are taken.
+    pub fn unallocate(&self, dva: &Dva, txg: u64) {
         let state = self.group(dva.vdev).expect("an allocation came from a group");
-        state.group.metaslab_of(dva.offset).expect("and a metaslab").unallocate(dva.offset, dva.asize);
+        state.group.metaslab_of(dva.offset).expect("and a metaslab").unallocate(dva.offset, dva.asize, txg);
         state.allocated.fetch_sub(dva.asize as i64, Relaxed);
     }
 
-    /// Gives space back in the txg being synced.
-    pub fn free(&self, dva: &Dva) -> Freed {
+    /// Gives space back in `txg`, the group being synced.
+    pub fn free(&self, dva: &Dva, txg: u64) -> Freed {
         let Some(state) = self.group(dva.vdev) else { return Freed::Nowhere };
-        let Some(metaslab) = state.group.metaslab_of(dva.offset) else { return Freed::Nowhere };
-        let inside =
-            dva.offset.checked_add(dva.asize).is_some_and(|end| end <= metaslab.start + metaslab.size);
-        if !inside || dva.asize == 0 {
-            return Freed::Nowhere;
+        let Some(metaslab) = state.metaslab_around(dva) else { return Freed::Nowhere };
+        if metaslab.free(dva.offset, dva.asize, txg) { Freed::Done } else { Freed::Twice }
+    }
+
+    /// Puts space to use that the maps may not know of: the group that would have told them was never synced. It is in
+    /// use from `txg` on. Nothing is changed where all of it is in use already.
+    ///
+    /// `Corrupt`: there is no such space, or a part of it belongs to another block.
+    pub fn claim(&self, dva: &Dva, txg: u64) -> Result<(), ReadError> {
+        let state = self.group(dva.vdev).ok_or(ReadError::Corrupt)?;
+        let metaslab = state.metaslab_around(dva).ok_or(ReadError::Corrupt)?;
+        let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
+        if state.group.claim(metaslab, (dva.offset, dva.asize), txg, &*source)? {
+            state.allocated.fetch_add(dva.asize as i64, Relaxed);
         }
-        if metaslab.free(dva.offset, dva.asize) { Freed::Done } else { Freed::Twice }
+        Ok(())
     }
 
     fn group(&self, vdev: u32) -> Option<Arc<GroupState>> {
@@ -276,25 +303,27 @@ impl Class {
         groups.iter().find(|state| state.group.spec.vdev == vdev).cloned()
     }
 
-    /// Everything since the last call that the space maps do not have.
-    pub fn take_changes(&self) -> Vec<SpaceChange> {
+    /// Everything of groups up to `txg` that the space maps do not have.
+    pub fn take_changes(&self, txg: u64) -> Vec<SpaceChange> {
         let groups = self.groups.read().expect("class lock").clone();
         let mut changes = Vec::new();
         for state in &groups {
             let shift = state.group.spec.ashift;
-            changes.extend(state.group.metaslabs.iter().filter_map(|metaslab| metaslab.take_changes(shift)));
+            changes.extend(
+                state.group.metaslabs.iter().filter_map(|metaslab| metaslab.take_changes(txg, shift)),
+            );
         }
         changes
     }
 
-    /// All allocated segments of one metaslab, for writing its space map anew; `None` when it is not loaded.
+    /// All allocated segments of one metaslab, for writing its space map anew; `None` when it is not loaded. Changes that
+    /// were not taken yet are not in it.
     pub fn allocated_segments(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
         self.group(vdev)?.group.metaslabs.get(metaslab as usize)?.allocated()
     }
 
-    /// Txg `txg` is durable, and nobody finds pointers any more to what it freed.
-    pub fn sync_done(&self, txg: u64) {
-        let epoch = self.epochs.advance();
+    /// Txg `txg` is durable, and nobody finds pointers any more to what it freed. `epoch` is the one that began with it.
+    pub fn sync_done(&self, txg: u64, epoch: u64) {
         let groups = self.groups.read().expect("class lock").clone();
         for state in &groups {
             let settled = state.group.sync_done(txg, epoch, &self.epochs);

@@ -1,6 +1,8 @@
 //! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in [`crate::zio`].
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+mod flush;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
 use codec::Salt;
@@ -10,7 +12,7 @@ use stdx::bounded::Bounded;
 
 use crate::arc::Cache;
 use crate::metaslab::{
-    Class, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
+    Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
 use crate::vdev::config::{VdevConfig, VdevKind};
 use crate::vdev::leaf::{Leaf, LeafHandle};
@@ -39,6 +41,15 @@ pub enum OpenIntent {
     Create,
 }
 
+/// Which top-level vdevs may be missing when a tree is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tolerated {
+    /// Those that hold intent logs: what is in the logs there is given up.
+    pub logs: bool,
+    /// Those of kind `Missing`, of which the labels found say nothing: they may be logs.
+    pub unknown: bool,
+}
+
 /// The blocks of one pool.
 pub struct Storage {
     env: Env,
@@ -47,7 +58,9 @@ pub struct Storage {
     salt: RwLock<Option<Salt>>,
     config: RwLock<VdevConfig>,
     tree: RwLock<Arc<Tree>>,
-    class: Class,
+    classes: Classes,
+    /// See [`Storage::log_latency`].
+    pub(crate) log_latency: AtomicU64,
     read_only: AtomicBool,
     suspended: AtomicBool,
     hints: Arc<Mutex<Bounded<Hint>>>,
@@ -66,7 +79,8 @@ impl Storage {
             salt: RwLock::default(),
             config: RwLock::new(VdevConfig::new(VdevKind::Root, 0, pool_guid)),
             tree: RwLock::default(),
-            class: Class::new(),
+            classes: Classes::default(),
+            log_latency: AtomicU64::new(0),
             read_only: AtomicBool::new(true),
             suspended: AtomicBool::new(false),
             hints: Arc::new(Mutex::new(Bounded::new(PREFETCH_QUEUE))),
@@ -79,21 +93,36 @@ impl Storage {
     }
 
     /// Opens the disks of `root` (a vdev of kind root) in place of those open now, which are closed first. What is
-    /// measured of new vdevs is in [`Storage::config`] afterwards.
+    /// measured of new vdevs is in [`Storage::config`] afterwards. No top-level vdev may be missing.
     pub fn open_tree(&self, root: &VdevConfig, intent: OpenIntent) -> Result<(), OpenError> {
+        self.open_tree_without(root, intent, Tolerated::default())
+    }
+
+    /// As [`Storage::open_tree`], but some top-level vdevs may be missing.
+    pub fn open_tree_without(
+        &self,
+        root: &VdevConfig,
+        intent: OpenIntent,
+        tolerated: Tolerated,
+    ) -> Result<(), OpenError> {
         *self.tree.write().expect(POISON) = Arc::default();
         let mut root = root.clone();
-        let tree = open::open(&self.env, self.pool_guid, &mut root, intent)?;
+        let tree = open::open(&self.env, self.pool_guid, &mut root, intent, tolerated)?;
         self.read_only.store(intent == OpenIntent::ReadOnly, Relaxed);
         *self.tree.write().expect(POISON) = Arc::new(tree);
         *self.config.write().expect(POISON) = root;
         Ok(())
     }
 
+    /// Whether the tree that is open lacks top-level vdevs that may not be missing.
+    pub fn refuse_missing(&self, tolerated: Tolerated) -> Result<(), OpenError> {
+        self.tree().refuse_missing(tolerated)
+    }
+
     /// Closes all disks, once I/O under way is done. Waits for nobody else.
     pub fn close(&self) {
         *self.tree.write().expect(POISON) = Arc::default();
-        self.class.detach_source();
+        self.classes.detach_source();
     }
 
     pub fn pool_guid(&self) -> u64 {
@@ -108,8 +137,8 @@ impl Storage {
         &self.cache
     }
 
-    pub(crate) fn class(&self) -> &Class {
-        &self.class
+    pub(crate) fn classes(&self) -> &Classes {
+        &self.classes
     }
 
     pub(crate) fn tree(&self) -> Arc<Tree> {
@@ -148,8 +177,11 @@ impl Storage {
     /// All open disks.
     pub fn leaves(&self) -> Vec<LeafHandle> {
         let tree = self.tree();
-        let ashift = |leaf: &Leaf| tree.top(leaf.top).map_or(9, |top| top.ashift);
-        tree.leaves.iter().filter_map(|leaf| LeafHandle::new(leaf, ashift(leaf))).collect()
+        let handle = |leaf: &Arc<Leaf>| {
+            let top = tree.top(leaf.top)?;
+            LeafHandle::new(leaf, top.ashift, top.is_log)
+        };
+        tree.leaves.iter().filter_map(handle).collect()
     }
 
     /// Takes a disk out of service because of errors; `false` if the pool cannot do without it.
@@ -206,7 +238,7 @@ impl Storage {
     pub fn mark_behind(&self, guid: u64) -> bool {
         let tree = self.tree();
         let Some(index) = tree.leaves.iter().position(|leaf| leaf.guid == guid) else { return false };
-        tree.leaves[index].is_whole() && tree.lose(index, VdevState::Degraded)
+        tree.leaves[index].is_whole() && tree.set_behind(index)
     }
 
     /// Sets all error counters to zero.
@@ -240,34 +272,30 @@ impl Storage {
 
     /// While it lives, no block that could be read when it was taken is overwritten.
     pub fn epoch(&self) -> EpochGuard {
-        self.class.epoch()
+        self.classes.epoch()
     }
 
-    /// Makes everything written so far durable. A disk that cannot is faulted if the pool can do without it: what it
-    /// has lost is unknown.
+    /// Makes durable everything whose writing was over before the call, logs included. A disk that cannot is faulted if
+    /// the pool can do without it: what it has lost is unknown.
     pub fn flush_all(&self) -> Result<(), WriteError> {
         let tree = self.tree();
-        let dirty: Vec<usize> = (0..tree.leaves.len())
-            .filter(|&n| tree.leaves[n].is_usable() && tree.leaves[n].dirty.load(Relaxed))
-            .collect();
-        let failed: Vec<AtomicBool> = dirty.iter().map(|_| AtomicBool::new(false)).collect();
-        self.env.driver.par_map(dirty.len(), &|n| {
-            failed[n].store(tree.leaves[dirty[n]].flush().is_err(), Relaxed);
-        });
-        let mut result = Ok(());
-        for (&leaf, _) in dirty.iter().zip(&failed).filter(|(_, failed)| failed.load(Relaxed)) {
-            result = result.and(self.give_up(&tree, leaf));
-        }
-        result
+        let tops: Vec<u32> = tree.tops.iter().filter(|top| !top.is_log).map(|top| top.id).collect();
+        let logs: Vec<u32> = tree.tops.iter().filter(|top| top.is_log).map(|top| top.id).collect();
+        flush::flush(&self.env, &tree, &[&tops[..], &logs[..]].concat())
+            .iter()
+            .all(|(top, durable)| *durable || logs.contains(top))
+            .then_some(())
+            .ok_or(WriteError::Io)
     }
 
-    /// Faults a disk that failed where no second try makes sense.
-    pub(crate) fn give_up(&self, tree: &Tree, leaf: usize) -> Result<(), WriteError> {
-        if !tree.lose(leaf, VdevState::Faulted) {
-            return Err(WriteError::Io);
-        }
-        tracing::error!(path = tree.leaves[leaf].path, "disk faulted: a flush failed");
-        Ok(())
+    /// As [`Storage::flush_all`], of these top-level vdevs; each must have a disk left that has it all.
+    pub fn flush_tops(&self, tops: &[u32]) -> Result<(), WriteError> {
+        self.flush_on(&self.tree(), tops)
+    }
+
+    pub(crate) fn flush_on(&self, tree: &Tree, tops: &[u32]) -> Result<(), WriteError> {
+        let flushed = flush::flush(&self.env, tree, tops);
+        if flushed.iter().all(|(_, durable)| *durable) { Ok(()) } else { Err(WriteError::Io) }
     }
 
     /// Bytes allocated for all copies.
@@ -286,60 +314,63 @@ impl Storage {
 
     /// Who reads space maps. Allocation needs one.
     pub fn attach_space(&self, source: Arc<dyn SpaceMapSource>) {
-        self.class.attach_source(source);
+        self.classes.attach_source(&source);
     }
 
-    /// Opens a top-level vdev for allocation. Not for log and hole vdevs. `known` may be shorter than `ms_count`:
+    /// Opens a top-level vdev for allocation: of log blocks alone if the tree says that it is a log. Not for holes. `known` may be shorter than `ms_count`:
     /// missing metaslabs are empty. Panics if there is no such vdev.
     pub fn init_metaslabs(&self, vdev: u32, ms_shift: u32, ms_count: u64, known: Vec<MetaslabSummary>) {
         let tree = self.tree();
         let top = tree.top(vdev).expect("a top-level vdev of the open tree");
         assert!(ms_count << ms_shift <= top.asize, "metaslabs beyond the end of the vdev");
         let ashift = top.ashift;
-        self.class.add_group(GroupSpec {
+        let spec = GroupSpec {
             vdev,
             ashift,
             metaslab_shift: ms_shift,
             metaslab_count: ms_count,
             summaries: known,
             to_asize: Arc::new(move |psize| psize.next_multiple_of(1 << ashift)),
-        });
+        };
+        self.classes.add_group(spec, top.is_log);
     }
 
-    /// What the space maps lack, since the last call.
-    pub fn take_changes(&self) -> Vec<SpaceChange> {
-        self.class.take_changes()
+    /// What the space maps lack of groups up to `txg`, since the last call. A group after it may be open and have placed
+    /// blocks of its intent log: those are told when its turn comes.
+    pub fn take_changes(&self, txg: u64) -> Vec<SpaceChange> {
+        self.classes.take_changes(txg)
     }
 
-    /// All that is allocated in a metaslab, for condensing; `None` when not loaded.
+    /// All that is allocated in a metaslab but for changes not taken yet, for condensing; `None` when not loaded.
     pub fn allocated_segments(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
-        self.class.allocated_segments(vdev, metaslab)
+        self.classes.allocated_segments(vdev, metaslab)
     }
 
     /// After the uberblock of `txg`.
     pub fn sync_done(&self, txg: u64) {
-        self.class.sync_done(txg);
+        self.classes.sync_done(txg);
         // What the cache does not use may wait in freed buffers for the next writes.
         env::aligned::keep_spare(self.cache.room().clamp(SPARE_MIN, SPARE_MAX));
     }
 
+    /// Of the pool; logs do not count.
     pub fn space(&self) -> SpaceStat {
-        self.class.space()
+        self.classes.normal.space()
     }
 
     /// Space of one top-level vdev, if it takes part in allocation.
     pub fn vdev_space(&self, vdev: u32) -> Option<SpaceStat> {
-        self.class.vdev_space(vdev)
+        self.classes.vdev_space(vdev)
     }
 
-    /// Percent; of one top-level vdev or of all.
+    /// Percent; of one top-level vdev or of the pool without its logs.
     pub fn fragmentation(&self, vdev: Option<u32>) -> Option<u8> {
-        self.class.fragmentation(vdev)
+        self.classes.fragmentation(vdev)
     }
 
     /// Whether freed space still waits for its time.
     pub fn has_deferred(&self) -> bool {
-        self.class.has_deferred()
+        self.classes.has_deferred()
     }
 }
 

@@ -15,6 +15,8 @@ mod mirror;
 pub mod open;
 pub mod status;
 
+use std::sync::Arc;
+
 use env::{AlignedBuf, IoClass};
 
 use crate::{IoError, Payload};
@@ -70,7 +72,7 @@ pub trait Cursor: Send {
 pub struct Vdev {
     pub guid: u64,
     pub kind: Kind,
-    pub children: Vec<Vdev>,
+    pub children: Vec<Arc<Vdev>>,
 }
 
 /// What a node is.
@@ -87,7 +89,7 @@ pub enum Kind {
 
 impl Vdev {
     /// The state machine for an I/O; not for leaves.
-    pub fn cursor(&self, io: Io, leaves: &[std::sync::Arc<Leaf>]) -> Box<dyn Cursor> {
+    pub fn cursor(&self, io: Io, leaves: &[Arc<Leaf>]) -> Box<dyn Cursor> {
         match self.kind {
             Kind::Mirror => Box::new(mirror::cursor(self, io, leaves)),
             Kind::Missing | Kind::Hole => Box::new(NotThere),
@@ -96,7 +98,7 @@ impl Vdev {
     }
 
     /// Whether data can be read here, with the leaf `without` taken away.
-    pub fn is_readable(&self, leaves: &[std::sync::Arc<Leaf>], without: Option<usize>) -> bool {
+    pub fn is_readable(&self, leaves: &[Arc<Leaf>], without: Option<usize>) -> bool {
         match self.kind {
             Kind::Leaf(leaf) => without != Some(leaf) && leaves[leaf].is_usable(),
             Kind::Mirror => self.children.iter().any(|child| child.is_readable(leaves, without)),
@@ -106,7 +108,7 @@ impl Vdev {
     }
 
     /// Whether it can be read here from disks that missed nothing, with the leaf `without` taken away.
-    pub fn is_whole(&self, leaves: &[std::sync::Arc<Leaf>], without: Option<usize>) -> bool {
+    pub fn is_whole(&self, leaves: &[Arc<Leaf>], without: Option<usize>) -> bool {
         match self.kind {
             Kind::Leaf(leaf) => without != Some(leaf) && leaves[leaf].is_whole(),
             Kind::Mirror => self.children.iter().any(|child| child.is_whole(leaves, without)),
@@ -116,7 +118,7 @@ impl Vdev {
     }
 
     /// How much a read at `offset` would cost here; `None` where it would fail. Lower is better.
-    pub fn load(&self, leaves: &[std::sync::Arc<Leaf>], offset: u64) -> Option<u64> {
+    pub fn load(&self, leaves: &[Arc<Leaf>], offset: u64) -> Option<u64> {
         match self.kind {
             Kind::Leaf(leaf) => leaves[leaf].load(offset),
             Kind::Mirror => self.children.iter().filter_map(|child| child.load(leaves, offset)).min(),
@@ -128,7 +130,7 @@ impl Vdev {
     pub fn leaves(&self) -> Vec<usize> {
         match self.kind {
             Kind::Leaf(leaf) => vec![leaf],
-            _ => self.children.iter().flat_map(Vdev::leaves).collect(),
+            _ => self.children.iter().flat_map(|child| child.leaves()).collect(),
         }
     }
 }

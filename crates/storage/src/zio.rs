@@ -1,11 +1,13 @@
 //! I/O: the only place where geometry meets disks.
 //!
-//! [`Flight`] runs any number of I/Os on vdevs at once. In rounds: step every cursor, put what they ask for into the
-//! disks' queues, wait for all answers, step again. A write is one round, a read one round for each copy that turns out
-//! bad. Between [`Flight::take_off`] and [`Flight::land`] the caller may compute; the disks' own threads carry on.
+//! [`Flight`] runs any number of I/Os on vdevs at once. In rounds ([`Rounds`]): step every cursor, put what they ask for
+//! into the disks' queues, wait for all answers, step again. A write is one round, a read one round for each copy that
+//! turns out bad. Between [`Flight::take_off`] and [`Flight::land`] the caller may compute; the disks' own threads carry
+//! on.
 //!
 //! ```text
 //!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap)
+//!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
 //!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode       (read.rs; gang.rs for blocks in pieces)
 //! ```
 //! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes.
@@ -13,6 +15,7 @@
 
 pub(crate) mod free;
 pub(crate) mod gang;
+pub mod log;
 pub(crate) mod read;
 pub mod survey;
 pub(crate) mod transform;
@@ -37,7 +40,12 @@ const CARRIED: usize = 256 << 10;
 pub(crate) struct Flight<'t> {
     env: &'t Env,
     tree: &'t Tree,
-    frames: Vec<Frame<'t>>,
+    rounds: Rounds,
+}
+
+/// I/Os on their way, without the tree they are on: for whoever keeps that himself.
+pub(crate) struct Rounds {
+    frames: Vec<Frame>,
     /// I/Os in the queues, of each frame.
     asked: Vec<usize>,
     completion: Arc<Completion>,
@@ -56,39 +64,51 @@ impl<'t> Flight<'t> {
     }
 
     /// As [`Flight::take_off`], on any vdevs of the tree.
-    pub fn take_off_at(env: &'t Env, tree: &'t Tree, class: IoClass, ios: Vec<(&'t Vdev, Io)>) -> Flight<'t> {
+    pub fn take_off_at(
+        env: &'t Env,
+        tree: &'t Tree,
+        class: IoClass,
+        ios: Vec<(&Arc<Vdev>, Io)>,
+    ) -> Flight<'t> {
+        Flight { env, tree, rounds: Rounds::begin(tree, class, ios) }
+    }
+
+    /// Waits until all are done; verification is spread over the processors.
+    pub fn land(self, verify: VerifyEach<'_>) -> Vec<Done> {
+        self.rounds.finish(self.env, self.tree, verify)
+    }
+}
+
+impl Rounds {
+    /// Starts all I/Os, each on a vdev of the tree.
+    pub fn begin(tree: &Tree, class: IoClass, ios: Vec<(&Arc<Vdev>, Io)>) -> Rounds {
         let completion = Completion::new(0);
-        let mut flight = Flight {
-            env,
-            tree,
-            frames: Vec::new(),
-            asked: Vec::new(),
-            completion,
-            queues: Vec::new(),
-            class,
-        };
+        let mut rounds =
+            Rounds { frames: Vec::new(), asked: Vec::new(), completion, queues: Vec::new(), class };
         let mut wanted = Vec::new();
         for (vdev, io) in ios {
             let before = wanted.len();
             let mut frame = Frame::new(vdev, io, true, tree, &mut wanted);
             frame.advance(tree, &mut std::iter::empty(), &|_| true, &mut wanted);
-            flight.frames.push(frame);
-            flight.asked.push(wanted.len() - before);
+            rounds.frames.push(frame);
+            rounds.asked.push(wanted.len() - before);
         }
-        flight.issue(wanted);
-        flight
+        rounds.issue(tree, wanted);
+        rounds
+    }
+
+    /// Has the disks' own threads carry what waits in the queues; else the caller does when it waits.
+    pub fn hurry(&self) {
+        self.queues.iter().for_each(|queue| queue.wake());
     }
 
     /// Puts a round into the queues. What only the caller waits for it carries itself, so no worker is woken for it.
-    fn issue(&mut self, wanted: Vec<LeafIo>) {
+    fn issue(&mut self, tree: &Tree, wanted: Vec<LeafIo>) {
         self.completion = Completion::new(wanted.len());
         let bytes: usize = wanted.iter().map(|io| io.transfer.len()).sum();
-        let mut by_leaf: Vec<Vec<Request>> = (0..self.tree.leaves.len()).map(|_| Vec::new()).collect();
+        let mut by_leaf: Vec<Vec<Request>> = (0..tree.leaves.len()).map(|_| Vec::new()).collect();
         for (slot, io) in wanted.into_iter().enumerate() {
-            let leaf = &self.tree.leaves[io.leaf];
-            if io.transfer.is_write() {
-                leaf.dirty.store(true, Relaxed);
-            }
+            let leaf = &tree.leaves[io.leaf];
             let usable = if leaf.is_usable() { Ok(()) } else { Err(env::DiskError::Gone) };
             match usable.and_then(|()| leaf.locate(io.offset, io.transfer.len() as u64)) {
                 Ok((_, offset)) => by_leaf[io.leaf].push(Request {
@@ -104,7 +124,7 @@ impl<'t> Flight<'t> {
         self.queues.clear();
         let busy = by_leaf.into_iter().enumerate().filter(|(_, requests)| !requests.is_empty());
         for (leaf, requests) in busy {
-            let queue = self.tree.leaves[leaf].queue().expect("a located leaf is open").clone();
+            let queue = tree.leaves[leaf].queue().expect("a located leaf is open").clone();
             queue.push(requests);
             self.queues.push(queue);
         }
@@ -114,20 +134,25 @@ impl<'t> Flight<'t> {
         }
     }
 
-    /// Waits until all are done; verification is spread over the processors.
-    pub fn land(mut self, verify: VerifyEach<'_>) -> Vec<Done> {
+    /// Waits until all are done; verification is spread over the processors. `tree` is the one they began on.
+    pub fn finish(mut self, env: &Env, tree: &Tree, verify: VerifyEach<'_>) -> Vec<Done> {
         loop {
-            let answers = self.completion.wait(self.env, &self.queues, self.class);
+            let answers = self.completion.wait(env, &self.queues, self.class);
             if answers.is_empty() && self.frames.iter().all(Frame::is_done) {
                 return self.frames.into_iter().map(Frame::into_done).collect();
             }
-            let wanted = self.advance(answers, verify);
-            self.fault_bad_disks();
-            self.issue(wanted);
+            let wanted = self.advance((env, tree), answers, verify);
+            fault_bad_disks(tree);
+            self.issue(tree, wanted);
         }
     }
 
-    fn advance(&mut self, answers: Vec<Answer>, verify: VerifyEach<'_>) -> Vec<LeafIo> {
+    fn advance(
+        &mut self,
+        (env, tree): (&Env, &Tree),
+        answers: Vec<Answer>,
+        verify: VerifyEach<'_>,
+    ) -> Vec<LeafIo> {
         let mut answers = answers.into_iter();
         let work: Vec<_> = self
             .frames
@@ -138,7 +163,6 @@ impl<'t> Flight<'t> {
                 std::sync::Mutex::new((frame, mine, Vec::new()))
             })
             .collect();
-        let tree = self.tree;
         let step = |n: usize| {
             let (frame, mine, wanted) = &mut *env::lock(&work[n]);
             let mine = &mut std::mem::take(mine).into_iter();
@@ -147,7 +171,7 @@ impl<'t> Flight<'t> {
         if matches!(self.class, IoClass::AsyncWrite | IoClass::SyncWrite) {
             (0..work.len()).for_each(step); // There are no bytes to verify.
         } else {
-            self.env.driver.par_map(work.len(), &step);
+            env.driver.par_map(work.len(), &step);
         }
         self.asked.clear();
         let mut all = Vec::new();
@@ -159,17 +183,17 @@ impl<'t> Flight<'t> {
         }
         all
     }
+}
 
-    fn fault_bad_disks(&self) {
-        for (index, leaf) in self.tree.leaves.iter().enumerate() {
-            let failing = leaf.counters.in_a_row.load(Relaxed) >= FAILURES_TO_FAULT;
-            if failing && leaf.is_usable() && self.tree.lose(index, VdevState::Faulted) {
-                tracing::error!(path = leaf.path, guid = leaf.guid, "disk faulted: too many errors in a row");
-            }
-            let missed = leaf.counters.missed_write.load(Relaxed);
-            if missed && leaf.is_whole() && self.tree.lose(index, VdevState::Degraded) {
-                tracing::error!(path = leaf.path, guid = leaf.guid, "disk is behind: it missed a write");
-            }
+fn fault_bad_disks(tree: &Tree) {
+    for (index, leaf) in tree.leaves.iter().enumerate() {
+        let failing = leaf.counters.in_a_row.load(Relaxed) >= FAILURES_TO_FAULT;
+        if failing && leaf.is_usable() && tree.lose(index, VdevState::Faulted) {
+            tracing::error!(path = leaf.path, guid = leaf.guid, "disk faulted: too many errors in a row");
+        }
+        let missed = leaf.counters.missed_write.load(Relaxed);
+        if missed && leaf.is_whole() && tree.lose(index, VdevState::Degraded) {
+            tracing::error!(path = leaf.path, guid = leaf.guid, "disk is behind: it missed a write");
         }
     }
 }
@@ -182,21 +206,21 @@ struct LeafIo {
 }
 
 /// An I/O on one vdev of the tree, and what it has asked of the vdevs below.
-struct Frame<'t> {
-    vdev: &'t Vdev,
+struct Frame {
+    vdev: Arc<Vdev>,
     whole: bool,
-    state: State<'t>,
+    state: State,
 }
 
-enum State<'t> {
+enum State {
     /// In a disk's queue.
     OnDisk(usize),
-    Interior(Box<dyn Cursor>, Vec<Frame<'t>>),
+    Interior(Box<dyn Cursor>, Vec<Frame>),
     Done(Option<Done>),
 }
 
-impl<'t> Frame<'t> {
-    fn new(vdev: &'t Vdev, io: Io, whole: bool, tree: &Tree, wanted: &mut Vec<LeafIo>) -> Frame<'t> {
+impl Frame {
+    fn new(vdev: &Arc<Vdev>, io: Io, whole: bool, tree: &Tree, wanted: &mut Vec<LeafIo>) -> Frame {
         let state = match vdev.kind {
             Kind::Leaf(leaf) => {
                 let transfer = match io.op {
@@ -208,7 +232,7 @@ impl<'t> Frame<'t> {
             }
             _ => State::Interior(vdev.cursor(io, &tree.leaves), Vec::new()),
         };
-        Frame { vdev, whole, state }
+        Frame { vdev: vdev.clone(), whole, state }
     }
 
     fn is_done(&self) -> bool {

@@ -21,7 +21,7 @@ use ondisk::malformed::{Endian, u64_at};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
-use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
+use storage::{OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind};
 
 use super::config::{Host, PoolConfig};
 use super::create::{Surroundings, dsl_parts};
@@ -55,6 +55,8 @@ pub struct ImportSpec {
     pub force: bool,
     /// Fall back on older uberblocks.
     pub rewind: bool,
+    /// Import though devices that hold intent logs are missing; what is in the logs there is lost (`-m`).
+    pub missing_log: bool,
     pub new_name: Option<String>,
     pub altroot: Option<String>,
     pub host: Host,
@@ -126,20 +128,29 @@ fn load(
 ) -> Result<Arc<Pool>> {
     let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
     let mut tree = found.tree();
-    storage.open_tree(&tree, intent).map_err(|error| open_refused(error, &refuse))?;
+    // Of devices that were not found, only the pool's own configuration tells whether they hold logs.
+    let lenient = Tolerated { logs: true, unknown: true };
+    storage.open_tree_without(&tree, intent, lenient).map_err(|error| open_refused(error, &refuse))?;
     let frees = Arc::new(FreeQueue::default());
     let usage = Arc::new(MosUsage::default());
     let (uberblock, mos) = open_mos(storage, found, spec.rewind, &frees, &usage)
-        .map_err(|_| refuse("one or more devices is currently unavailable or contains corrupted data"))?;
+        .map_err(|_| match storage.refuse_missing(Tolerated::default()) {
+            Ok(()) => refuse("one or more devices is currently unavailable or contains corrupted data"),
+            Err(missing) => open_refused(missing, &refuse),
+        })?;
 
     let directory = Zap::open(&mos, pool_directory::OBJECT)?;
     let config_object = directory.lookup_u64(pool_directory::CONFIG)?;
     let mut config = PoolConfig::from_nvlist(&read_packed(&mos, config_object)?)?;
     found.fix_paths(&mut config.tree);
-    if config.tree != tree {
-        storage.open_tree(&config.tree, intent).map_err(|error| open_refused(error, &refuse))?;
-        tree = storage.config();
-    }
+    let tolerated = Tolerated { logs: spec.missing_log, unknown: false };
+    let opened = if config.tree == tree {
+        storage.refuse_missing(tolerated)
+    } else {
+        storage.open_tree_without(&config.tree, intent, tolerated)
+    };
+    opened.map_err(|error| open_refused(error, &refuse))?;
+    tree = storage.config();
     let features = Arc::new(Features::open(mos.clone())?);
     let verdict = features.verdict()?;
     refuse_features(&verdict).map_err(|why| refuse(&why))?;
@@ -211,6 +222,10 @@ fn has_dedup_tables(directory: &Zap) -> Result<bool> {
 fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolError {
     match error {
         OpenError::MissingTop { .. } => refuse("one or more devices is currently unavailable"),
+        OpenError::MissingLog { .. } => refuse(
+            "one or more devices is currently unavailable\n\
+             Devices of intent logs are missing or corrupted, use '-m' to import the pool anyway",
+        ),
         OpenError::Unsupported { kind } => refuse(&format!("vdevs of type '{kind}' are not supported yet")),
         other => refuse(&other.to_string()),
     }
@@ -293,10 +308,7 @@ fn open_space(
             array,
         };
         maps.add_vdev(vdev);
-        // Intent logs' own devices have space maps, but nothing else is put there.
-        if !top.is_log {
-            vdevs.push(vdev);
-        }
+        vdevs.push(vdev);
     }
     let has_logs = read_logs(mos, &maps, tree, directory)?;
     for vdev in vdevs {

@@ -5,7 +5,7 @@
 //! ```
 //! The labels are written only when the configuration changed. Whenever power goes, two whole labels of every device
 //! say the same, and an uberblock never leads to blocks that are not there. A device that refuses is left out and
-//! reported; the group is durable as long as every top-level vdev has one device that took everything.
+//! reported; the group is durable as long as every top-level vdev, logs excepted, has one device that took everything.
 //! Source: module/zfs/vdev_label.c (`vdev_config_sync`).
 
 use std::collections::BTreeSet;
@@ -26,6 +26,8 @@ pub struct Target {
     pub top: u32,
     /// Of that vdev.
     pub ashift: u32,
+    /// Nothing depends on it: its top-level vdev holds intent logs.
+    pub is_log: bool,
     pub device: Device,
 }
 
@@ -64,7 +66,13 @@ impl Storage {
         }
         let leaves = self.leaves().into_iter().filter(|leaf| leaf.usable);
         let targets: Vec<Target> = leaves
-            .map(|leaf| Target { guid: leaf.guid, top: leaf.top, ashift: leaf.ashift, device: leaf.device })
+            .map(|leaf| Target {
+                guid: leaf.guid,
+                top: leaf.top,
+                ashift: leaf.ashift,
+                is_log: leaf.is_log,
+                device: leaf.device,
+            })
             .collect();
         let result = commit(self.env(), &targets, uberblock, label);
         match &result {
@@ -104,7 +112,8 @@ impl Run<'_> {
             }
         });
         let failed = lock(&self.failed);
-        let tops: BTreeSet<u32> = self.targets.iter().map(|target| target.top).collect();
+        let needed = self.targets.iter().filter(|target| !target.is_log);
+        let tops: BTreeSet<u32> = needed.map(|target| target.top).collect();
         let good = |top: &u32| self.targets.iter().any(|t| t.top == *top && !failed.contains(&t.guid));
         if tops.iter().all(good) && !tops.is_empty() { Ok(()) } else { Err(WriteError::Io) }
     }

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex};
 use env::lock;
 
 use super::epoch::Epochs;
-use super::slab::{Metaslab, Settled};
+use super::slab::{Claimed, Metaslab, Settled};
 use super::{AllocError, GroupSpec, MAX_COPIES, SpaceMapSource};
+use crate::ReadError;
 
 type Weight = (u32, bool, Reverse<usize>);
 
@@ -72,17 +73,17 @@ impl Group {
         order.by_weight.extend(weight);
     }
 
-    /// Space for `asize` bytes: (metaslab, offset). `avoid` says which metaslabs are not wanted.
+    /// Space for `asize` bytes: its offset. `avoid` says which metaslabs are not wanted.
     pub fn allocate(
         &self,
         asize: u64,
         copy: usize,
-        now: u64,
+        (txg, now): (u64, u64),
         source: &dyn SpaceMapSource,
         avoid: &dyn Fn(u64) -> bool,
     ) -> Result<u64, AllocError> {
         let active = lock(&self.order).active[copy].filter(|&index| !avoid(index as u64));
-        if let Some(offset) = active.and_then(|index| self.metaslabs[index].allocate(asize, now)) {
+        if let Some(offset) = active.and_then(|index| self.metaslabs[index].allocate(asize, txg, now)) {
             return Ok(offset);
         }
         let mut below: Option<Weight> = None;
@@ -93,8 +94,14 @@ impl Group {
                 continue;
             }
             let metaslab = &self.metaslabs[index];
-            metaslab.load(source).map_err(AllocError::Read)?;
-            let found = metaslab.allocate(asize, now);
+            let found = loop {
+                metaslab.load(source).map_err(AllocError::Read)?;
+                let found = metaslab.allocate(asize, txg, now);
+                // Syncing context may have unloaded it in between.
+                if found.is_some() || metaslab.is_loaded() {
+                    break found;
+                }
+            };
             self.reweigh(index);
             if let Some(offset) = found {
                 lock(&self.order).active[copy] = Some(index);
@@ -102,6 +109,28 @@ impl Group {
             }
         }
         Err(AllocError::NoSpace)
+    }
+
+    /// See [`super::Class::claim`]. `true` if the space was free before.
+    pub fn claim(
+        &self,
+        metaslab: &Metaslab,
+        (start, len): (u64, u64),
+        txg: u64,
+        source: &dyn SpaceMapSource,
+    ) -> Result<bool, ReadError> {
+        loop {
+            metaslab.load(source)?;
+            match metaslab.claim(start, len, txg) {
+                Claimed::NotLoaded => {}
+                Claimed::Conflict => return Err(ReadError::Corrupt),
+                Claimed::Already => return Ok(false),
+                Claimed::Done => {
+                    self.reweigh(metaslab.id as usize);
+                    return Ok(true);
+                }
+            }
+        }
     }
 
     fn next_best(&self, below: Option<Weight>, asize: u64) -> Option<Weight> {

@@ -1,14 +1,22 @@
 //! One metaslab: which of its bytes are free, and since when.
 //!
 //! ```text
-//! free tree --allocate--> allocs --take_changes--> taken (in the space map, not yet durable) --sync_done--> forgotten
-//!     ^                                                                                                        |
-//!     +--- defer (two txgs, and no older reader) <--sync_done-- freeing + frees(to be persisted) <---- free ---+
+//! free tree --allocate--> allocs(txg) --take_changes--> taken (in the space map, not yet durable) --sync_done--> forgotten
+//!     ^                                                                                                             |
+//!     +--- defer (two txgs, and no older reader) <--sync_done-- freeing + frees(to be persisted) <---- free --------+
 //! ```
+//! Allocations are kept by txg: an open group may place blocks of its intent log while an older one is being synced, and
+//! the space map of that one must not know of them. What is not taken yet is free as far as the disk is concerned: so
+//! says the histogram, and so says a map that is written anew.
+//!
 //! The free tree is there only while the metaslab is loaded. Loading replays the space map, which may or may not show
 //! the changes of the txg in hand; whatever is known in core not to be free is taken out afterwards, so either is right.
+//! That holds as long as nothing is *forgotten* in core between the two, which is why `sync_done` waits for a load under
+//! way. A load may run in open context while a change is appended: [`SpaceMapSource`] gives each map as it was before or
+//! after. It never meets a map being written anew, for that is done from the free tree, which is there only when the
+//! load is over.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
 use env::lock;
@@ -26,7 +34,7 @@ pub(super) struct Metaslab {
     pub id: u64,
     pub start: u64,
     pub size: u64,
-    /// Held while the space map is read, and by nothing else.
+    /// Held while the space map is read, and while what a reader of it needs to know is forgotten.
     loading: Mutex<()>,
     state: Mutex<State>,
 }
@@ -37,7 +45,8 @@ struct State {
     /// What the space map said when it was last written or listed; stands in while not loaded.
     summary: Vec<u64>,
     summary_shift: u32,
-    allocs: RangeTree,
+    /// By txg; no entry is empty.
+    allocs: BTreeMap<u64, RangeTree>,
     frees: RangeTree,
     taken: RangeTree,
     freeing: RangeTree,
@@ -53,6 +62,17 @@ struct Deferred {
     /// Guards of earlier epochs may still lead there.
     epoch: u64,
     tree: RangeTree,
+}
+
+/// What became of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Claimed {
+    Done,
+    /// All of it was in use before.
+    Already,
+    /// Some of it is free and some is not.
+    Conflict,
+    NotLoaded,
 }
 
 /// What `sync_done` changed, in bytes.
@@ -89,8 +109,8 @@ impl Metaslab {
             return Err(ReadError::Corrupt); // The map names space outside its metaslab.
         }
         let mut state = lock(&self.state);
-        let known = state.defer.iter().map(|deferred| &deferred.tree);
-        for tree in [&state.allocs, &state.taken, &state.freeing].into_iter().chain(known) {
+        let known = state.defer.iter().map(|deferred| &deferred.tree).chain(state.allocs.values());
+        for tree in [&state.taken, &state.freeing].into_iter().chain(known) {
             for segment in tree.iter() {
                 free.remove_overlap(segment.start, segment.len);
             }
@@ -104,7 +124,7 @@ impl Metaslab {
     }
 
     /// Space for `len` bytes, or `None`: not loaded, or no segment is long enough.
-    pub fn allocate(&self, len: u64, now: u64) -> Option<u64> {
+    pub fn allocate(&self, len: u64, txg: u64, now: u64) -> Option<u64> {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
         let free = state.free.as_mut()?;
@@ -115,28 +135,50 @@ impl Metaslab {
         let start = free.first_fit(*cursor, len, FIRST_FIT_LIMIT).or_else(|| free.best_fit(len))?;
         *cursor = start + len;
         free.remove(start, len);
-        state.allocs.add(start, len);
+        state.allocs.entry(txg).or_default().add(start, len);
         state.last_used = now;
         Some(start)
     }
 
-    /// Takes back an allocation of this very pass that will not be used.
-    pub fn unallocate(&self, start: u64, len: u64) {
+    /// Takes back an allocation that no space map has heard of and that will not be used.
+    pub fn unallocate(&self, start: u64, len: u64, txg: u64) {
         let mut state = lock(&self.state);
-        state.allocs.remove(start, len);
+        let tree = state.allocs.get_mut(&txg).expect("it was allocated in this txg and not yet taken");
+        tree.remove(start, len);
+        if tree.is_empty() {
+            state.allocs.remove(&txg);
+        }
         if let Some(free) = &mut state.free {
             free.add(start, len);
         }
     }
 
-    /// `false`, and nothing is changed: some of it is free, or about to be. Then a block has two owners, or the space
-    /// map is wrong.
-    pub fn free(&self, start: u64, len: u64) -> bool {
+    /// Puts space to use that a block from before the pool was opened takes; the metaslab must be loaded.
+    pub fn claim(&self, start: u64, len: u64, txg: u64) -> Claimed {
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
+        let Some(free) = &mut state.free else { return Claimed::NotLoaded };
+        if free.ranges().contains(start, len) {
+            free.remove(start, len);
+            state.allocs.entry(txg).or_default().add(start, len);
+            return Claimed::Done;
+        }
+        let deferred = state.defer.iter().map(|deferred| &deferred.tree);
+        let mut partly = [free.ranges(), &state.freeing].into_iter().chain(deferred);
+        if partly.any(|tree| tree.overlaps(start, len)) { Claimed::Conflict } else { Claimed::Already }
+    }
+
+    /// `false`, and nothing is changed: some of it is free, or about to be, or was only allocated after `txg`, the group
+    /// being synced. Then a block has two owners, or the space map is wrong.
+    pub fn free(&self, start: u64, len: u64, txg: u64) -> bool {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
         let deferred = state.defer.iter().map(|deferred| &deferred.tree);
         let free = state.free.as_ref().map(FreeTree::ranges);
-        if [&state.freeing].into_iter().chain(deferred).chain(free).any(|tree| tree.overlaps(start, len)) {
+        let later = state.allocs.range(txg + 1..).map(|(_, tree)| tree);
+        let mut unowned: Vec<&RangeTree> = deferred.chain(free).chain(later).collect();
+        unowned.push(&state.freeing);
+        if unowned.iter().any(|tree| tree.overlaps(start, len)) {
             return false;
         }
         state.freeing.add(start, len);
@@ -144,16 +186,20 @@ impl Metaslab {
         true
     }
 
-    /// What the space map does not have yet; `None` where it has everything.
-    pub fn take_changes(&self, shift: u32) -> Option<SpaceChange> {
+    /// What the space map does not have yet of groups up to `txg`; `None` where it has everything.
+    pub fn take_changes(&self, txg: u64, shift: u32) -> Option<SpaceChange> {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
-        if state.allocs.is_empty() && state.frees.is_empty() {
+        let later = state.allocs.split_off(&(txg + 1));
+        let ours = std::mem::replace(&mut state.allocs, later);
+        if ours.is_empty() && state.frees.is_empty() {
             return None;
         }
-        let allocs = std::mem::take(&mut state.allocs);
         let frees = std::mem::take(&mut state.frees);
-        for segment in allocs.iter() {
+        let mut allocs = RangeTree::new();
+        // No two groups overlap: space is had anew only after it was freed, and freed only after it was taken.
+        for segment in ours.values().flat_map(RangeTree::iter) {
+            allocs.add(segment.start, segment.len);
             state.taken.add_overlap(segment.start, segment.len);
         }
         let histogram = state.free_on_disk_histogram(shift);
@@ -170,7 +216,8 @@ impl Metaslab {
         })
     }
 
-    /// Allocated segments as the space map has to say them now; `None` when not loaded.
+    /// Allocated segments as the space map has to say them now, if every change that was taken is in it and no other;
+    /// `None` when not loaded.
     pub fn allocated(&self) -> Option<Vec<Segment>> {
         let state = lock(&self.state);
         let free = state.free.as_ref()?;
@@ -181,12 +228,19 @@ impl Metaslab {
                 allocated.remove(segment.start, segment.len);
             }
         }
+        for segment in state.frees.iter() {
+            allocated.add_overlap(segment.start, segment.len);
+        }
+        for segment in state.allocs.values().flat_map(RangeTree::iter) {
+            allocated.remove_overlap(segment.start, segment.len);
+        }
         Some(allocated.iter().collect())
     }
 
     /// The txg is durable: its frees wait their time, those whose time has come can be allocated. `epoch` is the one that
     /// began with it.
     pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs) -> Settled {
+        let _nobody_loads = lock(&self.loading);
         let mut guard = lock(&self.state);
         let state = &mut *guard;
         let mut settled = Settled::default();
@@ -255,7 +309,8 @@ impl Metaslab {
 }
 
 impl State {
-    /// Free regions as the space map will have them: freed ones are free there at once.
+    /// Free regions as the space map will have them: freed ones are free there at once, and what later groups have
+    /// allocated is free there still.
     fn free_on_disk_histogram(&self, shift: u32) -> Option<Vec<u64>> {
         const BUCKETS: usize = ondisk::spacemap::HISTOGRAM_SIZE;
         let free = self.free.as_ref()?;
@@ -268,7 +323,8 @@ impl State {
             count(log2 as u32, n);
         }
         let deferred = self.defer.iter().map(|deferred| &deferred.tree);
-        for segment in [&self.freeing].into_iter().chain(deferred).flat_map(RangeTree::iter) {
+        let known = deferred.chain(self.allocs.values());
+        for segment in [&self.freeing].into_iter().chain(known).flat_map(RangeTree::iter) {
             count(segment.len.ilog2(), 1);
         }
         Some(buckets)

@@ -48,15 +48,19 @@ fn group(vdev: u32, count: u64) -> GroupSpec {
     GroupSpec { vdev, ashift: 9, metaslab_shift: 16, metaslab_count: count, summaries: Vec::new(), to_asize }
 }
 
-fn class(vdevs: u32, count: u64, maps: &Arc<Maps>) -> Class {
-    let class = Class::new();
-    class.attach_source(maps.clone());
-    (0..vdevs).for_each(|vdev| class.add_group(group(vdev, count)));
+fn class(vdevs: u32, count: u64, maps: &Arc<Maps>) -> Classes {
+    let class = Classes::default();
+    class.attach_source(&source(maps));
+    (0..vdevs).for_each(|vdev| class.add_group(group(vdev, count), false));
     class
 }
 
-fn persist(class: &Class, maps: &Maps) {
-    class.take_changes().iter().for_each(|change| maps.append(change));
+fn source(maps: &Arc<Maps>) -> Arc<dyn SpaceMapSource> {
+    maps.clone()
+}
+
+fn persist(class: &Classes, maps: &Maps, txg: u64) {
+    class.take_changes(txg).iter().for_each(|change| maps.append(change));
 }
 
 /// The sum of blocks owned equals what the maps say, and no two blocks share a byte.
@@ -82,12 +86,17 @@ fn random_txgs_never_give_a_byte_twice_and_the_maps_tell_all() {
         let maps = Arc::new(Maps::default());
         let mut class = class(2, 8, &maps);
         let mut owned: Vec<Dva> = Vec::new();
+        let mut open: Vec<Dva> = Vec::new(); // Of the next group, which nothing on disk may show yet.
         let mut freed: Vec<(u64, Dva)> = Vec::new();
         for txg in 1..120 {
+            owned.append(&mut open);
             for _ in 0..prng.below(40) {
                 let psize = 1 + prng.below(9000);
-                let copies = 1 + prng.below(3) as usize;
-                match class.allocate(psize, copies) {
+                let (copies, later) = match prng.below(4) {
+                    0 => (1, 1),
+                    copies => (copies as usize, 0),
+                };
+                match class.normal.allocate(psize, copies, txg + later) {
                     Ok(dvas) => {
                         for dva in &dvas {
                             let early = freed.iter().find(|(when, old)| {
@@ -95,33 +104,54 @@ fn random_txgs_never_give_a_byte_twice_and_the_maps_tell_all() {
                             });
                             assert!(early.is_none(), "{dva:?} given in {txg}, freed as {early:?}");
                         }
-                        owned.extend(dvas);
+                        if later == 1 && prng.below(3) == 0 {
+                            class.unallocate(&dvas[0], txg + 1);
+                        } else if later == 1 {
+                            open.extend(dvas);
+                        } else {
+                            owned.extend(dvas);
+                        }
                     }
                     Err(AllocError::NoSpace) => {}
                     Err(AllocError::Read(err)) => panic!("{err:?}"),
                 }
                 if prng.below(4) == 0 {
-                    persist(&class, &maps);
+                    persist(&class, &maps, txg);
                 }
             }
             let keep = if prng.below(3) == 0 { 4 } else { 2 };
             owned.retain(|dva| {
                 let kept = prng.below(keep) != 0;
                 if !kept {
-                    assert_eq!(class.free(dva), Freed::Done);
+                    assert_eq!(class.free(dva, txg), Freed::Done);
                     freed.push((txg, *dva));
                 }
                 kept
             });
-            persist(&class, &maps);
+            persist(&class, &maps, txg);
             check_owned(&owned, &maps);
+            check_condensed(&class, &maps);
             class.sync_done(txg);
-            let allocated: u64 = owned.iter().map(|dva| dva.asize).sum();
-            assert_eq!(class.space().allocated, allocated);
+            let allocated: u64 = owned.iter().chain(&open).map(|dva| dva.asize).sum();
+            assert_eq!(class.normal.space().allocated, allocated);
             if prng.below(16) == 0 {
                 class = reopened(&maps);
                 freed.clear(); // After an import nothing is deferred.
+                open.clear(); // And the open group was never there.
             }
+        }
+    }
+}
+
+/// A map written anew says what the old one says.
+fn check_condensed(class: &Classes, maps: &Maps) {
+    let all = maps.allocated();
+    for vdev in 0..2 {
+        for metaslab in 0..8 {
+            let Some(anew) = class.allocated_segments(vdev, metaslab) else { continue };
+            let mine =
+                all.iter().filter(|(owner, segment)| *owner == vdev && segment.start >> 16 == metaslab);
+            assert_eq!(anew, mine.map(|(_, segment)| *segment).collect::<Vec<_>>());
         }
     }
 }
@@ -130,15 +160,15 @@ fn near(a: &Dva, b: &Dva) -> bool {
     a.offset < b.offset + b.asize && b.offset < a.offset + a.asize
 }
 
-fn reopened(maps: &Arc<Maps>) -> Class {
-    let fresh = Class::new();
-    fresh.attach_source(maps.clone());
+fn reopened(maps: &Arc<Maps>) -> Classes {
+    let fresh = Classes::default();
+    fresh.attach_source(&source(maps));
     for vdev in 0..2 {
         let mut spec = group(vdev, 8);
         spec.summaries = vec![MetaslabSummary::default(); 8];
         let mine = maps.allocated().into_iter().filter(|(owner, _)| *owner == vdev);
         spec.summaries[0].allocated = mine.map(|(_, segment)| segment.len).sum();
-        fresh.add_group(spec);
+        fresh.add_group(spec, false);
     }
     fresh
 }
@@ -146,12 +176,12 @@ fn reopened(maps: &Arc<Maps>) -> Class {
 #[test]
 fn copies_lie_on_different_vdevs_or_far_apart() {
     let maps = Arc::new(Maps::default());
-    let three = class(3, 8, &maps).allocate(4096, 3).unwrap();
+    let three = class(3, 8, &maps).normal.allocate(4096, 3, 1).unwrap();
     let mut vdevs: Vec<u32> = three.iter().map(|dva| dva.vdev).collect();
     vdevs.sort_unstable();
     assert_eq!(vdevs, [0, 1, 2]);
 
-    let alone = class(1, 64, &Arc::default()).allocate(4096, 3).unwrap();
+    let alone = class(1, 64, &Arc::default()).normal.allocate(4096, 3, 1).unwrap();
     for (at, a) in alone.iter().enumerate() {
         for b in &alone[at + 1..] {
             assert!((a.offset >> 16).abs_diff(b.offset >> 16) >= 8, "{alone:?}");
@@ -163,18 +193,19 @@ fn copies_lie_on_different_vdevs_or_far_apart() {
 fn a_reader_keeps_freed_space_from_being_given_again() {
     let maps = Arc::new(Maps::default());
     let class = class(1, 1, &maps);
-    let all: Vec<Dva> = std::iter::from_fn(|| class.allocate(4096, 1).ok()).map(|dvas| dvas[0]).collect();
+    let all: Vec<Dva> =
+        std::iter::from_fn(|| class.normal.allocate(4096, 1, 1).ok()).map(|dvas| dvas[0]).collect();
     assert_eq!(all.len(), 16);
-    persist(&class, &maps);
+    persist(&class, &maps, 1);
     class.sync_done(1);
     let reader = class.epoch();
-    all.iter().for_each(|dva| assert_eq!(class.free(dva), Freed::Done));
-    persist(&class, &maps);
+    all.iter().for_each(|dva| assert_eq!(class.free(dva, 2), Freed::Done));
+    persist(&class, &maps, 2);
     (2..=9).for_each(|txg| class.sync_done(txg));
-    assert!(class.allocate(4096, 1).is_err());
+    assert!(class.normal.allocate(4096, 1, 11).is_err());
     drop(reader);
     class.sync_done(10);
-    assert!(class.allocate(4096, 1).is_ok());
+    assert!(class.normal.allocate(4096, 1, 11).is_ok());
 }
 
 #[test]
@@ -182,7 +213,7 @@ fn forged_pointers_free_nothing() {
     let class = class(1, 4, &Arc::default());
     let forged = Dva::new;
     for dva in [forged(7, 0, 512), forged(0, 1 << 40, 512), forged(0, 65536 - 512, 1024), forged(0, 0, 0)] {
-        assert_eq!(class.free(&dva), Freed::Nowhere, "{dva:?}");
+        assert_eq!(class.free(&dva, 1), Freed::Nowhere, "{dva:?}");
     }
 }
 
@@ -190,26 +221,128 @@ fn forged_pointers_free_nothing() {
 fn space_is_freed_once() {
     let maps = Arc::new(Maps::default());
     let class = class(1, 1, &maps);
-    let dva = class.allocate(4096, 1).expect("an empty class has room")[0];
+    let dva = class.normal.allocate(4096, 1, 1).expect("an empty class has room")[0];
     let half = Dva::new(dva.vdev, dva.offset + 512, 512);
-    assert_eq!(class.free(&Dva::new(dva.vdev, dva.offset + 8192, 512)), Freed::Twice, "never allocated");
-    persist(&class, &maps);
+    assert_eq!(class.free(&Dva::new(dva.vdev, dva.offset + 8192, 512), 1), Freed::Twice, "never allocated");
+    persist(&class, &maps, 1);
     class.sync_done(1);
-    assert_eq!(class.free(&dva), Freed::Done);
-    assert_eq!((class.free(&dva), class.free(&half)), (Freed::Twice, Freed::Twice), "in the same group");
-    persist(&class, &maps);
+    assert_eq!(class.free(&dva, 2), Freed::Done);
+    assert_eq!(
+        (class.free(&dva, 2), class.free(&half, 2)),
+        (Freed::Twice, Freed::Twice),
+        "in the same group"
+    );
+    persist(&class, &maps, 2);
     for txg in 2..8 {
         class.sync_done(txg);
-        assert_eq!(class.free(&half), Freed::Twice, "in a later group");
+        assert_eq!(class.free(&half, txg), Freed::Twice, "in a later group");
     }
-    assert_eq!(class.space().allocated, 0);
+    assert_eq!(class.normal.space().allocated, 0);
+}
+
+#[test]
+fn what_an_open_group_has_is_not_in_the_space_map_before_its_time() {
+    let maps = Arc::new(Maps::default());
+    let class = class(1, 1, &maps);
+    let open = class.normal.allocate(4096, 1, 6).expect("an empty class has room")[0];
+    let synced = class.normal.allocate(512, 1, 5).expect("an empty class has room")[0];
+    let [change] = class.take_changes(5).try_into().expect("one metaslab");
+    assert_eq!(change.allocs, [Segment { start: synced.offset, len: 512 }]);
+    let free: u64 = change.histogram.expect("it is loaded").iter().sum();
+    assert_eq!(free, 2, "what is open counts as a free segment, and the rest");
+    assert_eq!(class.allocated_segments(0, 0), Some(change.allocs));
+    assert_eq!(class.free(&open, 5), Freed::Twice, "on disk it is free");
+    class.sync_done(5);
+    let [change] = class.take_changes(6).try_into().expect("one metaslab");
+    assert_eq!(change.allocs, [Segment { start: open.offset, len: 4096 }]);
+    assert_eq!(class.free(&open, 6), Freed::Done);
+}
+
+#[test]
+fn claims_take_what_is_free_and_leave_what_is_in_use() {
+    let maps = Arc::new(Maps::default());
+    lock(&maps.0).insert((0, 0), vec![(true, Segment { start: 4096, len: 4096 })]);
+    let class = class(1, 2, &maps);
+    let claim = |offset, len| class.claim(&Dva::new(0, offset, len), 7);
+    assert_eq!(claim(0, 4096), Ok(()));
+    assert_eq!((claim(0, 4096), claim(4096, 4096)), (Ok(()), Ok(())), "in use already");
+    assert_eq!(claim(4096, 8192), Err(ReadError::Corrupt), "the second half is free");
+    assert_eq!(claim(65536 - 512, 1024), Err(ReadError::Corrupt), "beyond its metaslab");
+    assert_eq!(class.claim(&Dva::new(9, 0, 512), 7), Err(ReadError::Corrupt), "no such vdev");
+    assert_eq!(class.vdev_space(0).map(|space| space.allocated), Some(4096), "the map's is not counted here");
+    assert!(class.take_changes(6).is_empty());
+    let [change] = class.take_changes(7).try_into().expect("one metaslab");
+    assert_eq!(change.allocs, [Segment { start: 0, len: 4096 }]);
+}
+
+#[test]
+fn logs_have_a_class_of_their_own_and_take_turns() {
+    let class = class(1, 4, &Arc::default());
+    (1..3).for_each(|vdev| class.add_group(group(vdev, 4), true));
+    let places: Vec<u32> =
+        (0..6).map(|_| class.log.allocate(4096, 1, 1).expect("there is room")[0].vdev).collect();
+    assert_eq!(places, [1, 2, 1, 2, 1, 2]);
+    let only_two = class.log.allocate_where(4096, 1, 1, &|vdev| vdev == 2).expect("there is room");
+    assert_eq!(only_two[0].vdev, 2);
+    assert!(matches!(class.log.allocate_where(4096, 1, 1, &|_| false), Err(AllocError::NoSpace)));
+    assert_eq!(class.normal.space().allocated, 0, "the pool's space is not the logs'");
+    assert_eq!(class.vdev_space(2).map(|space| space.allocated), Some(4 * 4096));
+    assert_eq!(class.free(&only_two[0], 1), Freed::Done);
+    assert_eq!(class.take_changes(1).iter().map(|change| change.vdev).collect::<Vec<_>>(), [1, 2]);
+    class.sync_done(1);
+    assert!(class.has_deferred());
+}
+
+/// Loading while sync takes, appends and forgets: whatever the moment, no byte is had twice.
+#[test]
+fn loading_beside_syncing_loses_nothing() {
+    let maps = Arc::new(Maps::default());
+    let class = class(1, 4, &maps);
+    std::thread::scope(|scope| {
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let done = &done;
+        let (class, maps) = (&class, &maps);
+        scope.spawn(move || {
+            for _ in 0..2000 {
+                let group = class.normal.group(0).expect("it has one group");
+                group.group.metaslabs.iter().for_each(|metaslab| drop(metaslab.load(&**maps)));
+                std::thread::yield_now();
+            }
+            done.store(true, Relaxed);
+        });
+        let mut txg = 1;
+        let mut live = RangeTree::new();
+        while !done.load(Relaxed) {
+            let mut mine = Vec::new();
+            for _ in 0..8 {
+                if let Ok(dvas) = class.normal.allocate(512, 1, txg) {
+                    live.add(dvas[0].offset, dvas[0].asize); // Panics on a byte that is had twice.
+                    mine.push(dvas[0]);
+                }
+            }
+            persist(class, maps, txg);
+            for dva in mine.iter().step_by(2) {
+                assert_eq!(class.free(dva, txg), Freed::Done);
+                live.remove(dva.offset, dva.asize);
+            }
+            persist(class, maps, txg);
+            class.sync_done(txg);
+            let group = class.normal.group(0).expect("it has one group");
+            group.group.metaslabs.iter().for_each(|metaslab| metaslab.unload());
+            txg += 1;
+        }
+        let known: Vec<Segment> = maps.allocated().into_iter().map(|(_, segment)| segment).collect();
+        let mut told = RangeTree::new();
+        known.iter().for_each(|segment| drop(told.add(segment.start, segment.len)));
+        assert_eq!(told.iter().collect::<Vec<_>>(), live.iter().collect::<Vec<_>>());
+    });
 }
 
 #[test]
 fn a_map_that_names_foreign_space_is_an_error() {
     let maps = Arc::new(Maps::default());
     lock(&maps.0).insert((0, 0), vec![(true, Segment { start: 1 << 20, len: 512 })]);
-    assert!(matches!(class(1, 1, &maps).allocate(512, 1), Err(AllocError::Read(_))));
+    assert!(matches!(class(1, 1, &maps).normal.allocate(512, 1, 1), Err(AllocError::Read(_))));
 }
 
 #[test]

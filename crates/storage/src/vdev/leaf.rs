@@ -16,6 +16,7 @@ use ondisk::label;
 
 use super::status::{LeafIo, VdevState};
 use crate::labels;
+use crate::leaf_queue::shared_flush::SharedFlush;
 use crate::leaf_queue::{LeafQueue, Workers};
 
 /// Failures in a row, without one success between, after which a disk is given up if the pool can do without it.
@@ -42,6 +43,9 @@ pub struct Counters {
     /// Nanoseconds on the disk.
     pub read_latency: Histogram,
     pub write_latency: Histogram,
+    /// Flushes of the disk, and how many callers were content with one of another's.
+    pub flushes: Counter,
+    pub flushes_shared: Counter,
     /// Where the last I/O ended, on the device.
     pub last_end: AtomicU64,
     /// I/Os waiting or on the disk.
@@ -80,6 +84,8 @@ pub struct LeafHandle {
     /// Number of the top-level vdev it belongs to, and that one's ashift.
     pub top: u32,
     pub ashift: u32,
+    /// Whether that one holds intent logs.
+    pub is_log: bool,
     pub device: labels::Device,
     /// Neither offline nor faulted, and not behind.
     pub usable: bool,
@@ -87,10 +93,10 @@ pub struct LeafHandle {
 
 impl LeafHandle {
     /// A handle, if the leaf is open.
-    pub fn new(leaf: &Leaf, ashift: u32) -> Option<LeafHandle> {
+    pub fn new(leaf: &Leaf, ashift: u32, is_log: bool) -> Option<LeafHandle> {
         let device = leaf.device()?;
         let usable = leaf.is_whole();
-        Some(LeafHandle { guid: leaf.guid, top: leaf.top, ashift, device, usable })
+        Some(LeafHandle { guid: leaf.guid, top: leaf.top, ashift, is_log, device, usable })
     }
 }
 
@@ -104,8 +110,6 @@ pub struct Leaf {
     device: Option<Device>,
     state: AtomicU8,
     pub counters: Arc<Counters>,
-    /// Written since the last flush.
-    pub dirty: AtomicBool,
 }
 
 struct Device {
@@ -124,6 +128,7 @@ impl Leaf {
     pub fn open(env: &Env, guid: u64, path: &str, top: u32, device: labels::Device) -> Leaf {
         let labels::Device { disk, base, size } = device;
         let mut leaf = Leaf::absent(guid, path, top, VdevState::Online);
+        let disk: Arc<dyn Disk> = Arc::new(SharedFlush::new(env.clone(), disk, leaf.counters.clone()));
         let queue = Arc::new(LeafQueue::new(disk.clone(), env.clock.clone(), leaf.counters.clone()));
         let workers = Workers::spawn(env, &queue);
         leaf.device = Some(Device { disk, queue, _workers: workers, base, size });
@@ -139,7 +144,6 @@ impl Leaf {
             device: None,
             state: AtomicU8::new(state as u8),
             counters: Arc::default(),
-            dirty: AtomicBool::new(false),
         }
     }
 
@@ -208,10 +212,9 @@ impl Leaf {
         Some(2 * self.counters.pending.load(Relaxed) + seek + behind)
     }
 
-    /// Makes everything written durable.
+    /// Makes everything written durable; together with whoever wants that at the same time.
     pub fn flush(&self) -> Result<(), DiskError> {
         let device = self.device.as_ref().ok_or(DiskError::Gone)?;
-        self.dirty.store(false, Relaxed);
         let result = device.disk.flush();
         if result.is_err() {
             self.counters.write_errors.fetch_add(1, Relaxed);
@@ -227,6 +230,8 @@ impl Leaf {
             writes: c.writes.get(),
             read_bytes: c.read_bytes.get(),
             write_bytes: c.write_bytes.get(),
+            flushes: c.flushes.get(),
+            flushes_shared: c.flushes_shared.get(),
             pending: c.pending.load(Relaxed),
             read_latency: c.read_latency.snapshot(),
             write_latency: c.write_latency.snapshot(),

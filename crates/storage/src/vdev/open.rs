@@ -14,7 +14,7 @@ use super::leaf::Leaf;
 use super::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 use super::{Kind, Vdev};
 use crate::labels;
-use crate::{OpenError, OpenIntent};
+use crate::{OpenError, OpenIntent, Tolerated};
 
 /// The largest sector ZFS takes (`ASHIFT_MAX`) and the smallest.
 const ASHIFT: std::ops::RangeInclusive<u64> = 9..=16;
@@ -32,7 +32,9 @@ pub struct Tree {
 /// A top-level vdev.
 pub struct Top {
     pub id: u32,
-    pub vdev: Vdev,
+    pub vdev: Arc<Vdev>,
+    /// Holds intent logs and nothing else; the pool goes on without it.
+    pub is_log: bool,
     pub ashift: u32,
     /// Bytes that can be allocated.
     pub asize: u64,
@@ -44,9 +46,10 @@ impl Tree {
         self.tops.get(id as usize)
     }
 
-    /// Whether every top-level vdev that is whole (or at least readable) stays so without this leaf.
+    /// Whether every top-level vdev that is whole (or at least readable) stays so without this leaf. Logs may always go:
+    /// what they hold is in memory too, and gets into the pool with the next transaction group.
     pub fn can_lose(&self, leaf: usize) -> bool {
-        self.tops.iter().all(|top| {
+        self.tops.iter().filter(|top| !top.is_log).all(|top| {
             if top.vdev.is_whole(&self.leaves, None) {
                 return top.vdev.is_whole(&self.leaves, Some(leaf));
             }
@@ -55,13 +58,45 @@ impl Tree {
     }
 
     /// Gives a leaf a state in which others stand in for it, if there are others; two threads never give up two sides.
+    /// A log that would be degraded without another side being whole is faulted: it is of no use any more.
     pub fn lose(&self, leaf: usize, state: VdevState) -> bool {
         let _one = env::lock(&self.losing);
-        let can = self.can_lose(leaf);
+        if !self.can_lose(leaf) {
+            return false;
+        }
+        let alone = state == VdevState::Degraded && !self.has_spare(leaf);
+        self.leaves[leaf].set_state(if alone { VdevState::Faulted } else { state });
+        true
+    }
+
+    /// As [`Tree::lose`] to `Degraded`, only where another side of its top-level vdev is whole, be it a log or not.
+    pub fn set_behind(&self, leaf: usize) -> bool {
+        let _one = env::lock(&self.losing);
+        let can = self.has_spare(leaf);
         if can {
-            self.leaves[leaf].set_state(state);
+            self.leaves[leaf].set_state(VdevState::Degraded);
         }
         can
+    }
+
+    fn has_spare(&self, leaf: usize) -> bool {
+        let top = self.top(self.leaves[leaf].top).expect("a leaf belongs to a top-level vdev");
+        top.vdev.is_whole(&self.leaves, Some(leaf))
+    }
+
+    /// The first top-level vdev that cannot be read and that nobody said may be missing.
+    pub fn refuse_missing(&self, tolerated: Tolerated) -> Result<(), OpenError> {
+        let missing = |top: &&Top| !top.vdev.is_readable(&self.leaves, None);
+        for Top { id, vdev, is_log, .. } in self.tops.iter().filter(missing) {
+            let (id, guid) = (*id, vdev.guid);
+            match (is_log, vdev.kind) {
+                (true, _) if !tolerated.logs => return Err(OpenError::MissingLog { id, guid }),
+                (false, Kind::Missing) if tolerated.unknown => {}
+                (false, _) => return Err(OpenError::MissingTop { id, guid }),
+                (true, _) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Log2 of the largest sector of any top-level vdev.
@@ -69,9 +104,10 @@ impl Tree {
         self.tops.iter().map(|top| top.ashift).max().unwrap_or(9)
     }
 
-    /// Log2 of the smallest sector of any top-level vdev: what compressed sizes are rounded to (`spa_min_ashift`).
+    /// Log2 of the smallest sector of any top-level vdev but logs: what compressed sizes are rounded to
+    /// (`spa_min_ashift`).
     pub fn min_ashift(&self) -> u32 {
-        let real = self.tops.iter().filter(|top| top.vdev.kind != Kind::Hole);
+        let real = self.tops.iter().filter(|top| top.vdev.kind != Kind::Hole && !top.is_log);
         real.map(|top| top.ashift).min().unwrap_or(9)
     }
 
@@ -135,7 +171,13 @@ pub(crate) fn sum_children(stat: &mut VdevStat) {
 }
 
 /// Opens all disks below `root` and puts what was measured (asize, ashift) into the configuration of new vdevs.
-pub fn open(env: &Env, pool: u64, root: &mut VdevConfig, intent: OpenIntent) -> Result<Tree, OpenError> {
+pub fn open(
+    env: &Env,
+    pool: u64,
+    root: &mut VdevConfig,
+    intent: OpenIntent,
+    tolerated: Tolerated,
+) -> Result<Tree, OpenError> {
     if root.kind != VdevKind::Root {
         return Err(OpenError::Malformed("the tree's top is not a root"));
     }
@@ -148,11 +190,7 @@ pub fn open(env: &Env, pool: u64, root: &mut VdevConfig, intent: OpenIntent) -> 
         tops.push(opener.top(config)?);
     }
     let tree = Tree { tops, leaves: opener.leaves, losing: Mutex::default() };
-    for (top, config) in tree.tops.iter().zip(&root.children) {
-        if !config.is_log && !top.vdev.is_readable(&tree.leaves, None) {
-            return Err(OpenError::MissingTop { id: top.id, guid: top.vdev.guid });
-        }
-    }
+    tree.refuse_missing(tolerated)?;
     Ok(tree)
 }
 
@@ -181,7 +219,13 @@ impl Opener<'_> {
         if measured.0 > 0 && asize > measured.0 {
             return Err(OpenError::MissingTop { id: config.id as u32, guid: vdev.guid });
         }
-        Ok(Top { id: config.id as u32, vdev, ashift: config.ashift.unwrap_or(9) as u32, asize })
+        Ok(Top {
+            id: config.id as u32,
+            vdev: Arc::new(vdev),
+            is_log: config.is_log,
+            ashift: config.ashift.unwrap_or(9) as u32,
+            asize,
+        })
     }
 
     /// Smallest asize and largest ashift of the disks that are there; 0 if none is.
@@ -209,7 +253,8 @@ impl Opener<'_> {
         };
         let children = match kind {
             Kind::Mirror => {
-                config.children.iter().map(|child| self.vdev(child, top)).collect::<Result<_, _>>()?
+                let children = config.children.iter();
+                children.map(|child| self.vdev(child, top).map(Arc::new)).collect::<Result<_, _>>()?
             }
             _ => Vec::new(),
         };

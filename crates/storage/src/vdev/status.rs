@@ -45,6 +45,9 @@ pub struct LeafIo {
     pub writes: u64,
     pub read_bytes: u64,
     pub write_bytes: u64,
+    /// Flushes of the disk, and callers that were content with one which another had begun.
+    pub flushes: u64,
+    pub flushes_shared: u64,
     /// Waiting or on the disk now.
     pub pending: u64,
     /// Counts by power of two of nanoseconds.
@@ -59,6 +62,8 @@ impl LeafIo {
             writes: 0,
             read_bytes: 0,
             write_bytes: 0,
+            flushes: 0,
+            flushes_shared: 0,
             pending: 0,
             read_latency: [0; 64],
             write_latency: [0; 64],
@@ -70,6 +75,8 @@ impl LeafIo {
         self.writes += other.writes;
         self.read_bytes += other.read_bytes;
         self.write_bytes += other.write_bytes;
+        self.flushes += other.flushes;
+        self.flushes_shared += other.flushes_shared;
         self.pending += other.pending;
         for i in 0..64 {
             self.read_latency[i] += other.read_latency[i];

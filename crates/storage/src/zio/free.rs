@@ -24,7 +24,7 @@ impl Storage {
             self.cache().remove(&key);
         }
         let tree = self.tree();
-        if let Err(error) = self.free_tree(&tree, bp, 0) {
+        if let Err(error) = self.free_tree(&tree, bp, txg, 0) {
             tracing::error!(%error, ?bp, txg, "cannot free all of a gang block: its space is lost");
         }
     }
@@ -55,13 +55,13 @@ impl Storage {
         Ok(())
     }
 
-    fn free_tree(&self, tree: &Arc<Tree>, bp: &BlkPtr, depth: u32) -> Result<(), ReadError> {
+    fn free_tree(&self, tree: &Arc<Tree>, bp: &BlkPtr, txg: u64, depth: u32) -> Result<(), ReadError> {
         let mut result = Ok(());
         if bp.is_gang() {
             match self.read_header(tree, bp, IoClass::SyncRead, depth) {
                 Ok(pieces) => {
                     for piece in &pieces {
-                        result = result.and(self.free_tree(tree, piece, depth + 1));
+                        result = result.and(self.free_tree(tree, piece, txg, depth + 1));
                     }
                 }
                 Err(error) => result = Err(error),
@@ -69,7 +69,7 @@ impl Storage {
         }
         for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
             let asize = if dva.gang { header_asize(tree, dva.vdev) } else { dva.asize };
-            match self.class().free(&Dva::new(dva.vdev, dva.offset, asize)) {
+            match self.classes().free(&Dva::new(dva.vdev, dva.offset, asize), txg) {
                 Freed::Done => {}
                 Freed::Nowhere => tracing::error!(?bp, "a block outside of every metaslab is not freed"),
                 Freed::Twice => {

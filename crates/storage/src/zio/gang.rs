@@ -119,7 +119,7 @@ impl Storage {
             return Err(WriteError::NoSpace);
         }
         let header_copies = (usize::from(policy.copies) + 1).min(ondisk::blkptr::DVAS);
-        let headers = allocate(self, HEADER_SIZE as u64, header_copies)?;
+        let headers = allocate(self, HEADER_SIZE as u64, header_copies, txg)?;
         for (index, dva) in headers.iter().enumerate() {
             let mut dva = *dva;
             dva.gang = true;
@@ -182,7 +182,7 @@ impl Storage {
         depth: u32,
     ) -> Result<Placed, WriteError> {
         let (stored, bp, policy) = self.piece(payload, psize, kind, policy, txg);
-        match allocate(self, psize, usize::from(policy.copies)) {
+        match allocate(self, psize, usize::from(policy.copies), txg) {
             Ok(dvas) => Ok(Placed::plain(tree, bp, dvas, &stored)),
             Err(WriteError::NoSpace) => self.place_gang(tree, &stored, bp, &policy, txg, depth + 1),
             Err(error) => Err(error),

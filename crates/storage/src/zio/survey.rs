@@ -2,11 +2,11 @@
 //!
 //! Nothing is repaired and nothing is cached. A disk that gives bad bytes has them counted, as by any read.
 
+use std::sync::Arc;
+
 use env::{AlignedBuf, IoClass};
-use ondisk::eck::Eck;
 use ondisk::object_type::ObjectType;
-use ondisk::zil::{CHAIN_SIZE, ZilChain};
-use ondisk::{BlkPtr, ChecksumKind, Dva, Endian};
+use ondisk::{BlkPtr, Dva};
 
 use super::read::{decode, is_good, refuse};
 use super::{Flight, check};
@@ -114,7 +114,7 @@ impl Storage {
     }
 
     /// All copies of all pieces, then the whole.
-    fn survey_gang(&self, tree: &std::sync::Arc<Tree>, bp: &BlkPtr, class: IoClass) -> Survey {
+    fn survey_gang(&self, tree: &Arc<Tree>, bp: &BlkPtr, class: IoClass) -> Survey {
         let mut pieces = Vec::new();
         let mut headers = vec![(*bp, 0)];
         while let Some((header, depth)) = headers.pop() {
@@ -134,93 +134,27 @@ impl Storage {
         let whole = self.fetch(tree, &[bp], class).remove(0);
         Survey { good, bad, error: whole.and_then(|bytes| decode(bp, bytes)).err() }
     }
-
-    /// A block of an intent log, which checks itself: its bytes in use, and where the next one is. A chain simply ends at
-    /// a block that was never written, so an error here is how most logs end.
-    pub fn read_log_block(&self, bp: &BlkPtr) -> Result<LogBlock, ReadError> {
-        let kind = bp.checksum_kind().map_err(|_| ReadError::Corrupt)?;
-        if bp.validate().is_err() || bp.is_hole() || bp.is_embedded() || bp.is_gang() {
-            return Err(ReadError::Corrupt);
-        }
-        let chained = match kind {
-            ChecksumKind::Zilog2 => true,
-            ChecksumKind::Zilog => false,
-            _ => return Err(ReadError::Corrupt),
-        };
-        let len = bp.psize() as usize;
-        // The trailer is the last 40 bytes of the chain structure, which stands first or last.
-        let chain_at = if chained { 0 } else { len.checked_sub(CHAIN_SIZE).ok_or(ReadError::Corrupt)? };
-        let trailer = |bytes: &[u8]| {
-            let end = chain_at + CHAIN_SIZE;
-            bytes.get(end - Eck::SIZE..end).and_then(|bytes| Eck::decode(bytes).ok())
-        };
-        let verify = |bytes: &[u8]| {
-            let stored = trailer(bytes).map(|eck| eck.checksum);
-            let sum = bytes
-                .get(..len)
-                .and_then(|bytes| codec::embedded_checksum(kind as u8, bytes, bp.checksum()).ok());
-            match (stored, sum) {
-                // Half of what is stored is the MAC, and the sum is folded into the other.
-                (Some(stored), Some(sum)) if bp.uses_crypt() => {
-                    stored[..2] == [sum[0] ^ sum[2], sum[1] ^ sum[3]]
-                }
-                (Some(stored), Some(sum)) => stored == sum,
-                _ => false,
-            }
-        };
-        let bytes = self.speculate(bp, &verify)?;
-        let endian = trailer(&bytes).ok_or(ReadError::Corrupt)?.endian;
-        let chain = ZilChain::decode(&bytes[chain_at..], endian).map_err(|_| ReadError::Corrupt)?;
-        let used = usize::try_from(chain.nused).map_err(|_| ReadError::Corrupt)?;
-        let start = if chained { CHAIN_SIZE } else { 0 };
-        let records = bytes.get(start..used).ok_or(ReadError::Corrupt)?.to_vec();
-        Ok(LogBlock { records, next: chain.next, endian })
-    }
 }
 
 impl Storage {
     /// As [`Storage::read`], but an encrypted block comes as it is, decompressed only if that can be done without the
     /// key: of dnodes nothing but their bonuses is encrypted.
-    pub fn read_undeciphered(&self, bp: &BlkPtr, class: IoClass) -> Result<std::sync::Arc<Block>, ReadError> {
+    pub fn read_undeciphered(&self, bp: &BlkPtr, class: IoClass) -> Result<Arc<Block>, ReadError> {
         if !bp.is_encrypted() || bp.validate().is_err() {
             return self.read(bp, class);
         }
         let bytes = self.fetch(&self.tree(), &[bp], class).remove(0)?;
         if bp.object_type() == ObjectType::DNODE {
-            return decode(bp, bytes).map(std::sync::Arc::new);
+            return decode(bp, bytes).map(Arc::new);
         }
         let stored = bytes.get(..bp.psize() as usize).ok_or(ReadError::Corrupt)?;
-        Ok(std::sync::Arc::new(Block::from_slice(stored).with_endian(bp.byteorder())))
+        Ok(Arc::new(Block::from_slice(stored).with_endian(bp.byteorder())))
     }
-
-    /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it.
-    fn speculate(&self, bp: &BlkPtr, verify: &dyn Fn(&[u8]) -> bool) -> Result<AlignedBuf, ReadError> {
-        let tree = self.tree();
-        let mut ios = Vec::new();
-        for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
-            let Some(ashift) = check(&tree, dva.vdev, dva.offset, bp.psize()) else { continue };
-            let op = Op::Read(bp.psize().next_multiple_of(1 << ashift) as usize);
-            let io = Io { op, offset: dva.offset, class: IoClass::SyncRead, repair: false };
-            ios.extend(sides(&tree, dva.vdev).into_iter().map(|leaf| (leaf, io.clone())));
-        }
-        let done = Flight::take_off_at(self.env(), &tree, IoClass::SyncRead, ios).land(&|_, _| true);
-        let found = done.into_iter().filter_map(|done| done.ok().flatten());
-        found.into_iter().find(|bytes| verify(bytes)).ok_or(ReadError::Checksum)
-    }
-}
-
-/// A whole block of an intent log.
-#[derive(Clone, Debug)]
-pub struct LogBlock {
-    /// Records one after the other.
-    pub records: Vec<u8>,
-    pub next: BlkPtr,
-    pub endian: Endian,
 }
 
 /// The usable disks that hold a copy each of what lies on a top-level vdev.
-fn sides(tree: &Tree, vdev: u32) -> Vec<&Vdev> {
-    fn collect<'t>(tree: &Tree, vdev: &'t Vdev, into: &mut Vec<&'t Vdev>) {
+pub(super) fn sides(tree: &Tree, vdev: u32) -> Vec<&Arc<Vdev>> {
+    fn collect<'t>(tree: &Tree, vdev: &'t Arc<Vdev>, into: &mut Vec<&'t Arc<Vdev>>) {
         match vdev.kind {
             Kind::Leaf(leaf) if tree.leaves[leaf].is_usable() => into.push(vdev),
             Kind::Leaf(_) | Kind::Missing | Kind::Hole => {}

@@ -74,20 +74,29 @@ impl Placed {
     /// Returns the space.
     pub fn give_back(&self, storage: &Storage) {
         for dva in &self.dvas {
-            storage.class().unallocate(dva);
+            storage.classes().unallocate(dva, self.bp.physical_birth());
         }
     }
 }
 
 /// Space for so many copies.
-pub(crate) fn allocate(storage: &Storage, psize: u64, copies: usize) -> Result<Vec<Dva>, WriteError> {
-    storage.class().allocate(psize, copies).map_err(|error| match error {
+pub(crate) fn allocate(
+    storage: &Storage,
+    psize: u64,
+    copies: usize,
+    txg: u64,
+) -> Result<Vec<Dva>, WriteError> {
+    storage.classes().normal.allocate(psize, copies, txg).map_err(why)
+}
+
+pub(crate) fn why(error: AllocError) -> WriteError {
+    match error {
         AllocError::NoSpace => WriteError::NoSpace,
         AllocError::Read(error) => {
             tracing::error!(%error, "a space map cannot be read");
             WriteError::Io
         }
-    })
+    }
 }
 
 /// Items of a batch whose writes are under way.
@@ -199,7 +208,7 @@ impl Storage {
         bp: BlkPtr,
         txg: u64,
     ) -> Result<Placed, WriteError> {
-        match allocate(self, stored.psize, usize::from(item.policy.copies)) {
+        match allocate(self, stored.psize, usize::from(item.policy.copies), txg) {
             Ok(dvas) => Ok(Placed::plain(tree, bp, dvas, stored)),
             Err(WriteError::NoSpace) => self.place_gang(tree, stored, bp, &item.policy, txg, 0),
             Err(error) => Err(error),

@@ -1,0 +1,99 @@
+//! One flush for many: a disk whose flushes are shared by all who want one at the same time.
+//!
+//! A flush makes durable what was written before it began, so one under way is of no use to whoever has just written.
+//! The next one is, and everybody who comes while the first runs can share that:
+//!
+//! ```text
+//!   device    |---- flush 1 ----||---- flush 2 ----|
+//!   A  write ─┘ begins 1                             A waits for 1
+//!   B         write ──┘ must have 2, begins it       B waits for 2
+//!   C          write ─────┘ must have 2              C waits for 2, which B (or C) begins
+//! ```
+//! Flushes are numbered. A caller may rely on the first that is begun after it came. Whoever finds none running and has
+//! not been served begins it; nobody waits for a thread of ours. A flush that failed says nothing about what was lost:
+//! all later ones of this handle fail too (see [`env::disk`]).
+
+use std::sync::{Arc, Condvar, Mutex};
+
+use env::{Disk, DiskError, DiskIo, Env, SectorSize, lock};
+
+use crate::vdev::leaf::Counters;
+
+pub struct SharedFlush {
+    env: Env,
+    disk: Arc<dyn Disk>,
+    counters: Arc<Counters>,
+    state: Mutex<Tickets>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Tickets {
+    /// Number of the newest flush that was begun, and of the newest that is over.
+    begun: u64,
+    over: u64,
+    failed: Option<DiskError>,
+}
+
+impl Tickets {
+    fn is_running(&self) -> bool {
+        self.begun > self.over
+    }
+
+    fn result(&self) -> Result<(), DiskError> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+impl SharedFlush {
+    pub fn new(env: Env, disk: Arc<dyn Disk>, counters: Arc<Counters>) -> SharedFlush {
+        SharedFlush { env, disk, counters, state: Mutex::default(), changed: Condvar::new() }
+    }
+}
+
+impl Disk for SharedFlush {
+    fn size(&self) -> u64 {
+        self.disk.size()
+    }
+
+    fn sector_size(&self) -> SectorSize {
+        self.disk.sector_size()
+    }
+
+    fn submit(&self, batch: &mut [DiskIo<'_>]) {
+        self.disk.submit(batch);
+    }
+
+    fn flush(&self) -> Result<(), DiskError> {
+        let mut state = lock(&self.state);
+        let needed = state.begun + 1;
+        while state.over < needed {
+            if state.is_running() {
+                let ready = &mut |state: &mut Tickets| state.over >= needed || !state.is_running();
+                state = self.env.wait(&self.state, state, &self.changed, ready);
+                continue;
+            }
+            if state.failed.is_some() {
+                return state.result();
+            }
+            state.begun += 1;
+            drop(state);
+            let result = self.disk.flush();
+            self.counters.flushes.add(1);
+            state = lock(&self.state);
+            state.over = state.begun;
+            state.failed = state.failed.or(result.err());
+            self.changed.notify_all();
+            return state.result();
+        }
+        self.counters.flushes_shared.add(1);
+        state.result()
+    }
+
+    fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        self.disk.discard(offset, len)
+    }
+}
+
+#[cfg(test)]
+mod tests;

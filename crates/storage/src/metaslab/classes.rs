@@ -1,0 +1,103 @@
+//! All classes of a pool: where a block goes is the caller's choice, where it lies tells to whom it belongs.
+//!
+//! The log class is that of top-level vdevs which hold intent logs and nothing else. Its space is not the pool's: it is
+//! counted for the vdev alone. Source: module/zfs/spa.c (`spa_log_class`), metaslab.c.
+
+use std::sync::Arc;
+
+use ondisk::Dva;
+
+use super::epoch::{EpochGuard, Epochs};
+use super::{ALIQUOT, Class, Freed, GroupSpec, Segment, SpaceChange, SpaceMapSource, SpaceStat};
+use crate::ReadError;
+
+pub struct Classes {
+    pub normal: Class,
+    /// Devices of intent logs. Each block goes to another one, so that they share the work.
+    pub log: Class,
+    epochs: Arc<Epochs>,
+}
+
+impl Default for Classes {
+    fn default() -> Classes {
+        let epochs = Arc::<Epochs>::default();
+        Classes { normal: Class::new(epochs.clone(), ALIQUOT), log: Class::new(epochs.clone(), 0), epochs }
+    }
+}
+
+impl Classes {
+    fn both(&self) -> [&Class; 2] {
+        [&self.normal, &self.log]
+    }
+
+    /// The class that has the vdev.
+    fn of(&self, vdev: u32) -> Option<&Class> {
+        self.both().into_iter().find(|class| class.has(vdev))
+    }
+
+    pub fn attach_source(&self, source: &Arc<dyn SpaceMapSource>) {
+        self.both().into_iter().for_each(|class| class.attach_source(source.clone()));
+    }
+
+    /// Breaks the cycle between the classes and what reads maps for them, at export.
+    pub fn detach_source(&self) {
+        self.both().into_iter().for_each(Class::detach_source);
+    }
+
+    pub fn add_group(&self, spec: GroupSpec, is_log: bool) {
+        if is_log { self.log.add_group(spec) } else { self.normal.add_group(spec) }
+    }
+
+    pub fn epoch(&self) -> EpochGuard {
+        self.epochs.enter()
+    }
+
+    /// See [`Class::unallocate`].
+    pub fn unallocate(&self, dva: &Dva, txg: u64) {
+        self.of(dva.vdev).expect("an allocation came from a class").unallocate(dva, txg);
+    }
+
+    /// See [`Class::free`].
+    pub fn free(&self, dva: &Dva, txg: u64) -> Freed {
+        self.of(dva.vdev).map_or(Freed::Nowhere, |class| class.free(dva, txg))
+    }
+
+    /// See [`Class::claim`].
+    pub fn claim(&self, dva: &Dva, txg: u64) -> Result<(), ReadError> {
+        self.of(dva.vdev).ok_or(ReadError::Corrupt)?.claim(dva, txg)
+    }
+
+    /// See [`Class::take_changes`].
+    pub fn take_changes(&self, txg: u64) -> Vec<SpaceChange> {
+        self.both().into_iter().flat_map(|class| class.take_changes(txg)).collect()
+    }
+
+    /// See [`Class::allocated_segments`].
+    pub fn allocated_segments(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
+        self.of(vdev)?.allocated_segments(vdev, metaslab)
+    }
+
+    /// Txg `txg` is durable, and nobody finds pointers any more to what it freed.
+    pub fn sync_done(&self, txg: u64) {
+        let epoch = self.epochs.advance();
+        self.both().into_iter().for_each(|class| class.sync_done(txg, epoch));
+    }
+
+    /// Whether freed space still waits to become allocatable.
+    pub fn has_deferred(&self) -> bool {
+        self.both().into_iter().any(Class::has_deferred)
+    }
+
+    /// Space of one top-level vdev.
+    pub fn vdev_space(&self, vdev: u32) -> Option<SpaceStat> {
+        self.of(vdev)?.vdev_space(vdev)
+    }
+
+    /// Percent, of one vdev or of the pool; `None` where nothing is known to be free.
+    pub fn fragmentation(&self, vdev: Option<u32>) -> Option<u8> {
+        match vdev {
+            Some(vdev) => self.of(vdev)?.fragmentation(Some(vdev)),
+            None => self.normal.fragmentation(None),
+        }
+    }
+}

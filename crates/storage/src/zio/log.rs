@@ -1,0 +1,246 @@
+//! Blocks of intent logs: placed in open context, written and flushed at once, read back after a crash.
+//!
+//! A log block leads to the next one before that is written, so its place comes first ([`Storage::allocate_log`]), then
+//! its bytes ([`Storage::write_log`]), and it is durable when the flight has landed. There is no second try elsewhere: the
+//! block before says where it must be. What could not be logged gets into the pool with its transaction group, so a
+//! device of logs that fails is given up, and logs go on in the pool itself.
+//!
+//! The checksum is inside (`zilog2`): over the bytes in use, with the chain's identity, which the pointer has in place of
+//! a checksum, as the verifier. A block that was not written, or is left from another chain, does not match: that is how
+//! a chain ends.
+//!
+//! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`), zio_checksum.c (ZILOG2).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use env::{AlignedBuf, IoClass, Nanos};
+use ondisk::eck::Eck;
+use ondisk::object_type::ObjectType;
+use ondisk::zil::{CHAIN_SIZE, MIN_BLOCK_SIZE, ZilChain};
+use ondisk::{BlkPtr, ChecksumKind, CompressKind, Dva, Endian};
+
+use super::gang::header_asize;
+use super::survey::sides;
+use super::write::why;
+use super::{Flight, Rounds, check, write_io};
+use crate::metaslab::AllocError;
+use crate::vdev::open::Tree;
+use crate::vdev::{Io, Op};
+use crate::{Payload, ReadError, Storage, WriteError};
+
+/// A new latency counts for one part in so many.
+const LATENCY_WEIGHT: u64 = 8;
+
+impl Storage {
+    /// A place for a log block of `size` bytes (a multiple of 4 KiB), in use from `txg` on, which the caller holds open.
+    /// On a device that logs have to themselves if one has room and works, else among the pool's blocks. The pointer's
+    /// checksum words are zero: the caller puts the chain's identity there.
+    pub fn allocate_log(&self, size: usize, txg: u64) -> Result<BlkPtr, WriteError> {
+        assert!(size >= MIN_BLOCK_SIZE && size.is_multiple_of(MIN_BLOCK_SIZE), "a log block of {size} bytes");
+        if self.is_suspended() {
+            return Err(WriteError::Suspended);
+        }
+        let (tree, size) = (self.tree(), size as u64);
+        let works = |vdev| tree.top(vdev).is_some_and(|top| top.vdev.is_whole(&tree.leaves, None));
+        let log = self.classes().log.allocate_where(size, 1, txg, &works);
+        if let Err(AllocError::Read(error)) = &log {
+            tracing::error!(%error, "a log device's space map cannot be read");
+        }
+        let dvas = log.or_else(|_| self.classes().normal.allocate(size, 1, txg)).map_err(why)?;
+        let mut bp = BlkPtr::new(ObjectType::INTENT_LOG, 0, size, size);
+        bp.set_dva(0, dvas[0]).set_birth(txg, txg).set_compression(CompressKind::Off);
+        bp.set_checksum(ChecksumKind::Zilog2, [0; 4]);
+        Ok(bp)
+    }
+
+    /// Whether a block lies on a device that logs have to themselves.
+    pub fn is_on_log(&self, bp: &BlkPtr) -> bool {
+        self.classes().log.has(bp.dva(0).vdev)
+    }
+
+    /// Takes back what [`Storage::allocate_log`] gave in `txg`, if that is still open and nothing on disk leads there.
+    pub fn free_log_place(&self, bp: &BlkPtr, txg: u64) {
+        self.classes().unallocate(&bp.dva(0), txg);
+    }
+
+    /// Puts the space of a block to use that was written in a group which was never synced. To be called before anything
+    /// else is allocated; the space is in use from `txg` on. Nothing happens where it is in use already.
+    ///
+    /// `Corrupt`: there is no such space, or some of it belongs to another block.
+    pub fn claim(&self, dva: &Dva, txg: u64) -> Result<(), ReadError> {
+        let asize = if dva.gang { header_asize(&self.tree(), dva.vdev) } else { dva.asize };
+        self.classes().claim(&Dva::new(dva.vdev, dva.offset, asize), txg)
+    }
+
+    /// Starts to write a block where `bp` says. `block` is the chain (with room for the checksum, which is computed here)
+    /// and the records behind it: the bytes in use, of which the chain's `nused` tells the number. What is behind them in
+    /// the block is not written but for what rounding takes.
+    ///
+    /// One disk is left for the caller to carry the block to, which is quickest if it lands the flight at once; else see
+    /// [`LogFlight::hurry`].
+    pub fn write_log(self: &Arc<Self>, bp: &BlkPtr, block: Vec<u8>) -> LogFlight {
+        let tree = self.tree();
+        let dva = bp.dva(0);
+        let begun = self.env().clock.now();
+        let bytes = sealed(bp, block);
+        let len = bytes.len() as u64;
+        let place = check(&tree, dva.vdev, dva.offset, len).zip(tree.top(dva.vdev));
+        let usable = !self.is_suspended() && self.is_writable();
+        let rounds = place.filter(|_| usable).map(|(ashift, top)| {
+            let io = write_io(ashift, dva.offset, &Payload::from_buf(bytes), len, IoClass::SyncWrite);
+            Rounds::begin(&tree, IoClass::SyncWrite, vec![(&top.vdev, io)])
+        });
+        LogFlight { storage: self.clone(), tree, top: dva.vdev, begun, rounds }
+    }
+
+    /// How long it takes lately to make a log block durable, from [`Storage::write_log`] until it has landed: a mean that
+    /// forgets exponentially. 0 before the first.
+    pub fn log_latency(&self) -> Nanos {
+        Nanos(self.log_latency.load(Relaxed))
+    }
+
+    fn note_log_latency(&self, took: Nanos) {
+        let mean = |old: u64| match old {
+            0 => took.0,
+            old => old - old / LATENCY_WEIGHT + took.0 / LATENCY_WEIGHT,
+        };
+        // Of two at the same time one may be lost.
+        self.log_latency.store(mean(self.log_latency.load(Relaxed)), Relaxed);
+    }
+
+    /// A block of an intent log, which checks itself: its bytes in use, and where the next one is. A chain simply ends at
+    /// a block that was never written, so an error here is how most logs end.
+    pub fn read_log_block(&self, bp: &BlkPtr) -> Result<LogBlock, ReadError> {
+        let kind = bp.checksum_kind().map_err(|_| ReadError::Corrupt)?;
+        if bp.validate().is_err() || bp.is_hole() || bp.is_embedded() || bp.is_gang() {
+            return Err(ReadError::Corrupt);
+        }
+        let chained = match kind {
+            ChecksumKind::Zilog2 => true,
+            ChecksumKind::Zilog => false,
+            _ => return Err(ReadError::Corrupt),
+        };
+        let len = bp.psize() as usize;
+        // The trailer is the last 40 bytes of the chain structure, which stands first or last.
+        let chain_at = if chained { 0 } else { len.checked_sub(CHAIN_SIZE).ok_or(ReadError::Corrupt)? };
+        let trailer = |bytes: &[u8]| {
+            let end = chain_at + CHAIN_SIZE;
+            bytes.get(end - Eck::SIZE..end).and_then(|bytes| Eck::decode(bytes).ok())
+        };
+        let verify = |bytes: &[u8]| {
+            let stored = trailer(bytes).map(|eck| eck.checksum);
+            let sum = bytes
+                .get(..len)
+                .and_then(|bytes| codec::embedded_checksum(kind as u8, bytes, bp.checksum()).ok());
+            match (stored, sum) {
+                // Half of what is stored is the MAC, and the sum is folded into the other.
+                (Some(stored), Some(sum)) if bp.uses_crypt() => {
+                    stored[..2] == [sum[0] ^ sum[2], sum[1] ^ sum[3]]
+                }
+                (Some(stored), Some(sum)) => stored == sum,
+                _ => false,
+            }
+        };
+        let bytes = self.speculate(bp, &verify)?;
+        let endian = trailer(&bytes).ok_or(ReadError::Corrupt)?.endian;
+        let chain = ZilChain::decode(&bytes[chain_at..], endian).map_err(|_| ReadError::Corrupt)?;
+        let used = usize::try_from(chain.nused).map_err(|_| ReadError::Corrupt)?;
+        let start = if chained { CHAIN_SIZE } else { 0 };
+        let records = bytes.get(start..used).ok_or(ReadError::Corrupt)?.to_vec();
+        Ok(LogBlock { records, next: chain.next, endian })
+    }
+
+    /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it.
+    fn speculate(&self, bp: &BlkPtr, verify: &dyn Fn(&[u8]) -> bool) -> Result<AlignedBuf, ReadError> {
+        let tree = self.tree();
+        let mut ios = Vec::new();
+        for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
+            let Some(ashift) = check(&tree, dva.vdev, dva.offset, bp.psize()) else { continue };
+            let op = Op::Read(bp.psize().next_multiple_of(1 << ashift) as usize);
+            let io = Io { op, offset: dva.offset, class: IoClass::SyncRead, repair: false };
+            ios.extend(sides(&tree, dva.vdev).into_iter().map(|leaf| (leaf, io.clone())));
+        }
+        let done = Flight::take_off_at(self.env(), &tree, IoClass::SyncRead, ios).land(&|_, _| true);
+        let found = done.into_iter().filter_map(|done| done.ok().flatten());
+        found.into_iter().find(|bytes| verify(bytes)).ok_or(ReadError::Checksum)
+    }
+}
+
+/// The bytes in use with their checksum, and zeros up to a multiple of 4 KiB.
+fn sealed(bp: &BlkPtr, block: Vec<u8>) -> AlignedBuf {
+    let chain = ZilChain::decode(&block, Endian::Little).expect("a log block begins with its chain");
+    assert_eq!(chain.nused, block.len() as u64, "the chain counts the bytes in use");
+    let len = block.len().next_multiple_of(MIN_BLOCK_SIZE);
+    assert!(len as u64 <= bp.psize(), "a log block of {} bytes is too small for {len}", bp.psize());
+    let mut bytes = AlignedBuf::zeroed(len);
+    bytes[..block.len()].copy_from_slice(&block);
+    let tail = CHAIN_SIZE - Eck::SIZE..CHAIN_SIZE;
+    let eck = |checksum| Eck { endian: Endian::Little, checksum }.encode();
+    bytes[tail.clone()].copy_from_slice(&eck(bp.checksum()));
+    let sum = codec::embedded_checksum(ChecksumKind::Zilog2 as u8, &bytes, bp.checksum());
+    bytes[tail].copy_from_slice(&eck(sum.expect("a block that was just put together")));
+    bytes
+}
+
+/// A log block on its way. It must land; dropped, it is waited for all the same, but then nobody knows what became of it.
+#[must_use = "a log block is durable when its flight has landed"]
+pub struct LogFlight {
+    storage: Arc<Storage>,
+    tree: Arc<Tree>,
+    /// Where it is written.
+    top: u32,
+    begun: Nanos,
+    /// `None`: there is nothing to wait for (any more).
+    rounds: Option<Rounds>,
+}
+
+impl LogFlight {
+    /// Has the disks' threads carry the block there; for whoever has something else to do before it lands.
+    pub fn hurry(&self) {
+        self.rounds.iter().for_each(Rounds::hurry);
+    }
+
+    /// Waits until the block is durable. The caller holds no lock. An error is final: the block may be there or not, and
+    /// the disks that failed are faulted if the pool can do without them.
+    pub fn land(mut self) -> Result<(), WriteError> {
+        if self.storage.is_suspended() {
+            return Err(WriteError::Suspended);
+        }
+        self.written()?;
+        self.storage.flush_on(&self.tree, &[self.top])?;
+        let took = self.storage.env().clock.now().since(self.begun);
+        self.storage.note_log_latency(took);
+        Ok(())
+    }
+
+    fn written(&mut self) -> Result<(), WriteError> {
+        let rounds = self.rounds.take().ok_or(WriteError::Io)?;
+        let done = rounds.finish(self.storage.env(), &self.tree, &|_, _| true).remove(0);
+        done.map(drop).map_err(|error| {
+            tracing::error!(vdev = self.top, ?error, "a log block could not be written");
+            WriteError::Io
+        })
+    }
+}
+
+impl Drop for LogFlight {
+    /// Its place may be given to another block: no write may be on its way there then.
+    fn drop(&mut self) {
+        if self.rounds.is_some() {
+            let _: Result<(), WriteError> = self.written();
+        }
+    }
+}
+
+/// A whole block of an intent log.
+#[derive(Clone, Debug)]
+pub struct LogBlock {
+    /// Records one after the other.
+    pub records: Vec<u8>,
+    pub next: BlkPtr,
+    pub endian: Endian,
+}
+
+#[cfg(test)]
+mod tests;
