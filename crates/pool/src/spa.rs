@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod create;
+pub(crate) mod dtl;
 pub mod extra;
 pub mod import;
 pub mod labels;
@@ -50,6 +51,7 @@ pub struct Core {
     pub(crate) frees: Arc<FreeQueue>,
     pub features: Arc<Features>,
     pub maps: Arc<SpaceMaps>,
+    pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
     pub(crate) config: Mutex<PoolConfig>,
     /// The labels and the MOS have an older configuration.

@@ -98,7 +98,7 @@ impl SpaceMaps {
             let object = self.map_object(vdev, metaslab)?;
             let mut summary = MetaslabSummary::default();
             if object != 0 {
-                let (_, phys) = self.open_map(object)?;
+                let (_, phys) = open_map(&self.mos, object)?;
                 summary.allocated = phys.alloc.max(0) as u64;
                 summary.histogram = phys.histogram.map(|buckets| buckets.to_vec());
             }
@@ -112,37 +112,6 @@ impl SpaceMaps {
             summaries.push(summary);
         }
         Ok(summaries)
-    }
-
-    fn open_map(&self, object: u64) -> Result<(Arc<Dnode>, SpaceMapPhys)> {
-        let map = self.mos.hold(object)?;
-        let bonus = map.bonus();
-        let phys = SpaceMapPhys::decode(&bonus.bytes, bonus.endian)?;
-        Ok((map, phys))
-    }
-
-    /// Calls `each` for every entry of a map.
-    fn replay(&self, object: u64, each: &mut dyn FnMut(Entry)) -> Result<()> {
-        let (map, phys) = self.open_map(object)?;
-        let block_size = u64::from(map.block_size());
-        let mut at = 0;
-        while at < phys.length {
-            let len = block_size.min(phys.length - at);
-            let endian = map.bonus().endian;
-            match map.block(at / block_size)? {
-                Some(block) => {
-                    let counted = block.get(..len as usize).unwrap_or(&block);
-                    for entry in Entries::new(counted, block.endian()) {
-                        each(entry?);
-                    }
-                }
-                None => {
-                    return Err(PoolError::Corrupt(format!("space map {object} has a hole ({endian:?})")));
-                }
-            }
-            at += len;
-        }
-        Ok(())
     }
 
     /// Appends what the allocator reports. Syncing context; may leave the MOS dirty.
@@ -223,7 +192,7 @@ impl SpaceMaps {
         tx: &Tx,
     ) -> Result<()> {
         let object = self.ensure_map(vdev, change.metaslab, (form, features), tx)?;
-        let (map, mut phys) = self.open_map(object)?;
+        let (map, mut phys) = open_map(&self.mos, object)?;
         let sum = |segments: &[Segment]| segments.iter().map(|segment| segment.len as i64).sum::<i64>();
         phys.alloc += sum(&change.allocs) - sum(&change.frees);
         let whole = if pass == 1 { self.condensed(storage, vdev, change, &phys) } else { None };
@@ -290,27 +259,15 @@ impl SpaceMaps {
         if object != 0 {
             return Ok(object);
         }
-        let phys = SpaceMapPhys {
-            histogram: form.histogram.then_some([0; spacemap::HISTOGRAM_SIZE]),
-            ..SpaceMapPhys::default()
-        };
-        let bonus = phys.encode();
-        let spec = ObjectSpec::new(ObjectType::SPACE_MAP)
-            .with_block_size(BLOCK_SIZE)
-            .with_bonus(ObjectType::SPACE_MAP_HEADER, bonus.len() as u16);
-        let map = self.mos.alloc(spec, tx)?;
-        map.set_bonus(ObjectType::SPACE_MAP_HEADER, &bonus, tx)?;
-        if form.histogram {
-            features.increment("spacemap_histogram", tx)?;
-        }
+        let object = alloc_map(&self.mos, BLOCK_SIZE, form, features, tx)?;
         let array = self.mos.hold(vdev.array)?;
-        array.write(metaslab * 8, &map.object().to_le_bytes(), tx)?;
-        Ok(map.object())
+        array.write(metaslab * 8, &object.to_le_bytes(), tx)?;
+        Ok(object)
     }
 
     /// Frees a map that is not needed any more.
     pub fn free_map(&self, object: u64, features: &Features, tx: &Tx) -> Result<()> {
-        let (_, phys) = self.open_map(object)?;
+        let (_, phys) = open_map(&self.mos, object)?;
         if phys.histogram.is_some() {
             features.decrement("spacemap_histogram", tx)?;
         }
@@ -323,7 +280,7 @@ impl SpaceMaps {
         let mut wrong = false;
         let vdevs = lock(&self.vdevs).clone();
         let mut unflushed = lock(&self.unflushed);
-        self.replay(object, &mut |entry| {
+        replay(&self.mos, object, &mut |entry| {
             let Entry::Segment { kind, offset, run, vdev } = entry else { return };
             let Some(owner) = vdev.and_then(|id| vdevs.get(&id)) else {
                 wrong = true;
@@ -352,6 +309,56 @@ impl SpaceMaps {
             Ok(())
         }
     }
+}
+
+/// A new, empty map.
+pub(crate) fn alloc_map(
+    mos: &Objset,
+    block_size: u32,
+    form: MapForm,
+    features: &Features,
+    tx: &Tx,
+) -> Result<u64> {
+    let phys = SpaceMapPhys {
+        histogram: form.histogram.then_some([0; spacemap::HISTOGRAM_SIZE]),
+        ..SpaceMapPhys::default()
+    };
+    let bonus = phys.encode();
+    let spec = ObjectSpec::new(ObjectType::SPACE_MAP)
+        .with_block_size(block_size)
+        .with_bonus(ObjectType::SPACE_MAP_HEADER, bonus.len() as u16);
+    let map = mos.alloc(spec, tx)?;
+    map.set_bonus(ObjectType::SPACE_MAP_HEADER, &bonus, tx)?;
+    if form.histogram {
+        features.increment("spacemap_histogram", tx)?;
+    }
+    Ok(map.object())
+}
+
+pub(crate) fn open_map(mos: &Arc<Objset>, object: u64) -> Result<(Arc<Dnode>, SpaceMapPhys)> {
+    let map = mos.hold(object)?;
+    let bonus = map.bonus();
+    let phys = SpaceMapPhys::decode(&bonus.bytes, bonus.endian)?;
+    Ok((map, phys))
+}
+
+/// Calls `each` for every entry of a map.
+pub(crate) fn replay(mos: &Arc<Objset>, object: u64, each: &mut dyn FnMut(Entry)) -> Result<()> {
+    let (map, phys) = open_map(mos, object)?;
+    let block_size = u64::from(map.block_size());
+    let mut at = 0;
+    while at < phys.length {
+        let len = block_size.min(phys.length - at);
+        let Some(block) = map.block(at / block_size)? else {
+            return Err(PoolError::Corrupt(format!("space map {object} has a hole")));
+        };
+        let counted = block.get(..len as usize).unwrap_or(&block);
+        for entry in Entries::new(counted, block.endian()) {
+            each(entry?);
+        }
+        at += len;
+    }
+    Ok(())
 }
 
 /// Records a segment in `to`, but for the parts that undo what is in `undone`.
@@ -383,7 +390,7 @@ impl SpaceMapSource for SpaceMaps {
         let start = metaslab << owner.metaslab_shift;
         let object = self.map_object(&owner, metaslab).map_err(damaged)?;
         if object != 0 {
-            self.replay(object, &mut |entry| {
+            replay(&self.mos, object, &mut |entry| {
                 if let Entry::Segment { kind, offset, run, .. } = entry {
                     let shift = owner.ashift;
                     // Absurd numbers saturate, and are then refused as space outside the metaslab.

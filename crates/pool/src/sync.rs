@@ -5,7 +5,8 @@
 //! From [`PASS_REWRITE`] on, blocks born in this group are overwritten where they lie, and what is freed waits on a list
 //! for the next group, so nothing new is allocated or freed and the loop must end.
 //!
-//! A crash sees none of it until the uberblock, which is written last:
+//! A side of a mirror that does not take what the others take is noted in the same group ([`crate::spa`]'s dirty time
+//! logs); that may need another pass. A crash sees none of it until the uberblock, which is written last:
 //!
 //! ```text
 //!   data, metadata ─▶ flush ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
@@ -52,8 +53,9 @@ impl Pool {
             self.dsl.sync_dirs(&tx)?;
             let root = core.mos.sync(&sync)?;
             self.settle_frees(pass, &tx)?;
+            core.note_missed(&tx)?;
             core.maps.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
-            if !core.mos.is_dirty(txg) {
+            if !core.mos.is_dirty(txg) && self.is_kept(&tx)? {
                 self.commit_root(txg, root)?;
                 break;
             }
@@ -62,6 +64,12 @@ impl Pool {
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
         Ok(())
+    }
+
+    /// Flushes the disks. `false` if one could not, which is news: what it took before may be lost.
+    fn is_kept(&self, tx: &Tx) -> Result<bool> {
+        self.core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
+        Ok(!self.core.note_missed(tx)?)
     }
 
     /// User data, queued changes, what the group before left over, and the pool's own records.

@@ -5,6 +5,9 @@
 //! is met. The power goes at a chosen *event* (a write or a flush): from it on every call fails with `Gone`, nothing
 //! reaches the medium, and handles opened before stay dead for good.
 //!
+//! Reads of labels never fail: which uberblocks an import sees must not hang on chance, or nobody could say which group
+//! the pool has to come back in. Disks that cannot be read at all are met as disks that are *away*, for whole lives.
+//!
 //! Images are sparse: chunks that were never written are not there, and a chunk that is durable as it reads is one
 //! chunk shared by both views.
 
@@ -14,12 +17,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use env::{Disk, DiskError, DiskIo, DiskOp, Disks, OpenMode, SectorSize, lock};
+use ondisk::label;
 use stdx::prng::Prng;
 
 use crate::trace::Trace;
 use image::Image;
 
-/// How often a disk fails, of a million I/Os each.
+/// How often a disk fails, of a million I/Os each; reads only between its labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Reads that fail.
@@ -68,7 +72,16 @@ struct Platter {
     /// A flush is answered and not done.
     lies: bool,
     exclusive: bool,
+    /// Not there at all.
+    away: bool,
     image: Image,
+}
+
+impl Platter {
+    /// Whether an I/O here is about the labels.
+    fn is_label(&self, offset: u64) -> bool {
+        offset < label::START || offset >= self.size.saturating_sub(label::END)
+    }
 }
 
 impl SimDisks {
@@ -85,6 +98,7 @@ impl SimDisks {
             faults: Faults::default(),
             lies: false,
             exclusive: false,
+            away: false,
             image: Image::default(),
         };
         lock(&self.0).disks.insert(path.to_owned(), platter);
@@ -105,6 +119,14 @@ impl SimDisks {
     /// When there is no such disk.
     pub fn set_lying(&self, path: &str) {
         lock(&self.0).disks.get_mut(path).expect("a disk of this name").lies = true;
+    }
+
+    /// Takes a disk out of the machine, or puts it back. For machines that are off.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn set_away(&self, path: &str, away: bool) {
+        lock(&self.0).disks.get_mut(path).expect("a disk of this name").away = away;
     }
 
     /// Lets the power go at the `after`-th write or flush from now; 0 is the next one.
@@ -184,7 +206,9 @@ impl State {
     }
 
     fn transfer(&mut self, handle: &SimDisk, io: &mut DiskIo<'_>) -> Result<(), DiskError> {
-        let Platter { size, sector, faults, .. } = *self.platter(handle)?;
+        let platter = self.platter(handle)?;
+        let Platter { size, sector, faults, .. } = *platter;
+        let spared = platter.is_label(io.offset);
         io.check(size, handle.read_only)?;
         assert!(
             io.offset.is_multiple_of(u64::from(sector)) && io.len().is_multiple_of(sector as usize),
@@ -194,11 +218,11 @@ impl State {
         );
         match &mut io.op {
             DiskOp::Read(buf) => {
-                if self.fails(faults.read) {
+                if self.fails(faults.read) && !spared {
                     return Err(DiskError::Io(5));
                 }
                 self.platter(handle)?.image.read(io.offset, buf);
-                if self.fails(faults.corrupt) {
+                if self.fails(faults.corrupt) && !spared {
                     let at = self.prng.below(buf.len().max(1) as u64) as usize;
                     buf[at..].iter_mut().take(sector as usize).for_each(|byte| *byte = !*byte);
                 }
@@ -222,7 +246,7 @@ impl Disks for SimDisks {
     fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError> {
         let mut state = lock(&self.0);
         let (on, life) = (state.on, state.life);
-        let disk = state.disks.get_mut(path).ok_or(DiskError::NotFound)?;
+        let disk = state.disks.get_mut(path).filter(|disk| !disk.away).ok_or(DiskError::NotFound)?;
         let read_only = mode == OpenMode::ReadOnly;
         if !on {
             return Err(DiskError::Gone);
@@ -240,7 +264,9 @@ impl Disks for SimDisks {
     fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
         let prefix = format!("{}/", dir.trim_end_matches('/'));
         let inside = |path: &&String| path.strip_prefix(&prefix).is_some_and(|rest| !rest.contains('/'));
-        let found: Vec<String> = lock(&self.0).disks.keys().filter(inside).cloned().collect();
+        let state = lock(&self.0);
+        let there = state.disks.iter().filter(|(_, disk)| !disk.away).map(|(path, _)| path);
+        let found: Vec<String> = there.filter(inside).cloned().collect();
         if found.is_empty() { Err(DiskError::NotFound) } else { Ok(found) }
     }
 }

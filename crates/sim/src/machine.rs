@@ -40,13 +40,25 @@ impl World {
         World { swarm, disks, time: Time::default(), trace, prng: prng.fork() }
     }
 
-    /// One side of each mirror begins to fail, if the swarm has it so: always the same, for nobody repairs it.
+    /// One side of each mirror begins to fail, if the swarm has it so.
     pub fn start_faults(&self) {
         if let Some(faults) = self.swarm.faults {
-            for sides in self.swarm.paths() {
-                self.disks.set_faults(&sides[0], faults);
-            }
+            self.swarm.weak_sides().iter().for_each(|path| self.disks.set_faults(path, faults));
         }
+    }
+
+    /// The weak sides go away, or come back. They stay if an uberblock is on them alone: a pool that goes on without it
+    /// makes a second group of the same number, and nobody could tell later which of the two was promised.
+    pub fn set_away(&mut self, away: bool) {
+        let newest = self.boot().newest_group();
+        self.move_sides(away);
+        if away && self.boot().newest_group() != newest {
+            self.move_sides(false);
+        }
+    }
+
+    fn move_sides(&self, away: bool) {
+        self.swarm.weak_sides().iter().for_each(|path| self.disks.set_away(path, away));
     }
 
     /// Switches the machine on.

@@ -168,6 +168,13 @@ impl Run {
 
     /// Imports the pool and checks everything.
     fn import(&mut self) -> Result<Machine, String> {
+        if self.world.swarm.absences && self.options.faults {
+            self.world.set_away(false);
+            let away = self.prng.chance(1, 4);
+            if away {
+                self.world.set_away(true);
+            }
+        }
         // What an import writes is a group without changes: the state is that of the group it found first.
         let txg = self.world.boot().newest_group().ok_or("no pool is found")?;
         self.crash_imports()?;

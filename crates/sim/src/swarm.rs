@@ -48,6 +48,8 @@ pub struct Swarm {
     pub gang: [u32; 2],
     /// Of one side of each mirror.
     pub faults: Option<Faults>,
+    /// Whether that side is away now and then.
+    pub absences: bool,
     /// Weights: objects, files, datasets.
     pub work: [u32; 3],
     /// Of 1000 operations: syncs, sleeps.
@@ -73,7 +75,10 @@ impl Swarm {
             corrupt: prng.below(20_000) as u32,
             write: if prng.chance(1, 2) { prng.below(5_000) as u32 } else { 0 },
         });
-        Swarm {
+        // Drawn from a copy: what older seeds draw stays as it was.
+        let mut aside = prng.clone().fork();
+        let absences = mirrored && aside.chance(1, 3);
+        let mut swarm = Swarm {
             layout,
             disk_size: *prng.pick(&[64 << 20, 96 << 20, 160 << 20]).expect("some"),
             sector,
@@ -83,13 +88,29 @@ impl Swarm {
             small_txg: prng.chance(1, 3),
             gang: *prng.pick(&[[0, 1], [0, 1], [1, 8], [1, 1]]).expect("some"),
             faults,
+            absences,
             work: [1 + prng.below(4) as u32, 1 + prng.below(8) as u32, prng.below(2) as u32],
             syncs: *prng.pick(&[0, 5, 50]).expect("some"),
             sleeps: *prng.pick(&[0, 5, 50]).expect("some"),
             write_max: *prng.pick(&[4 << 10, 64 << 10, 300 << 10, 1 << 20]).expect("some"),
             life: *prng.pick(&[6, 9, 11, 13]).expect("some"),
             props: draw_props(prng),
+        };
+        if absences && faults.is_none_or(|faults| faults.corrupt == 0) && aside.chance(1, 2) {
+            // Then nothing but the knowledge of who missed what tells old bytes from new ones.
+            swarm.props.retain(|(name, _)| *name != "checksum");
+            swarm.props.push(("checksum", "off"));
         }
+        swarm
+    }
+
+    /// The sides that may fail and be away: always the same of each mirror, for nobody repairs them.
+    pub fn weak_sides(&self) -> Vec<String> {
+        self.paths()
+            .into_iter()
+            .filter(|sides| sides.len() > 1)
+            .map(|mut sides| sides.swap_remove(0))
+            .collect()
     }
 
     /// Paths of the disks, by top-level vdev.

@@ -50,12 +50,15 @@ impl Device {
     pub fn locate(disk: Arc<dyn Disk>) -> Result<Device, DiskError> {
         let size = disk.size();
         let mut head = AlignedBuf::zeroed((gpt::HEAD_SIZE as u64).min(size / 512 * 512) as usize);
-        if !head.is_empty() {
-            disk.read_at(0, &mut head, IoClass::SyncRead)?;
+        let read = if head.is_empty() { Ok(()) } else { disk.read_at(0, &mut head, IoClass::SyncRead) };
+        if let Err(DiskError::Io(_)) = read {
+            head.fill(0);
+        } else {
+            read?;
         }
         match gpt::find_zfs(&head, size) {
             Ok(Some(partition)) => Ok(Device { disk, base: partition.start, size: partition.len }),
-            // A damaged table is treated as none: then the labels decide.
+            // A damaged or unreadable table is treated as none: then the labels decide.
             Ok(None) | Err(_) => Ok(Device { disk, base: 0, size }),
         }
     }

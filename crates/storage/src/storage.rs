@@ -14,6 +14,7 @@ use crate::arc::Cache;
 use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
+use crate::vdev::Kind;
 use crate::vdev::config::{VdevConfig, VdevKind};
 use crate::vdev::leaf::{Leaf, LeafHandle};
 use crate::vdev::open::{self, Tree};
@@ -239,6 +240,14 @@ impl Storage {
         let tree = self.tree();
         let Some(index) = tree.leaves.iter().position(|leaf| leaf.guid == guid) else { return false };
         tree.leaves[index].is_whole() && tree.set_behind(index)
+    }
+
+    /// Disks of mirrors that do not have everything that was written: absent, faulted or behind.
+    pub fn behind(&self) -> Vec<u64> {
+        let tree = self.tree();
+        let mirrors = tree.tops.iter().filter(|top| top.vdev.kind == Kind::Mirror);
+        let leaves = mirrors.flat_map(|top| top.vdev.leaves()).map(|leaf| &tree.leaves[leaf]);
+        leaves.filter(|leaf| !leaf.is_whole()).map(|leaf| leaf.guid).collect()
     }
 
     /// Sets all error counters to zero.

@@ -28,6 +28,7 @@ use crate::history;
 use crate::parts::{DslParts, MosOwner};
 use crate::prop::RawProps;
 use crate::spa::config::{Host, PoolConfig};
+use crate::spa::dtl::DirtyTimeLogs;
 use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::txg::{Limits, Txgs};
@@ -172,6 +173,7 @@ fn first_group(
         frees: frees.clone(),
         features: features.clone(),
         maps,
+        dtl: DirtyTimeLogs::default(),
         name: Arc::new(Mutex::new(spec.name.clone())),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),

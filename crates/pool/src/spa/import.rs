@@ -25,6 +25,7 @@ use storage::{OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind};
 
 use super::config::{Host, PoolConfig};
 use super::create::{Surroundings, dsl_parts};
+use super::dtl::DirtyTimeLogs;
 use super::extra::Extras;
 use super::labels::FoundPool;
 use super::{Core, Pool};
@@ -35,8 +36,6 @@ use crate::parts::MosOwner;
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::txg::Txgs;
 use crate::{PoolError, Result};
-
-mod behind;
 
 /// Start of the names of everything that belongs to dedup tables, in the pool directory.
 const DEDUP_TABLES: &str = "DDT-";
@@ -158,7 +157,8 @@ fn load(
         let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         storage.set_salt(storage::Salt(bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?));
     }
-    behind::mark(&mos, storage, &tree);
+    let dtl = DirtyTimeLogs::load(&mos, &tree, uberblock.txg);
+    dtl.mark(storage);
     let (maps, has_logs) = open_space(&mos, storage, &tree, &directory)?;
     let mut readonly = spec.readonly || !verdict.unwritable.is_empty();
     if !spec.readonly && readonly {
@@ -184,6 +184,7 @@ fn load(
         frees,
         features,
         maps,
+        dtl,
         name: Arc::new(Mutex::new(name.to_owned())),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),

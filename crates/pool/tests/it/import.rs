@@ -13,7 +13,7 @@ use pool::spa::labels::search;
 use storage::VdevState;
 
 use crate::create::spec;
-use crate::support::{Dir, around, fixture, shared_fixture};
+use crate::support::{Dir, around, fixture, shared_fixture, zdb, zdb_accepts};
 
 const SIZE: u64 = 128 << 20;
 
@@ -27,6 +27,41 @@ fn again(dir: &Dir) -> Arc<Pool> {
 
 fn sides(pool: &Pool) -> Vec<VdevState> {
     pool.core().storage.status().children[0].children.iter().map(|side| side.state).collect()
+}
+
+#[test]
+fn a_side_that_was_away_is_not_believed_when_it_comes_back() {
+    let dir = Dir::new("behind");
+    let (a, b) = (dir.image("a.img", SIZE), dir.image("b.img", SIZE));
+    let mirror = VdevSpec::Mirror(vec![VdevSpec::Leaf(a), VdevSpec::Leaf(b.clone())]);
+    create(&around(), &spec("tank", vec![mirror])).unwrap().export().unwrap();
+    let elsewhere = Dir::new("away");
+    let away = elsewhere.image_path("b.img");
+    std::fs::copy(&b, &away).and_then(|_| std::fs::remove_file(&b)).unwrap();
+    let pool = again(&dir);
+    assert_eq!(sides(&pool), [VdevState::Online, VdevState::Unavail]);
+    let first = pool.core().txgs.synced();
+    for _ in 0..3 {
+        pool.core().txgs.sync_empty().unwrap();
+    }
+    pool.export().unwrap();
+    let last = pool.core().txgs.synced();
+    drop(pool);
+    std::fs::copy(&away, &b).unwrap();
+    // Not even after a while in use: what it lacks it will always lack.
+    for _ in 0..2 {
+        let pool = again(&dir);
+        assert_eq!(sides(&pool), [VdevState::Online, VdevState::Degraded]);
+        pool.core().txgs.sync_empty().unwrap();
+        pool.export().unwrap();
+    }
+    zdb_accepts(&dir, "tank");
+    let logs = zdb(&dir, &["-ddd", "tank"]);
+    let missing: Vec<u64> = logs.split_once("missing [").map_or_else(Vec::new, |(_, range)| {
+        let numbers = range.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok());
+        numbers.take(2).collect()
+    });
+    assert!(missing.len() == 2 && missing[0] <= first && missing[1] >= last, "{first} to {last}: {logs}");
 }
 
 /// Adds an entry to the pool directory.

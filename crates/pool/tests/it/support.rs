@@ -83,6 +83,13 @@ pub fn around() -> Surroundings {
     }
 }
 
+/// What zdb says of the pools in a folder.
+pub fn zdb(dir: &Dir, args: &[&str]) -> String {
+    let out =
+        Command::new("zdb").args(["-e", "-p", &dir.path()]).args(args).output().expect("zdb is installed");
+    String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
+}
+
 /// Runs `zdb -e -p DIR -bcc POOL`; panics with its words unless it is content.
 pub fn zdb_accepts(dir: &Dir, pool: &str) -> String {
     let out =

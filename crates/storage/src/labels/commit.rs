@@ -1,9 +1,10 @@
 //! Making a transaction group durable: the order of writes and flushes that lets a crash see all of it or nothing.
 //!
 //! ```text
-//!   flush ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
+//!   (flush) ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
 //! ```
-//! The labels are written only when the configuration changed. Whenever power goes, two whole labels of every device
+//! The first flush is the caller's ([`Storage::flush_all`]), who may have to note which device failed in it. The labels
+//! are written only when the configuration changed. Whenever power goes, two whole labels of every device
 //! say the same, and an uberblock never leads to blocks that are not there. A device that refuses is left out and
 //! reported; the group is durable as long as every top-level vdev, logs excepted, has one device that took everything.
 //! Source: module/zfs/vdev_label.c (`vdev_config_sync`).
@@ -42,7 +43,6 @@ pub fn commit(
     label: Option<LabelOf<'_>>,
 ) -> Result<BTreeSet<u64>, WriteError> {
     let run = Run { env, targets, failed: Mutex::default() };
-    run.step(&|target| target.device.disk.flush())?;
     if let Some(label) = label {
         run.labels(label, true)?;
     }
@@ -55,7 +55,7 @@ pub fn commit(
 }
 
 impl Storage {
-    /// [`commit`] on all usable disks. A disk that failed is faulted where the pool can do without it.
+    /// [`commit`] on all usable disks, of what has been flushed. A disk that failed is faulted where the pool can do without it.
     pub fn commit_uberblock(
         &self,
         uberblock: &Uberblock,
