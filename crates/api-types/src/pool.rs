@@ -68,6 +68,8 @@ pub struct PoolImport {
     pub search: Vec<String>,
     pub readonly: bool,
     pub force: bool,
+    /// Only pools that were destroyed, instead of only those that were not.
+    pub destroyed: bool,
     pub rewind: bool,
     pub dry_run: bool,
     pub no_mount: bool,

@@ -36,6 +36,7 @@ pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
         new_name: import.new_name.clone(),
         readonly: import.readonly,
         force: import.force,
+        destroyed: import.destroyed,
         rewind: import.rewind,
         dry_run: import.dry_run,
         no_mount: import.no_mount,

@@ -38,6 +38,8 @@ pub struct ImportOptions {
     pub search: Vec<String>,
     pub new_name: Option<String>,
     pub readonly: bool,
+    /// `-D`: only pools that were destroyed, instead of only those that were not.
+    pub destroyed: bool,
     /// Import though another host seems to use it.
     pub force: bool,
     /// `-F`: go back to an older transaction group where the newest can't be opened.

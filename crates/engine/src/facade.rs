@@ -249,7 +249,7 @@ impl Engine for LocalEngine {
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
         let _one = self.one_change();
         let found = labels::search(&self.around.env, &self.search_places(&options.search));
-        let pool = discover::choose(found, which)?;
+        let pool = discover::choose(found, which, options.destroyed)?;
         let name = options.new_name.clone().unwrap_or_else(|| pool.config.name.clone());
         if lock(&self.pools).values().any(|imported| imported.guid() == pool.guid || imported.name() == name)
         {
@@ -262,6 +262,7 @@ impl Engine for LocalEngine {
         let spec = ImportSpec {
             readonly: options.readonly || options.dry_run,
             force: options.force,
+            destroyed: options.destroyed,
             rewind: options.rewind,
             missing_log: false,
             new_name: options.new_name.clone(),

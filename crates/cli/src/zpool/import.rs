@@ -26,12 +26,12 @@ pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let request = request(cx, &options)?;
     match (options.operands.as_slice(), options.has("a")) {
-        ([], false) => list(cx, &request.search, options.has("D")),
-        ([], true) => import_all(cx, &request, options.has("D")),
+        ([], false) => list(cx, &request),
+        ([], true) => import_all(cx, &request),
         ([which, rest @ ..], _) => {
             let new_name = rest.first().cloned();
             let request = PoolImport { which: which.clone(), new_name, ..request };
-            if options.has("D") { import_destroyed(cx, request) } else { import_one(cx, &request) }
+            run(cx, &request, which)
         }
     }
 }
@@ -40,6 +40,7 @@ fn request(cx: &Cx<'_>, options: &Parsed) -> Result<PoolImport, Stop> {
     let mut request = PoolImport {
         search: search(options),
         force: options.has("f"),
+        destroyed: options.has("D"),
         rewind: options.has("F"),
         dry_run: options.has("n"),
         no_mount: options.has("N"),
@@ -84,8 +85,9 @@ fn search(options: &Parsed) -> Vec<String> {
     given
 }
 
-fn find(cx: &mut Cx<'_>, search: &[String], destroyed: bool) -> Result<Vec<Importable>, Stop> {
-    let search = ImportSearch { search: search.to_vec() };
+/// The pools that a request without a name is about.
+fn find(cx: &mut Cx<'_>, request: &PoolImport) -> Result<Vec<Importable>, Stop> {
+    let search = ImportSearch { search: request.search.clone() };
     let found = cx.client.post::<Vec<Importable>>(routes::IMPORTABLE, &search);
     let mut found = match found {
         Ok(found) => found,
@@ -94,12 +96,12 @@ fn find(cx: &mut Cx<'_>, search: &[String], destroyed: bool) -> Result<Vec<Impor
             return fail(sentence("cannot discover pools", &problem, Noun::Pool));
         }
     };
-    found.retain(|pool| pool.destroyed == destroyed);
+    found.retain(|pool| pool.destroyed == request.destroyed);
     Ok(found)
 }
 
-fn list(cx: &mut Cx<'_>, search: &[String], destroyed: bool) -> Outcome {
-    let found = find(cx, search, destroyed)?;
+fn list(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
+    let found = find(cx, request)?;
     if found.is_empty() {
         cx.complain("no pools available to import")?;
         return Ok(0);
@@ -151,8 +153,8 @@ fn show_vdev(cx: &mut Cx<'_>, vdev: &Vdev, name: &str, depth: usize, width: usiz
     Ok(())
 }
 
-fn import_all(cx: &mut Cx<'_>, request: &PoolImport, destroyed: bool) -> Outcome {
-    let found = find(cx, &request.search, destroyed)?;
+fn import_all(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
+    let found = find(cx, request)?;
     if found.is_empty() {
         cx.complain("no pools available to import")?;
         return Ok(0);
@@ -170,26 +172,6 @@ fn import_all(cx: &mut Cx<'_>, request: &PoolImport, destroyed: bool) -> Outcome
         }
     }
     Ok(status)
-}
-
-/// A destroyed pool is only found when asked for, and then by its guid: the name may be in use again.
-fn import_destroyed(cx: &mut Cx<'_>, request: PoolImport) -> Outcome {
-    let found = find(cx, &request.search, true)?;
-    let which = request.which.clone();
-    let mut matching = found.iter().filter(|pool| pool.name == which || pool.guid.to_string() == which);
-    let Some(pool) = matching.next() else {
-        return fail(format!("cannot import '{which}': no such pool available"));
-    };
-    if matching.next().is_some() {
-        return fail(format!(
-            "cannot import '{which}': more than one matching pool\nimport by numeric ID instead"
-        ));
-    }
-    import_one(cx, &PoolImport { which: pool.guid.to_string(), ..request })
-}
-
-fn import_one(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
-    run(cx, request, &request.which)
 }
 
 fn run(cx: &mut Cx<'_>, request: &PoolImport, name: &str) -> Outcome {

@@ -34,6 +34,7 @@ pub struct FakePool {
 pub struct FakeEngine {
     pools: Mutex<BTreeMap<String, Arc<FakePool>>>,
     exported: Mutex<BTreeMap<String, Arc<FakePool>>>,
+    destroyed: Mutex<BTreeMap<String, Arc<FakePool>>>,
     /// What `import` is to be refused with.
     pub refusal: Mutex<Option<Error>>,
     /// How long an export takes.
@@ -508,7 +509,7 @@ impl Engine for FakeEngine {
         lock(&self.not_built).clone()
     }
     fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
-        let importable = |pool: &Arc<FakePool>| {
+        let importable = |pool: &Arc<FakePool>, destroyed: bool| {
             let status = pool.status();
             Importable {
                 name: status.name,
@@ -517,12 +518,14 @@ impl Engine for FakeEngine {
                 vdevs: status.root,
                 status: None,
                 action: "The pool can be imported using its name or numeric identifier.".into(),
-                exported: true,
-                destroyed: false,
+                exported: !destroyed,
+                destroyed,
                 host: None,
             }
         };
-        Ok(lock(&self.exported).values().map(importable).collect())
+        let mut all: Vec<_> = lock(&self.exported).values().map(|pool| importable(pool, false)).collect();
+        all.extend(lock(&self.destroyed).values().map(|pool| importable(pool, true)));
+        Ok(all)
     }
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
         if let Some(error) = lock(&self.refusal).clone() {
@@ -531,7 +534,7 @@ impl Engine for FakeEngine {
         if lock(&self.pools).contains_key(which) {
             return Err(Error::Exists);
         }
-        let mut exported = lock(&self.exported);
+        let mut exported = lock(if options.destroyed { &self.destroyed } else { &self.exported });
         let named = |pool: &&Arc<FakePool>| pool.name == which || pool.guid().to_string() == which;
         let pool = exported.values().find(named).cloned().ok_or(Error::NotFound)?;
         if !options.dry_run {
@@ -547,7 +550,9 @@ impl Engine for FakeEngine {
         Ok(())
     }
     fn destroy(&self, name: &str, _force: bool) -> Result<()> {
-        lock(&self.pools).remove(name).map(|_| ()).ok_or(Error::NotFound)
+        let pool = lock(&self.pools).remove(name).ok_or(Error::NotFound)?;
+        lock(&self.destroyed).insert(name.to_owned(), pool);
+        Ok(())
     }
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
         lock(&self.pools)

@@ -232,6 +232,17 @@ fn create_list_export_import_destroy() {
     assert_eq!(daemon.zpool("import tank"), refused("cannot import 'tank': no such pool available"));
     let none = daemon.zpool("import");
     assert_eq!(none, Ran { status: 0, out: String::new(), err: "no pools available to import\n".into() });
+    let destroyed = daemon.zpool("import -D").out;
+    assert!(
+        destroyed
+            .starts_with("  pool: tank\n    id: 4242\n state: ONLINE (DESTROYED)\naction: The pool can be")
+    );
+    assert_eq!(daemon.zpool("import -D nosuch"), refused("cannot import 'nosuch': no such pool available"));
+    assert_eq!(daemon.zpool("import -D tank"), said(""));
+    assert_eq!(daemon.zpool("list -H -o name"), said("tank\n"));
+    assert_eq!(daemon.zpool("destroy tank"), said(""));
+    assert_eq!(daemon.zpool("import -a"), none);
+    assert_eq!(daemon.zpool("import -aD"), said(""));
 }
 
 #[test]

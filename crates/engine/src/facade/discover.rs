@@ -13,7 +13,7 @@ pub(super) fn importable(found: &FoundPool, host: &Host) -> Importable {
     let (state, tree) = found_state(found);
     let config = &found.config;
     let foreign = config.state == PoolState::Active && config.host.id != 0 && config.host.id != host.id;
-    let (status, action) = words(state, foreign, config.state == PoolState::Destroyed);
+    let (status, action) = words(state, foreign);
     let children = tree.children.iter().map(|top| vdev(found, top)).collect();
     Importable {
         name: config.name.clone(),
@@ -33,12 +33,8 @@ pub(super) fn importable(found: &FoundPool, host: &Host) -> Importable {
     }
 }
 
-fn words(state: VdevState, foreign: bool, destroyed: bool) -> (Option<&'static str>, &'static str) {
+fn words(state: VdevState, foreign: bool) -> (Option<&'static str>, &'static str) {
     match state {
-        VdevState::Online if destroyed => (
-            Some("The pool was destroyed, but can be imported using the '-Df' flags."),
-            "The pool can be imported using the '-Df' flags.",
-        ),
         VdevState::Online if foreign => (
             Some("The pool was last accessed by another system."),
             "The pool can be imported using its name or numeric identifier and\n\tthe '-f' flag.",
@@ -90,13 +86,13 @@ fn vdev(found: &FoundPool, config: &VdevConfig) -> VdevStatus {
     }
 }
 
-/// The pool meant by a name or a guid.
-pub(super) fn choose(found: Vec<FoundPool>, which: &str) -> Result<FoundPool> {
+/// The pool meant by a name or a guid, among those that were destroyed or among the others.
+pub(super) fn choose(found: Vec<FoundPool>, which: &str, destroyed: bool) -> Result<FoundPool> {
     let by_guid = which.parse::<u64>().ok();
     let mut matching: Vec<FoundPool> = found
         .into_iter()
         .filter(|pool| pool.config.name == which || Some(pool.guid) == by_guid)
-        .filter(|pool| pool.config.state != PoolState::Destroyed)
+        .filter(|pool| (pool.config.state == PoolState::Destroyed) == destroyed)
         .collect();
     match matching.len() {
         0 => Err(Error::Refused(format!("cannot import '{which}': no such pool available"))),

@@ -193,3 +193,43 @@ fn a_real_pool_is_written_on() {
     engine.export("g_mirror2", false).unwrap();
     zdb_is_content(fixture.partitions().to_str().unwrap(), "g_mirror2");
 }
+
+/// Destroying is a word in the labels: `-D` takes it back, and nothing is lost.
+#[test]
+fn a_destroyed_pool_comes_back() {
+    let dir = Dir::new("destroyed");
+    let options = Options { hostid: 7, ..Options::default() };
+    let engine = LocalEngine::new(Env::real(), options.clone());
+    let pool = new_pool(&engine, &dir.0);
+    let fs = pool.open_fs("ours").unwrap();
+    let attr = SetAttr { mode: Some(0o600), ..SetAttr::default() };
+    fs.create(&ROOT, fs.root(), b"kept", CreateMode::Guarded, &attr).unwrap();
+    drop((fs, pool));
+    engine.destroy("ours", false).unwrap();
+    let search = vec![dir.0.to_str().unwrap().to_owned()];
+    let plain = ImportOptions { search: search.clone(), ..ImportOptions::default() };
+    let destroyed = ImportOptions { destroyed: true, ..plain.clone() };
+    let seen = || {
+        let found = engine.importable(&search).unwrap();
+        (found[0].destroyed, found[0].exported)
+    };
+    assert_eq!(seen(), (true, false));
+    let refusal = |engine: &LocalEngine, options: &ImportOptions| {
+        engine.import("ours", options).map(|_| ()).unwrap_err().to_string()
+    };
+    let none = "cannot import 'ours': no such pool available";
+    assert_eq!(refusal(&engine, &plain), none);
+    // Another host must say that it means it.
+    let other = LocalEngine::new(Env::real(), Options { hostid: 8, ..options });
+    let said = refusal(&other, &destroyed);
+    assert!(said.contains("pool was previously in use from another system"), "{said}");
+    let pool = engine.import("ours", &destroyed).unwrap();
+    let fs = pool.open_fs("ours").unwrap();
+    fs.lookup(&ROOT, fs.root(), b"kept").unwrap();
+    drop((fs, pool));
+    engine.export("ours", false).unwrap();
+    assert_eq!(seen(), (false, true));
+    assert_eq!(refusal(&engine, &destroyed), none);
+    engine.import("ours", &plain).unwrap();
+    engine.export("ours", false).unwrap();
+}

@@ -52,6 +52,8 @@ pub struct ImportSpec {
     pub readonly: bool,
     /// Import though the pool looks used by another host.
     pub force: bool,
+    /// Import a pool that was destroyed: its devices were left as they were, but for the word in the labels.
+    pub destroyed: bool,
     /// Fall back on older uberblocks.
     pub rewind: bool,
     /// Import though devices that hold intent logs are missing; what is in the logs there is lost (`-m`).
@@ -89,13 +91,13 @@ fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<()
                     The pool can be imported in read-only mode: use '-o readonly=on'."
             .into());
     }
-    if config.state == PoolState::Destroyed {
+    if config.state == PoolState::Destroyed && !spec.destroyed {
         return Err("no such pool available".into());
     }
     let active = config.features_for_read.iter().map(|guid| (guid.as_str(), false));
     refuse_features(&judge(active))?;
     let foreign = config.host.id != 0 && config.host.id != spec.host.id;
-    if config.state == PoolState::Active && foreign && !spec.force {
+    if config.state != PoolState::Exported && foreign && !spec.force {
         return Err(format!(
             "pool was previously in use from another system.\nLast accessed by {} (hostid={:x})\n\
              The pool can be imported, use 'zpool import -f' to import the pool.",
