@@ -11,6 +11,7 @@ mod cache;
 mod syncing;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, RwLock};
 
 use env::IoClass;
@@ -28,7 +29,7 @@ use crate::dnode::{Dnode, Seek};
 use crate::error::read_failed;
 use crate::owner::{Admission, BlockOwner, Holds};
 use crate::policy::ObjsetPolicy;
-use crate::store::{BlockStore, TXG_SIZE, Txg};
+use crate::store::{BlockStore, Keep, TXG_SIZE, Txg};
 use crate::tree::{Step, check_pointer};
 use crate::tx::Tx;
 use cache::Cache;
@@ -116,6 +117,8 @@ pub struct Core {
     pub(crate) owner: Arc<dyn BlockOwner>,
     pub(crate) admission: Arc<dyn Admission>,
     policy: RwLock<Arc<ObjsetPolicy>>,
+    /// The policy's `keep`, packed: every read asks for it.
+    keep: AtomicU8,
     /// By group: the objects it has changed, the meta dnode excepted.
     dirty: [Mutex<BTreeMap<u64, Arc<Dnode>>>; TXG_SIZE],
 }
@@ -123,6 +126,10 @@ pub struct Core {
 impl Core {
     pub(crate) fn dirty_list(&self, txg: Txg) -> &Mutex<BTreeMap<u64, Arc<Dnode>>> {
         &self.dirty[txg as usize % TXG_SIZE]
+    }
+
+    pub(crate) fn keep(&self) -> Keep {
+        Keep::unpack(self.keep.load(Relaxed))
     }
 
     pub(crate) fn policy(&self) -> Arc<ObjsetPolicy> {
@@ -223,6 +230,7 @@ impl Objset {
             store,
             owner,
             admission,
+            keep: AtomicU8::new(policy.keep.pack()),
             policy: RwLock::new(Arc::new(policy)),
             dirty: Default::default(),
         });
@@ -255,6 +263,7 @@ impl Objset {
     }
 
     pub fn set_policy(&self, policy: ObjsetPolicy) {
+        self.core.keep.store(policy.keep.pack(), Relaxed);
         *self.core.policy.write().expect("another thread panicked while setting a policy") = Arc::new(policy);
     }
 

@@ -5,7 +5,7 @@ use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetSize;
 use ondisk::{ChecksumKind, CompressKind};
 
-use crate::store::WritePolicy;
+use crate::store::{Keep, WritePolicy};
 
 /// Levels from which on `redundant_metadata=most` keeps one more copy.
 const MOST_DITTO_LEVEL: u8 = 2;
@@ -49,6 +49,8 @@ pub struct ObjsetPolicy {
     pub account_objects: bool,
     /// And both by project (feature project_quota).
     pub account_projects: bool,
+    /// What caches may have of it (properties primarycache and secondarycache).
+    pub keep: Keep,
 }
 
 impl ObjsetPolicy {
@@ -69,6 +71,7 @@ impl ObjsetPolicy {
             account_space: false,
             account_objects: false,
             account_projects: false,
+            keep: Keep::ALL,
         }
     }
 
@@ -105,6 +108,7 @@ impl ObjsetPolicy {
             embed: self.embedded_data && what.level == 0 && !kind.has_fill(),
             is_metadata: metadata,
             fill,
+            keep: self.keep,
         }
     }
 

@@ -6,7 +6,6 @@
 //! gets there. The idea, not the code, of module/zfs/dmu_zfetch.c.
 
 use crate::dnode::Dnode;
-use crate::store::BlockStore;
 use crate::tree::Walker;
 
 /// Streams an object has at most.
@@ -85,12 +84,12 @@ pub fn before_read(dnode: &Dnode, walker: &mut Walker<'_>, first: u64, last: u64
     }
     let ask = env::lock(dnode.streams()).note(first, last, size);
     if let Some((from, to)) = ask.filter(|&(from, _)| from <= end) {
-        range(walker.store(), walker, from, to.min(end));
+        range(walker, from, to.min(end));
     }
 }
 
 /// Asks for data blocks `first..=last`, as far as their pointers are in the cache.
-pub fn range(store: &dyn BlockStore, walker: &mut Walker<'_>, first: u64, last: u64) {
+pub fn range(walker: &mut Walker<'_>, first: u64, last: u64) {
     let last = last.min(first.saturating_add(MAX_BATCH));
     let mut wanted = Vec::new();
     for blkid in first..=last {
@@ -103,7 +102,7 @@ pub fn range(store: &dyn BlockStore, walker: &mut Walker<'_>, first: u64, last: 
         }
     }
     if !wanted.is_empty() {
-        store.prefetch(wanted);
+        walker.prefetch(wanted);
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use env::IoClass;
 use ondisk::BlkPtr;
 
+pub use storage::arc::{Keep, Scope};
 pub use storage::{Block, ReadError, WriteError, WriteItem, WritePolicy};
 
 /// A transaction group's number.
@@ -19,6 +20,29 @@ pub trait BlockStore: Send + Sync {
 
     /// As [`BlockStore::read`], all issued together; answers in the order asked.
     fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>>;
+
+    /// As [`BlockStore::read`]; says what of the block may be kept.
+    fn read_keeping(&self, bp: &BlkPtr, class: IoClass, keep: Keep) -> Result<Arc<Block>, ReadError> {
+        let _ = keep;
+        self.read(bp, class)
+    }
+
+    /// As [`BlockStore::read_many`]; says what of the blocks may be kept.
+    fn read_many_keeping(
+        &self,
+        bps: &[BlkPtr],
+        class: IoClass,
+        keep: Keep,
+    ) -> Vec<Result<Arc<Block>, ReadError>> {
+        let _ = keep;
+        self.read_many(bps, class)
+    }
+
+    /// As [`BlockStore::prefetch`]; what may not be kept is not read ahead.
+    fn prefetch_keeping(&self, bps: Vec<BlkPtr>, keep: Keep) {
+        let _ = keep;
+        self.prefetch(bps);
+    }
 
     /// The block if that needs no disk.
     fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>>;
@@ -56,6 +80,23 @@ impl BlockStore for storage::Storage {
 
     fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
         storage::Storage::read_many(self, bps, class)
+    }
+
+    fn read_keeping(&self, bp: &BlkPtr, class: IoClass, keep: Keep) -> Result<Arc<Block>, ReadError> {
+        storage::Storage::read_many_keeping(self, std::slice::from_ref(bp), class, keep).remove(0)
+    }
+
+    fn read_many_keeping(
+        &self,
+        bps: &[BlkPtr],
+        class: IoClass,
+        keep: Keep,
+    ) -> Vec<Result<Arc<Block>, ReadError>> {
+        storage::Storage::read_many_keeping(self, bps, class, keep)
+    }
+
+    fn prefetch_keeping(&self, bps: Vec<BlkPtr>, keep: Keep) {
+        storage::Storage::prefetch_keeping(self, bps, keep);
     }
 
     fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {

@@ -13,7 +13,7 @@ use ondisk::dnode::DnodePhys;
 use crate::DmuError;
 use crate::error::read_failed;
 use crate::overlay::Clean;
-use crate::store::{Block, BlockStore};
+use crate::store::{Block, BlockStore, Keep};
 
 /// What a search does at a block pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,7 @@ pub struct Walker<'a> {
     clean: Arc<Clean>,
     object: u64,
     class: IoClass,
+    keep: Keep,
     /// By level: the last block visited.
     path: Vec<Option<(u64, Arc<Block>)>>,
     _epoch: Box<dyn Send>,
@@ -44,17 +45,19 @@ impl<'a> Walker<'a> {
         clean: Arc<Clean>,
         object: u64,
         epoch: Box<dyn Send>,
+        keep: Keep,
     ) -> Walker<'a> {
         let path = vec![None; usize::from(clean.phys.nlevels)];
-        Walker { store, clean, object, class: IoClass::SyncRead, path, _epoch: epoch }
+        Walker { store, clean, object, class: IoClass::SyncRead, keep, path, _epoch: epoch }
     }
 
     pub fn phys(&self) -> &DnodePhys {
         &self.clean.phys
     }
 
-    pub fn store(&self) -> &'a dyn BlockStore {
-        self.store
+    /// Asks for these to be in the cache soon.
+    pub fn prefetch(&self, bps: Vec<BlkPtr>) {
+        self.store.prefetch_keeping(bps, self.keep);
     }
 
     /// The highest indirect block above `blkid` that is not in the cache while its own pointer is.
@@ -132,7 +135,7 @@ impl<'a> Walker<'a> {
 
     fn read(&self, bp: &BlkPtr, blkid: u64) -> Result<Arc<Block>, DmuError> {
         check_pointer(bp, self.object, blkid)?;
-        self.store.read(bp, self.class).map_err(|e| read_failed(e, self.object, blkid))
+        self.store.read_keeping(bp, self.class, self.keep).map_err(|e| read_failed(e, self.object, blkid))
     }
 
     /// A data block; `None` is a hole.
@@ -152,7 +155,7 @@ impl<'a> Walker<'a> {
             check_pointer(bp, self.object, blkid)?;
             wanted.push(*bp);
         }
-        let mut read = self.store.read_many(&wanted, self.class).into_iter();
+        let mut read = self.store.read_many_keeping(&wanted, self.class, self.keep).into_iter();
         let answer = pointers.iter().zip(blkids).map(|(bp, &blkid)| {
             if bp.is_hole() {
                 return Ok(None);

@@ -17,19 +17,27 @@
 //!
 //! The cache is cut into shards by name, each with its lock, its lists and its share of the limit. A hit takes one
 //! lock, allocates nothing, copies nothing.
+//!
+//! Behind it may be cache devices, a pool's own: see [`l2`].
 
+mod keep;
+pub mod l2;
 mod shard;
+mod stats;
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use env::lock;
 use ondisk::BlkPtr;
 
 use crate::Block;
+pub use keep::{Keep, Scope, is_metadata};
 use shard::Shard;
-pub use shard::Stats;
+pub(crate) use shard::{Arrival, Ask, Cold, ColdEnd};
+pub(crate) use stats::L2Counts;
+pub use stats::{L2Stats, Stats, Traffic};
 
 /// A shard has at least so many bytes, so that the largest blocks fit in it.
 const SHARD_MIN: usize = 32 << 20;
@@ -62,6 +70,9 @@ pub struct Cache {
     limit: usize,
     /// Bytes of the limit that unwritten data takes.
     lent: AtomicUsize,
+    /// Something has been evicted.
+    warm: AtomicBool,
+    pub(crate) l2: L2Counts,
 }
 
 impl Cache {
@@ -69,7 +80,14 @@ impl Cache {
     pub fn new(limit: usize) -> Arc<Cache> {
         let count = (limit / SHARD_MIN).clamp(1, SHARDS_MAX);
         let shards = (0..count).map(|_| Mutex::new(Shard::new(limit / count))).collect();
-        Arc::new(Cache { shards, hasher: BuildHasherDefault::default(), limit, lent: AtomicUsize::new(0) })
+        Arc::new(Cache {
+            shards,
+            hasher: BuildHasherDefault::default(),
+            limit,
+            lent: AtomicUsize::new(0),
+            warm: AtomicBool::new(false),
+            l2: L2Counts::default(),
+        })
     }
 
     fn shard(&self, key: &Key) -> &Mutex<Shard> {
@@ -78,14 +96,50 @@ impl Cache {
     }
 
     pub fn get(&self, key: &Key) -> Option<Arc<Block>> {
-        lock(self.shard(key)).get(key)
+        self.look(key, Ask::PLAIN)
+    }
+
+    pub(crate) fn look(&self, key: &Key, ask: Ask<'_>) -> Option<Arc<Block>> {
+        lock(self.shard(key)).get(key, ask)
+    }
+
+    /// Adds or replaces.
+    pub fn insert(&self, key: Key, block: Arc<Block>, is_metadata: bool) {
+        self.put(key, block, Arrival { is_metadata, is_prefetch: false, source: None, on_device: false });
     }
 
     /// Adds or replaces. What this evicts is dropped after the lock is given back.
-    pub fn insert(&self, key: Key, block: Arc<Block>, is_metadata: bool) {
+    pub(crate) fn put(&self, key: Key, block: Arc<Block>, what: Arrival) {
         let lent = self.lent.load(Relaxed).min(self.limit / 2) / self.shards.len();
-        let evicted = lock(self.shard(&key)).insert(key, block, is_metadata, lent);
+        let evicted = lock(self.shard(&key)).insert(key, block, what, lent);
+        if !evicted.is_empty() && !self.is_warm() {
+            self.warm.store(true, Relaxed);
+        }
         drop(evicted);
+    }
+
+    /// Whether the cache has been full.
+    pub(crate) fn is_warm(&self) -> bool {
+        self.warm.load(Relaxed)
+    }
+
+    pub(crate) fn set_on_device(&self, key: &Key) {
+        lock(self.shard(key)).set_on_device(key);
+    }
+
+    /// Blocks for a cache device: see [`Shard::cold`]. `depth` is for all shards together; `found` says when to stop.
+    pub(crate) fn cold(&self, end: ColdEnd, found: &mut dyn FnMut(Cold) -> bool) {
+        let share = ColdEnd { depth: end.depth / self.shards.len(), ..end };
+        let mut wanted = true;
+        for shard in &self.shards {
+            let mut list = Vec::new();
+            lock(shard).cold(share, &mut |cold| {
+                list.push(cold);
+                true
+            });
+            // What `found` does takes long; the shard is not locked for it.
+            wanted = wanted && list.into_iter().all(&mut *found);
+        }
     }
 
     pub fn remove(&self, key: &Key) {
@@ -104,6 +158,11 @@ impl Cache {
         }
     }
 
+    /// What it was made with.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Bytes of the limit that nobody uses.
     pub fn room(&self) -> usize {
         self.limit.saturating_sub(self.bytes() + self.lent.load(Relaxed))
@@ -115,7 +174,8 @@ impl Cache {
     }
 
     pub fn stats(&self) -> Stats {
-        self.shards.iter().fold(Stats::default(), |sum, shard| sum.plus(&lock(shard).stats()))
+        let here = Stats { lent: self.lent.load(Relaxed) as u64, l2: self.l2.snapshot(), ..Stats::default() };
+        self.shards.iter().fold(here, |sum, shard| sum.plus(&lock(shard).stats()))
     }
 }
 

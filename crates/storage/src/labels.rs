@@ -96,6 +96,17 @@ impl Device {
         label::decode_config(&area).ok()
     }
 
+    /// An area that checks itself as a label does; `None` if it cannot be read or does not sum.
+    pub(crate) fn read_sealed(&self, at: u64, len: usize) -> Option<AlignedBuf> {
+        self.read(at, len).filter(|area| is_whole(area, at))
+    }
+
+    /// Writes such an area, whose tail is in place but for the checksum. Not flushed.
+    pub(crate) fn write_sealed(&self, at: u64, mut area: Vec<u8>) -> Result<(), DiskError> {
+        seal(&mut area, at);
+        self.disk.write_at(self.base + at, &AlignedBuf::from_slice(&area), IoClass::AsyncWrite)
+    }
+
     /// Writes a fresh label everywhere: this configuration, an empty boot environment, no uberblock.
     pub fn init(&self, config: &NvList) -> Result<(), DiskError> {
         let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;

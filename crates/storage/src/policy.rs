@@ -6,6 +6,7 @@ use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
 use crate::Block;
+use crate::arc::Keep;
 
 /// One block to write.
 pub struct WriteItem {
@@ -34,6 +35,8 @@ pub struct WritePolicy {
     pub is_metadata: bool,
     /// For the pointer's fill count.
     pub fill: u64,
+    /// What caches may have.
+    pub keep: Keep,
 }
 
 impl WritePolicy {
@@ -49,6 +52,7 @@ impl WritePolicy {
             embed: false,
             is_metadata: false,
             fill: 1,
+            keep: Keep::ALL,
         }
     }
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
 use codec::Salt;
-use env::{Env, IoClass, Nanos, Next, Worker, WorkerHandle, lock};
+use env::{Env, Nanos, Next, Worker, WorkerHandle, lock};
 use ondisk::BlkPtr;
 use stdx::bounded::Bounded;
 
-use crate::arc::Cache;
+use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
+use crate::arc::{Cache, Keep};
 use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
@@ -29,8 +30,8 @@ const PREFETCH_BURST: usize = 32;
 const SPARE_MIN: usize = 16 << 20;
 const SPARE_MAX: usize = 256 << 20;
 
-/// A block to read ahead, and what keeps its space as it is until then.
-type Hint = (BlkPtr, Arc<EpochGuard>);
+/// A block to read ahead, what may be kept of it, and what keeps its space as it is until then.
+type Hint = (BlkPtr, Keep, Arc<EpochGuard>);
 
 /// What a tree is opened for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,7 @@ pub struct Tolerated {
 pub struct Storage {
     env: Env,
     cache: Arc<Cache>,
+    level2: Level2,
     pool_guid: u64,
     salt: RwLock<Option<Salt>>,
     config: RwLock<VdevConfig>,
@@ -74,6 +76,7 @@ impl Storage {
     /// A pool without vdevs.
     pub fn new(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Arc<Storage> {
         let storage = Arc::new(Storage {
+            level2: Level2::new(env.clone(), pool_guid, cache.clone()),
             env,
             cache,
             pool_guid,
@@ -122,6 +125,7 @@ impl Storage {
 
     /// Closes all disks, once I/O under way is done. Waits for nobody else.
     pub fn close(&self) {
+        self.level2.close();
         *self.tree.write().expect(POISON) = Arc::default();
         self.classes.detach_source();
     }
@@ -136,6 +140,10 @@ impl Storage {
 
     pub fn cache(&self) -> &Arc<Cache> {
         &self.cache
+    }
+
+    pub(crate) fn level2(&self) -> &Level2 {
+        &self.level2
     }
 
     pub(crate) fn classes(&self) -> &Classes {
@@ -252,24 +260,55 @@ impl Storage {
 
     /// Sets all error counters to zero.
     pub fn clear_errors(&self) {
-        for leaf in &self.tree().leaves {
-            let c = &leaf.counters;
-            for count in [&c.read_errors, &c.write_errors, &c.checksum_errors, &c.in_a_row] {
-                count.store(0, Relaxed);
-            }
-        }
+        self.tree().leaves.iter().for_each(|leaf| leaf.clear_errors());
+        self.level2.clear_errors();
+    }
+
+    // ── Cache devices ──
+
+    /// Adds a cache device. `config` is a disk or file with guid and path; of a new one it learns the ashift. A known
+    /// one that is missing is no error: it is listed as such.
+    pub fn add_cache(
+        self: &Arc<Self>,
+        config: &mut VdevConfig,
+        intent: CacheIntent,
+    ) -> Result<(), env::DiskError> {
+        self.level2.add(&Arc::downgrade(self), config, intent)
+    }
+
+    /// Takes a cache device out of use and closes it; `false` if there is none of this guid.
+    pub fn remove_cache(&self, guid: u64) -> bool {
+        self.level2.remove(guid)
+    }
+
+    /// All of them, in the order they were added.
+    pub fn cache_devices(&self) -> Vec<CacheDevice> {
+        self.level2.devices()
+    }
+
+    /// How fast cache devices are filled. Takes effect with the next round.
+    pub fn set_cache_limits(&self, limits: L2Limits) {
+        self.level2.set_limits(limits);
     }
 
     // ── Reading and writing: see zio ──
 
     /// A hint that these blocks will be read soon. Dropped when too many wait.
     pub fn prefetch(&self, bps: Vec<BlkPtr>) {
+        self.prefetch_keeping(bps, Keep::ALL);
+    }
+
+    /// As [`Storage::prefetch`]. What may not be kept is not read ahead.
+    pub fn prefetch_keeping(&self, bps: Vec<BlkPtr>, keep: Keep) {
         // Whoever hints may still follow these pointers. The guard keeps their space from being used anew before the
         // hint is taken up: a late read could take new bytes on one side of a mirror for damage, and "repair" them.
         let epoch = Arc::new(self.epoch());
         let mut hints = lock(&self.hints);
-        for bp in bps.into_iter().filter(|bp| !bp.is_hole() && !bp.is_embedded()) {
-            if hints.push((bp, epoch.clone())).is_err() {
+        let useful = |bp: &BlkPtr| {
+            !bp.is_hole() && !bp.is_embedded() && keep.primary.takes(crate::arc::is_metadata(bp))
+        };
+        for bp in bps.into_iter().filter(useful) {
+            if hints.push((bp, keep, epoch.clone())).is_err() {
                 break;
             }
         }
@@ -358,6 +397,7 @@ impl Storage {
     /// After the uberblock of `txg`.
     pub fn sync_done(&self, txg: u64) {
         self.classes.sync_done(txg);
+        self.level2.sync_done(txg);
         // What the cache does not use may wait in freed buffers for the next writes.
         env::aligned::keep_spare(self.cache.room().clamp(SPARE_MIN, SPARE_MAX));
     }
@@ -389,6 +429,7 @@ impl Drop for Storage {
         if let Some(prefetcher) = self.prefetcher.get() {
             prefetcher.wake();
         }
+        self.level2.let_go();
     }
 }
 
@@ -404,15 +445,18 @@ impl Worker for Prefetcher {
 
     fn step(&mut self, _now: Nanos) -> Next {
         let Some(storage) = self.storage.upgrade() else { return Next::Stop };
-        let (burst, _epochs): (Vec<BlkPtr>, Vec<_>) = {
+        let burst: Vec<Hint> = {
             let mut hints = lock(&self.hints);
-            std::iter::from_fn(|| hints.pop()).take(PREFETCH_BURST).unzip()
+            std::iter::from_fn(|| hints.pop()).take(PREFETCH_BURST).collect()
         };
         if burst.is_empty() {
             return Next::WaitForWork;
         }
         // The blocks are in the cache now, or whoever wants them will see the error.
-        drop(storage.read_many(&burst, IoClass::AsyncRead));
+        for same in burst.chunk_by(|a, b| a.1 == b.1) {
+            let bps: Vec<BlkPtr> = same.iter().map(|hint| hint.0).collect();
+            storage.read_ahead(&bps, same[0].1);
+        }
         Next::Again
     }
 }

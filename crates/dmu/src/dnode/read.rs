@@ -92,7 +92,7 @@ impl Dnode {
             return Ok(None);
         }
         check_pointer(&bp, self.object, 0)?;
-        let block = self.core.store.read(&bp, env::IoClass::SyncRead);
+        let block = self.core.store.read_keeping(&bp, env::IoClass::SyncRead, self.core.keep());
         block.map(Some).map_err(|e| read_failed(e, self.object, 0))
     }
 
@@ -114,7 +114,7 @@ impl Dnode {
         let last = last.min(state.clean.phys.maxblkid);
         let mut walker = self.walker(&state);
         drop(state);
-        prefetch::range(&*self.core.store, &mut walker, offset / size, last);
+        prefetch::range(&mut walker, offset / size, last);
     }
 
     /// The first byte at or after `offset` that lies in a block of data (or in a hole), dirty state included; exact
@@ -194,7 +194,7 @@ impl Dnode {
     /// A walker over the state's clean tree; its epoch begins under the state's lock.
     pub(crate) fn walker(&self, state: &State) -> Walker<'_> {
         let epoch = self.core.store.epoch();
-        Walker::new(&*self.core.store, state.clean.clone(), self.object, epoch)
+        Walker::new(&*self.core.store, state.clean.clone(), self.object, epoch, self.core.keep())
     }
 }
 

@@ -54,7 +54,7 @@ pub fn load(cx: &Cx<'_>, jobs: &mut [Job], level: u8, wanted: &[At]) -> Result<(
         pointers.push(bp);
         places.push((i, blkid));
     }
-    let blocks = cx.core.store.read_many(&pointers, IoClass::SyncRead);
+    let blocks = cx.core.store.read_many_keeping(&pointers, IoClass::SyncRead, cx.core.keep());
     for ((i, blkid), block) in places.into_iter().zip(blocks) {
         let tree = &mut jobs[i].tree;
         let block = block.map_err(|e| read_failed(e, tree.object, blkid))?;

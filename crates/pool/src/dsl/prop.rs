@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dmu::store::{Keep, Scope};
 use dmu::zap::Value;
 use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
 use ondisk::objset::ObjsetSize;
@@ -293,6 +294,10 @@ impl Dsl {
             account_space: true,
             account_objects: objects,
             account_projects: projects,
+            keep: Keep {
+                primary: Scope::from_raw(props.number("primarycache")),
+                secondary: Scope::from_raw(props.number("secondarycache")),
+            },
         }
     }
 

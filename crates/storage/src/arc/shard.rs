@@ -6,11 +6,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Key;
+use ondisk::BlkPtr;
+
+use super::{Key, Stats};
 use crate::Block;
 
 /// Bytes that an entry costs besides its block: slab, map and slack.
-const ENTRY: usize = 160;
+const ENTRY: usize = 176;
+/// Bytes that remembering the pointer it was read by costs.
+const SOURCE: usize = 144;
 /// No entry.
 const NIL: u32 = u32::MAX;
 
@@ -30,6 +34,10 @@ struct Entry {
     size: usize,
     place: Place,
     is_metadata: bool,
+    /// See [`Arrival`].
+    is_prefetch: bool,
+    on_device: bool,
+    source: Option<Box<BlkPtr>>,
     newer: u32,
     older: u32,
 }
@@ -46,41 +54,56 @@ impl List {
     const EMPTY: List = List { newest: NIL, oldest: NIL, bytes: 0, entries: 0 };
 }
 
-/// Counts since start, and sizes now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    pub mru_hits: u64,
-    pub mfu_hits: u64,
-    /// Blocks that came back after they had been evicted from that list: a longer one would have kept them.
-    pub mru_ghost_hits: u64,
-    pub mfu_ghost_hits: u64,
-    pub misses: u64,
-    pub evicted: u64,
-    pub mru_bytes: u64,
-    pub mfu_bytes: u64,
-    pub metadata_bytes: u64,
-    /// What the MRU list aims at.
-    pub target: u64,
-    pub limit: u64,
+/// What a block is put in as.
+pub(crate) struct Arrival {
+    pub is_metadata: bool,
+    /// Nobody has asked for it yet.
+    pub is_prefetch: bool,
+    /// The pointer it was read by, where a cache device may have it: from there its stored form can be made again.
+    pub source: Option<Box<BlkPtr>>,
+    /// It is on a cache device.
+    pub on_device: bool,
 }
 
-impl Stats {
-    pub fn plus(&self, other: &Stats) -> Stats {
-        Stats {
-            mru_hits: self.mru_hits + other.mru_hits,
-            mfu_hits: self.mfu_hits + other.mfu_hits,
-            mru_ghost_hits: self.mru_ghost_hits + other.mru_ghost_hits,
-            mfu_ghost_hits: self.mfu_ghost_hits + other.mfu_ghost_hits,
-            misses: self.misses + other.misses,
-            evicted: self.evicted + other.evicted,
-            mru_bytes: self.mru_bytes + other.mru_bytes,
-            mfu_bytes: self.mfu_bytes + other.mfu_bytes,
-            metadata_bytes: self.metadata_bytes + other.metadata_bytes,
-            target: self.target + other.target,
-            limit: self.limit + other.limit,
-        }
-    }
+/// How a block is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Ask<'a> {
+    pub is_metadata: bool,
+    pub is_prefetch: bool,
+    /// A miss is counted by whoever asks next.
+    pub is_glance: bool,
+    /// As [`Arrival::source`], for blocks that came before there was a cache device.
+    pub source: Option<&'a BlkPtr>,
 }
+
+impl Ask<'_> {
+    pub const PLAIN: Ask<'static> =
+        Ask { is_metadata: false, is_prefetch: false, is_glance: false, source: None };
+}
+
+/// A block from the cold end of a list.
+pub(crate) struct Cold {
+    pub key: Key,
+    pub block: Arc<Block>,
+    pub source: BlkPtr,
+    pub is_metadata: bool,
+    pub is_mfu: bool,
+}
+
+/// What to look at for [`Cold`] blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct ColdEnd {
+    pub pool: u64,
+    pub is_mfu: bool,
+    pub is_metadata: bool,
+    /// From the other end: while nothing has been evicted, the newest are as good.
+    pub from_newest: bool,
+    /// Bytes of blocks to look at.
+    pub depth: usize,
+}
+
+/// Blocks looked at by [`Shard::cold`] under the lock.
+const COLD_MAX: usize = 8192;
 
 pub(super) struct Shard {
     limit: usize,
@@ -91,6 +114,8 @@ pub(super) struct Shard {
     by_key: HashMap<Key, u32>,
     /// By place, data and metadata.
     lists: [[List; 2]; 4],
+    /// Entries with a source.
+    sourced: usize,
     counts: Stats,
 }
 
@@ -103,27 +128,41 @@ impl Shard {
             unused: Vec::new(),
             by_key: HashMap::new(),
             lists: [[List::EMPTY; 2]; 4],
+            sourced: 0,
             counts: Stats::default(),
         }
     }
 
-    pub fn get(&mut self, key: &Key) -> Option<Arc<Block>> {
-        let Some(&at) = self.by_key.get(key) else {
-            self.counts.misses += 1;
+    pub fn get(&mut self, key: &Key, ask: Ask<'_>) -> Option<Arc<Block>> {
+        let at = self.by_key.get(key).copied();
+        let Some((at, block)) = at.and_then(|at| Some((at, self.entries[at as usize].block.clone()?))) else {
+            if !ask.is_glance {
+                self.counts.misses += 1;
+                self.counts.missed.add(ask.is_metadata, ask.is_prefetch);
+            }
             return None;
         };
-        let entry = &self.entries[at as usize];
-        let Some(block) = entry.block.clone() else {
-            self.counts.misses += 1;
-            return None;
-        };
+        let entry = &mut self.entries[at as usize];
+        self.counts.hits.add(entry.is_metadata, ask.is_prefetch);
+        if entry.source.is_none()
+            && let Some(source) = ask.source
+        {
+            entry.source = Some(Box::new(*source));
+            self.sourced += 1;
+        }
+        let first_use = entry.is_prefetch && !ask.is_prefetch;
+        entry.is_prefetch &= ask.is_prefetch;
         if entry.place == Place::Mfu {
             self.counts.mfu_hits += 1;
             self.move_to(at, Place::Mfu);
         } else {
             self.counts.mru_hits += 1;
-            // A hit on the newest entry is a part of the use that brought it: small reads of one large block.
-            if self.list(Place::Mru, entry.is_metadata).newest != at {
+            let is_metadata = entry.is_metadata;
+            // A hit on the newest entry is a part of the use that brought it: small reads of one large block. What was
+            // prefetched is used for the first time now.
+            if first_use {
+                self.move_to(at, Place::Mru);
+            } else if self.list(Place::Mru, is_metadata).newest != at {
                 self.move_to(at, Place::Mfu);
             }
         }
@@ -131,7 +170,8 @@ impl Shard {
     }
 
     /// Answers with what was evicted, for the caller to drop without the lock. `lent` bytes of the limit are not its own.
-    pub fn insert(&mut self, key: Key, block: Arc<Block>, is_metadata: bool, lent: usize) -> Vec<Arc<Block>> {
+    pub fn insert(&mut self, key: Key, block: Arc<Block>, what: Arrival, lent: usize) -> Vec<Arc<Block>> {
+        let Arrival { is_metadata, is_prefetch, source, on_device } = what;
         let size = block.footprint();
         let place = match self.by_key.get(&key).copied() {
             Some(at) => {
@@ -142,7 +182,11 @@ impl Shard {
             }
             None => Place::Mru,
         };
-        let entry = Entry { key, block: Some(block), size, place, is_metadata, newer: NIL, older: NIL };
+        self.sourced += usize::from(source.is_some());
+        let block = Some(block);
+        let (newer, older) = (NIL, NIL);
+        let entry =
+            Entry { key, block, size, place, is_metadata, is_prefetch, on_device, source, newer, older };
         let at = self.enter(entry);
         self.by_key.insert(key, at);
         self.link(at);
@@ -154,8 +198,42 @@ impl Shard {
         self.forget(at)
     }
 
+    /// Notes that a block is on a cache device now.
+    pub fn set_on_device(&mut self, key: &Key) {
+        if let Some(&at) = self.by_key.get(key) {
+            self.entries[at as usize].on_device = true;
+        }
+    }
+
+    /// Adds what is fit for a cache device and not on one, coldest first, to `found` until that says it is enough.
+    pub fn cold(&self, end: ColdEnd, found: &mut dyn FnMut(Cold) -> bool) {
+        let place = if end.is_mfu { Place::Mfu } else { Place::Mru };
+        let list = self.list(place, end.is_metadata);
+        let mut at = if end.from_newest { list.newest } else { list.oldest };
+        let mut depth = 0;
+        for _ in 0..COLD_MAX {
+            if at == NIL || depth >= end.depth {
+                break;
+            }
+            let entry = &self.entries[at as usize];
+            at = if end.from_newest { entry.older } else { entry.newer };
+            depth += entry.size;
+            let fit = entry.key.pool == end.pool && !entry.on_device && !entry.is_prefetch;
+            if let (true, Some(source), Some(block)) = (fit, &entry.source, &entry.block) {
+                let (key, is_metadata, is_mfu) = (entry.key, end.is_metadata, end.is_mfu);
+                if !found(Cold { key, block: block.clone(), source: **source, is_metadata, is_mfu }) {
+                    break;
+                }
+            }
+        }
+    }
+
     pub fn bytes(&self) -> usize {
-        self.resident(Place::Mru) + self.resident(Place::Mfu) + self.by_key.len() * ENTRY
+        self.resident(Place::Mru) + self.resident(Place::Mfu) + self.overhead()
+    }
+
+    fn overhead(&self) -> usize {
+        self.by_key.len() * ENTRY + self.sourced * SOURCE
     }
 
     pub fn stats(&self) -> Stats {
@@ -164,6 +242,10 @@ impl Shard {
             mru_bytes: self.resident(Place::Mru) as u64,
             mfu_bytes: self.resident(Place::Mfu) as u64,
             metadata_bytes: metadata as u64,
+            mru_ghost_bytes: self.resident(Place::GhostMru) as u64,
+            mfu_ghost_bytes: self.resident(Place::GhostMfu) as u64,
+            blocks: (self.count(Place::Mru) + self.count(Place::Mfu)) as u64,
+            overhead_bytes: self.overhead() as u64,
             target: self.target as u64,
             limit: self.limit as u64,
             ..self.counts
@@ -201,14 +283,27 @@ impl Shard {
                 }
                 continue;
             };
-            self.counts.evicted += 1;
-            let ghost =
-                if self.entries[at as usize].place == Place::Mru { Place::GhostMru } else { Place::GhostMfu };
-            gone.extend(self.entries[at as usize].block.take());
+            self.count_eviction(at);
+            let entry = &mut self.entries[at as usize];
+            let ghost = if entry.place == Place::Mru { Place::GhostMru } else { Place::GhostMfu };
+            gone.extend(entry.block.take());
+            self.sourced -= usize::from(entry.source.take().is_some());
             self.move_to(at, ghost);
             self.trim_ghosts();
         }
         gone
+    }
+
+    fn count_eviction(&mut self, at: u32) {
+        let entry = &self.entries[at as usize];
+        self.counts.evicted += 1;
+        let sum = match (entry.on_device, entry.source.is_some() && !entry.is_prefetch, entry.place) {
+            (true, ..) => &mut self.counts.evicted_l2_cached,
+            (_, true, Place::Mfu) => &mut self.counts.evicted_l2_eligible_mfu,
+            (_, true, _) => &mut self.counts.evicted_l2_eligible_mru,
+            (_, false, _) => &mut self.counts.evicted_l2_ineligible,
+        };
+        *sum += entry.size as u64;
     }
 
     /// The oldest data, or metadata where that has more than its share or there is no data.
@@ -272,6 +367,7 @@ impl Shard {
         self.unlink(at);
         let entry = &mut self.entries[at as usize];
         let block = entry.block.take();
+        self.sourced -= usize::from(entry.source.take().is_some());
         self.by_key.remove(&entry.key);
         self.unused.push(at);
         block

@@ -222,6 +222,14 @@ impl Leaf {
         result
     }
 
+    /// Sets the error counts to zero.
+    pub fn clear_errors(&self) {
+        let c = &self.counters;
+        for count in [&c.read_errors, &c.write_errors, &c.checksum_errors, &c.in_a_row] {
+            count.store(0, Relaxed);
+        }
+    }
+
     /// What has been done so far.
     pub fn io(&self) -> LeafIo {
         let c = &self.counters;

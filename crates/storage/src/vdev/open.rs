@@ -150,6 +150,25 @@ impl Tree {
     }
 }
 
+/// State and counters of a disk outside the tree.
+pub(crate) fn leaf_stat(config: &VdevConfig, leaf: &Leaf) -> VdevStat {
+    let mut stat = VdevStat {
+        kind: config.kind.clone(),
+        guid: config.guid,
+        path: config.path.clone(),
+        is_log: false,
+        state: VdevState::Online,
+        read_errors: 0,
+        write_errors: 0,
+        checksum_errors: 0,
+        io: LeafIo::zero(),
+        size: 0,
+        children: Vec::new(),
+    };
+    fill_leaf(&mut stat, leaf);
+    stat
+}
+
 fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     use std::sync::atomic::Ordering::Relaxed;
     stat.state = leaf.state();

@@ -8,12 +8,20 @@ use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 
 use super::{Flight, VerifyEach, check, write_io};
-use crate::arc::Key;
+use crate::arc::{Arrival, Ask, Keep, Key, is_metadata};
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Op};
 use crate::{Block, Payload, ReadError, Storage};
 
 type Fetched = Result<AlignedBuf, ReadError>;
+
+/// What a read is for.
+#[derive(Clone, Copy)]
+struct Wish {
+    class: IoClass,
+    keep: Keep,
+    is_prefetch: bool,
+}
 
 impl Storage {
     /// The block, verified and decompressed. A hole is as many zeros as its pointer says.
@@ -26,15 +34,37 @@ impl Storage {
 
     /// As [`Storage::read`], all issued together and decoded on all processors; answers in the order asked.
     pub fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
+        self.read_many_keeping(bps, class, Keep::ALL)
+    }
+
+    /// As [`Storage::read_many`]; says what of the blocks may be kept.
+    pub fn read_many_keeping(
+        &self,
+        bps: &[BlkPtr],
+        class: IoClass,
+        keep: Keep,
+    ) -> Vec<Result<Arc<Block>, ReadError>> {
+        self.read_for(bps, Wish { class, keep, is_prefetch: false })
+    }
+
+    /// Brings blocks into the cache.
+    pub(crate) fn read_ahead(&self, bps: &[BlkPtr], keep: Keep) {
+        drop(self.read_for(bps, Wish { class: IoClass::AsyncRead, keep, is_prefetch: true }));
+    }
+
+    fn read_for(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
         let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> =
-            bps.iter().map(|bp| self.at_hand(bp)).collect();
+            bps.iter().map(|bp| self.at_hand(bp, wish.keep, wish.is_prefetch, false)).collect();
         let missing: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
         if !missing.is_empty() {
             let _epoch = self.epoch();
             let tree = self.tree();
             let wanted: Vec<&BlkPtr> = missing.iter().map(|&n| &bps[n]).collect();
-            let cells: Vec<_> =
-                self.fetch(&tree, &wanted, class).into_iter().map(|f| Mutex::new((Some(f), None))).collect();
+            let cells: Vec<_> = self
+                .fetch_anywhere(&tree, &wanted, wish.class)
+                .into_iter()
+                .map(|fetched| Mutex::new((Some(fetched), None)))
+                .collect();
             self.env().driver.par_map(cells.len(), &|n| {
                 let cell = &mut *lock(&cells[n]);
                 let fetched = cell.0.take().expect("each is decoded once");
@@ -43,19 +73,62 @@ impl Storage {
             for (n, cell) in missing.into_iter().zip(cells) {
                 let block =
                     cell.into_inner().expect("a panic has been passed on").1.expect("all were decoded");
-                answers[n] = Some(block.map(|block| self.remember(&bps[n], Arc::new(block))));
+                answers[n] =
+                    Some(block.map(|block| {
+                        self.remember_as(&bps[n], Arc::new(block), wish.keep, wish.is_prefetch)
+                    }));
             }
+        }
+        answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
+    }
+
+    /// As [`Storage::fetch`], from cache devices where they have a block, from the pool else.
+    fn fetch_anywhere(&self, tree: &Tree, bps: &[&BlkPtr], class: IoClass) -> Vec<Fetched> {
+        if !self.level2().is_active() {
+            return self.fetch(tree, bps, class);
+        }
+        let mut answers: Vec<Option<Fetched>> = bps.iter().map(|_| None).collect();
+        let salt = self.salt();
+        let flight = self.level2().take_off(bps, class);
+        let mut flying = flight.asked().peekable();
+        let rest: Vec<usize> =
+            (0..bps.len()).filter(|n| flying.next_if(|asked| asked == n).is_none()).collect();
+        drop(flying);
+        let fill = |answers: &mut Vec<Option<Fetched>>, rest: Vec<usize>| {
+            let wanted: Vec<&BlkPtr> = rest.iter().map(|&n| bps[n]).collect();
+            for (n, fetched) in rest.into_iter().zip(self.fetch(tree, &wanted, class)) {
+                answers[n] = Some(fetched);
+            }
+        };
+        if !rest.is_empty() {
+            fill(&mut answers, rest);
+        }
+        let verify = |n: usize, bytes: &[u8]| {
+            refuse(bps[n], salt.as_ref()).is_none() && is_good(bps[n], bytes, salt.as_ref())
+        };
+        for (n, bytes) in self.level2().land(flight, &verify) {
+            answers[n] = Some(Ok(bytes));
+        }
+        let failed: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
+        if !failed.is_empty() {
+            fill(&mut answers, failed);
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
 
     /// The block, if no disk is needed for it.
     pub fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {
-        self.at_hand(bp)?.ok()
+        self.at_hand(bp, Keep::ALL, false, true)?.ok()
     }
 
     /// What can be said without a disk: holes, embedded data, nonsense, and what is cached.
-    fn at_hand(&self, bp: &BlkPtr) -> Option<Result<Arc<Block>, ReadError>> {
+    fn at_hand(
+        &self,
+        bp: &BlkPtr,
+        keep: Keep,
+        is_prefetch: bool,
+        is_glance: bool,
+    ) -> Option<Result<Arc<Block>, ReadError>> {
         if bp.validate().is_err() || bp.is_redacted() {
             return Some(Err(ReadError::Corrupt));
         }
@@ -69,15 +142,45 @@ impl Storage {
             return Some(Err(ReadError::Unsupported));
         }
         let key = Key::of(self.pool_guid(), bp)?;
-        self.cache().get(&key).map(Ok)
+        let source = self.level2().source(bp, keep);
+        let ask = Ask { is_metadata: is_metadata(bp), is_prefetch, is_glance, source };
+        self.cache().look(&key, ask).map(Ok)
     }
 
-    pub(crate) fn remember(&self, bp: &BlkPtr, block: Arc<Block>) -> Arc<Block> {
-        if let Some(key) = Key::of(self.pool_guid(), bp) {
-            let is_metadata = bp.level() > 0 || bp.object_type().is_metadata();
-            self.cache().insert(key, block.clone(), is_metadata);
+    /// Keeps a block that was written, as far as its dataset wants that.
+    pub(crate) fn remember(&self, bp: &BlkPtr, block: Arc<Block>, keep: Keep) {
+        self.remember_as(bp, block, keep, false);
+    }
+
+    fn remember_as(&self, bp: &BlkPtr, block: Arc<Block>, keep: Keep, is_prefetch: bool) -> Arc<Block> {
+        let is_metadata = is_metadata(bp);
+        if let Some(key) = Key::of(self.pool_guid(), bp)
+            && keep.primary.takes(is_metadata)
+        {
+            let source = self.level2().source(bp, keep).map(|bp| Box::new(*bp));
+            let on_device = source.is_some() && self.level2().has(&key);
+            self.cache().put(key, block.clone(), Arrival { is_metadata, is_prefetch, source, on_device });
         }
         block
+    }
+
+    /// Whether these are the bytes that a pointer stands for.
+    pub(crate) fn is_what(&self, bp: &BlkPtr, bytes: &[u8]) -> bool {
+        let salt = self.salt();
+        refuse(bp, salt.as_ref()).is_none() && is_good(bp, bytes, salt.as_ref())
+    }
+
+    /// The stored bytes of a block that may have been freed since: nobody is blamed for others, nothing is repaired.
+    pub(crate) fn read_stored(&self, bp: &BlkPtr) -> Option<AlignedBuf> {
+        let tree = self.tree();
+        let dva = bp.first_dva();
+        let ashift = check(&tree, dva.vdev, dva.offset, bp.psize())?;
+        let len = bp.psize().next_multiple_of(1 << ashift) as usize;
+        let class = IoClass::Scrub;
+        let io = Io { op: Op::Read(len), offset: dva.offset, class, repair: false };
+        let flight = Flight::take_off(self.env(), &tree, class, vec![(dva.vdev, io)]);
+        let bytes = flight.land(&|_, _| true).remove(0).ok().flatten()?;
+        self.is_what(bp, &bytes).then_some(bytes)
     }
 
     /// The bytes of each block as stored, verified; at least `psize` of them.

@@ -264,7 +264,7 @@ impl Storage {
                 self.write_elsewhere(tree, &items[n], &stored, placed, &results, txg)
             };
             if let Ok(bp) = &written {
-                self.remember(bp, items[n].data.clone());
+                self.remember(bp, items[n].data.clone(), items[n].policy.keep);
             }
             bytes += items[n].data.len() as u64;
             answers[n] = Some(written);

@@ -1,0 +1,340 @@
+//! Cache devices: what falls out of memory is kept a while longer on a fast disk.
+//!
+//! ```text
+//!   cold ends of the cache's lists ─feed─▶ ring on a device ─▶ index in memory
+//!   miss in memory ─▶ index ─▶ device ─▶ checksum of the block pointer ─▶ reader
+//!                       │ not there, or any failure
+//!                       └─▶ pool
+//! ```
+//! One worker a pool, [`feed::Feeder`], writes: some bytes a second, from the blocks that will be evicted next (metadata
+//! before data, MFU before MRU), in the form they have in the pool. Every so many blocks it writes a log block that
+//! names them, so that after a restart [`rebuild`] finds them again. The format is OpenZFS's: see `ondisk::l2arc`.
+//!
+//! Invariants:
+//! - A device is never trusted: its bytes are judged by the block pointer the reader came with, and whatever fails is
+//!   read from the pool instead. A name is DVA and birth, so space that was freed and used anew has another name.
+//! - Losing a device, at any moment, loses speed only. One that errs again and again is given up.
+//! - Without devices the only cost is a flag looked at on a miss.
+//! - The lock `state` is never held during I/O, nor while a shard of the cache is locked.
+//!
+//! Source: module/zfs/arc.c, "Level 2 ARC".
+
+mod device;
+mod feed;
+mod flight;
+mod index;
+mod rebuild;
+mod ring;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use env::{DiskError, Env, WorkerHandle, lock};
+use ondisk::BlkPtr;
+
+use super::stats::{L2Counts, add, sub};
+use super::{Cache, Keep, Key, is_metadata};
+use crate::vdev::status::{VdevStat, VdevState};
+use crate::{Storage, VdevConfig};
+use device::Device;
+use feed::Feeder;
+
+use index::{ENTRY, Index, Name, Slot};
+use ring::Ring;
+
+/// How fast devices are filled, and how far the writer looks. The defaults are OpenZFS's module parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes written a round, and how many more while the cache has not been full yet.
+    pub write_max: u64,
+    pub write_boost: u64,
+    /// So many times what is written is looked at, of every list.
+    pub headroom: u64,
+    /// Between rounds; and after one that wrote more than half of what it may.
+    pub interval: Duration,
+    pub interval_min: Duration,
+    /// Devices that end below this keep no log blocks.
+    pub persist_min: u64,
+    /// Share of the memory cache that the index may take.
+    pub index_percent: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            write_max: 8 << 20,
+            write_boost: 8 << 20,
+            headroom: 4,
+            interval: Duration::from_secs(1),
+            interval_min: Duration::from_millis(200),
+            persist_min: 1 << 30,
+            index_percent: 33,
+        }
+    }
+}
+
+/// Fewest blocks the index may hold, however small the cache in memory.
+const INDEX_MIN: usize = 4096;
+
+/// What a cache device is opened as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CacheIntent {
+    /// It gets a label and is empty.
+    New,
+    /// Its label must name it; what it holds is looked for in the background.
+    Known,
+}
+
+/// A cache device as an operator sees it.
+#[derive(Clone, Debug)]
+pub struct CacheDevice {
+    pub stat: VdevStat,
+    pub ashift: u32,
+    /// Bytes that hold something.
+    pub allocated: u64,
+    /// Bytes there are for blocks.
+    pub size: u64,
+}
+
+/// The cache devices of one pool.
+pub(crate) struct Level2 {
+    env: Env,
+    pool: u64,
+    cache: Arc<Cache>,
+    /// Whether any device can be read or written: all that others look at when there is none.
+    active: AtomicBool,
+    /// The last transaction group that is on disk. Blocks of later ones may still be written over in place.
+    synced: AtomicU64,
+    state: Mutex<State>,
+    feeder: Mutex<Option<WorkerHandle>>,
+}
+
+#[derive(Default)]
+struct State {
+    limits: Limits,
+    index: Index,
+    devices: Vec<Device>,
+    /// Numbers given to devices so far.
+    numbers: u32,
+    /// Whose turn it is to be written.
+    turn: usize,
+}
+
+impl State {
+    fn device(&mut self, number: u32) -> Option<&mut Device> {
+        self.devices.iter_mut().find(|device| device.number == number)
+    }
+}
+
+impl Level2 {
+    pub fn new(env: Env, pool: u64, cache: Arc<Cache>) -> Level2 {
+        Level2 {
+            env,
+            pool,
+            cache,
+            active: AtomicBool::new(false),
+            synced: AtomicU64::new(0),
+            state: Mutex::default(),
+            feeder: Mutex::default(),
+        }
+    }
+
+    fn counts(&self) -> &L2Counts {
+        &self.cache.l2
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.active.load(Relaxed)
+    }
+
+    pub fn set_limits(&self, limits: Limits) {
+        lock(&self.state).limits = limits;
+    }
+
+    /// Blocks born up to `txg` stay as they are.
+    pub fn sync_done(&self, txg: u64) {
+        self.synced.fetch_max(txg, Relaxed);
+    }
+
+    /// The pointer itself, if a device may have this block; the cache remembers it with the block.
+    pub fn source<'a>(&self, bp: &'a BlkPtr, keep: Keep) -> Option<&'a BlkPtr> {
+        let fit = || keep.secondary.takes(is_metadata(bp)) && !bp.is_gang() && !bp.uses_crypt();
+        (self.is_active() && fit()).then_some(bp)
+    }
+
+    /// Whether a device has the block now.
+    pub fn has(&self, key: &Key) -> bool {
+        self.is_active() && lock(&self.state).index.contains(&key.into())
+    }
+
+    // ── Devices ──
+
+    /// Adds a device and starts to use it. Of a new one the configuration learns the ashift. A known one that cannot be
+    /// opened, or is not the disk it should be, is listed all the same.
+    pub fn add(
+        &self,
+        storage: &Weak<Storage>,
+        config: &mut VdevConfig,
+        intent: CacheIntent,
+    ) -> Result<(), DiskError> {
+        let (number, limits) = {
+            let mut state = lock(&self.state);
+            state.numbers += 1;
+            (state.numbers, state.limits)
+        };
+        let device = match Device::open(&self.env, self.pool, number, config, intent, &limits) {
+            Ok(device) => device,
+            Err(error) if intent == CacheIntent::New => return Err(error),
+            Err(error) => {
+                tracing::warn!(path = config.path, guid = config.guid, %error, "cannot open a cache device");
+                Device::absent(number, config)
+            }
+        };
+        lock(&self.state).devices.push(device);
+        self.look_who_is_there();
+        let mut feeder = lock(&self.feeder);
+        match &*feeder {
+            Some(feeder) => feeder.wake(),
+            None => *feeder = Some(self.env.driver.spawn(Box::new(Feeder::new(storage.clone())))),
+        }
+        Ok(())
+    }
+
+    /// Stops using a device and closes it; `false` if there is none of this guid.
+    pub fn remove(&self, guid: u64) -> bool {
+        let taken = {
+            let mut state = lock(&self.state);
+            let Some(at) = state.devices.iter().position(|device| device.config.guid == guid) else {
+                return false;
+            };
+            self.empty(&mut state, at);
+            state.devices.remove(at)
+        };
+        self.look_who_is_there();
+        drop(taken); // Closes the disk, which may wait for its workers.
+        true
+    }
+
+    /// Stops the writer and closes all devices.
+    pub fn close(&self) {
+        let feeder = lock(&self.feeder).take();
+        if let Some(feeder) = feeder {
+            feeder.stop_and_join();
+        }
+        let devices = {
+            let mut state = lock(&self.state);
+            for at in 0..state.devices.len() {
+                self.empty(&mut state, at);
+            }
+            std::mem::take(&mut state.devices)
+        };
+        self.active.store(false, Relaxed);
+        drop(devices);
+    }
+
+    /// Wakes the writer, which sees that it has nobody to work for any more.
+    pub fn let_go(&self) {
+        if let Some(feeder) = &*lock(&self.feeder) {
+            feeder.wake();
+        }
+    }
+
+    pub fn devices(&self) -> Vec<CacheDevice> {
+        lock(&self.state).devices.iter().map(Device::describe).collect()
+    }
+
+    pub fn clear_errors(&self) {
+        for device in &lock(&self.state).devices {
+            device.leaf.clear_errors();
+        }
+    }
+
+    fn look_who_is_there(&self) {
+        let any = lock(&self.state).devices.iter().any(|device| device.ring.is_some());
+        self.active.store(any, Relaxed);
+    }
+
+    /// Gives a device up because of errors.
+    fn lose(&self, number: u32) {
+        {
+            let mut state = lock(&self.state);
+            let Some(at) = state.devices.iter().position(|device| device.number == number) else { return };
+            if state.devices[at].ring.is_none() {
+                return;
+            }
+            self.empty(&mut state, at);
+            let device = &mut state.devices[at];
+            (device.ring, device.rebuild) = (None, None);
+            device.leaf.set_state(VdevState::Faulted);
+            add(&self.counts().devices_lost, 1);
+            tracing::error!(path = device.leaf.path, guid = device.leaf.guid, "cache device faulted");
+        }
+        self.look_who_is_there();
+    }
+
+    // ── The index; the caller holds `state` ──
+
+    /// Forgets all that a device holds.
+    fn empty(&self, state: &mut State, at: usize) {
+        let State { index, devices, .. } = state;
+        let device = &mut devices[at];
+        while let Some(slot) = index.pop_oldest(device.number, &mut device.held, &|_| true) {
+            self.uncount(device, &slot);
+        }
+        if let Some(ring) = &mut device.ring {
+            self.forget_logs(ring);
+        }
+    }
+
+    /// The device's log blocks are of no use any more.
+    fn forget_logs(&self, ring: &mut Ring) {
+        sub(&self.counts().log_count, ring.logs.len() as u64);
+        sub(&self.counts().log_asize, ring.log_asize());
+        ring.forget_logs();
+    }
+
+    fn count(&self, device: &mut Device, slot: &Slot) {
+        let (counts, asize) = (self.counts(), device.round_up(u64::from(slot.psize)));
+        device.allocated += asize;
+        add(&counts.blocks, 1);
+        add(&counts.size, u64::from(slot.lsize));
+        add(&counts.psize, u64::from(slot.psize));
+        add(&counts.asize, asize);
+        add(&counts.header_bytes, ENTRY);
+        self.cache.lend(ENTRY as i64);
+    }
+
+    fn uncount(&self, device: &mut Device, slot: &Slot) {
+        let (counts, asize) = (self.counts(), device.round_up(u64::from(slot.psize)));
+        device.allocated -= asize;
+        sub(&counts.blocks, 1);
+        sub(&counts.size, u64::from(slot.lsize));
+        sub(&counts.psize, u64::from(slot.psize));
+        sub(&counts.asize, asize);
+        sub(&counts.header_bytes, ENTRY);
+        self.cache.lend(-(ENTRY as i64));
+    }
+
+    /// Most blocks the index may hold.
+    fn index_max(&self, limits: &Limits) -> usize {
+        let share = self.cache.limit() as u64 / 100 * limits.index_percent / ENTRY;
+        (share as usize).max(INDEX_MIN)
+    }
+
+    /// What was at this place is not to be had; whoever was overtaken by the writer forgets nothing.
+    fn forget(&self, name: &Name, number: u32, address: u64) -> bool {
+        let mut state = lock(&self.state);
+        let State { index, devices, .. } = &mut *state;
+        let Some(device) = devices.iter_mut().find(|device| device.number == number) else { return false };
+        let here = index.device(name) == Some(number)
+            && index.slot(name, &device.held).is_some_and(|slot| slot.address == address);
+        if here && let Some(slot) = index.forget(name, &mut device.held) {
+            self.uncount(device, &slot);
+        }
+        here
+    }
+}
+
+#[cfg(test)]
+mod tests;
