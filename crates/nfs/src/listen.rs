@@ -58,7 +58,7 @@ pub struct Server {
     shared: Arc<Shared>,
     addr: SocketAddr,
     mount_addr: SocketAddr,
-    register: bool,
+    registered: bool,
     acceptors: Mutex<Vec<(SocketAddr, JoinHandle<()>)>>,
 }
 
@@ -92,8 +92,7 @@ impl Server {
             addrs.push(listener.local_addr()?);
         }
         let (addr, mount_addr) = (addrs[0], addrs[addrs.len() - 1]);
-        let server =
-            Server { shared, addr, mount_addr, register: config.register, acceptors: Mutex::default() };
+        let mut server = Server { shared, addr, mount_addr, registered: false, acceptors: Mutex::default() };
         for (listener, addr) in listeners.into_iter().zip(addrs) {
             let shared = server.shared.clone();
             let accept = move || accept(&shared, &listener);
@@ -101,9 +100,7 @@ impl Server {
             lock(&server.acceptors).push((addr, thread));
         }
         tracing::info!(%addr, %mount_addr, "serving NFSv3");
-        if server.register {
-            server.tell_rpcbind(true);
-        }
+        server.registered = config.register && server.tell_rpcbind(true);
         Ok(server)
     }
 
@@ -122,7 +119,8 @@ impl Server {
         self.shared.service.stats()
     }
 
-    fn tell_rpcbind(&self, here: bool) {
+    /// False where none runs.
+    fn tell_rpcbind(&self, here: bool) -> bool {
         let programs = [
             (v3::PROGRAM, 3, self.addr),
             (mount::PROGRAM, 1, self.mount_addr),
@@ -141,10 +139,11 @@ impl Server {
                 Ok(false) => tracing::info!(program, version, "rpcbind refused the registration"),
                 Err(error) => {
                     tracing::info!(%error, "no rpcbind to register with");
-                    return;
+                    return false;
                 }
             }
         }
+        true
     }
 
     /// Stops accepting, finishes what has been read, closes every connection. Returns when all is done.
@@ -152,7 +151,7 @@ impl Server {
         if self.shared.stopping.swap(true, Ordering::SeqCst) {
             return;
         }
-        if self.register {
+        if self.registered {
             self.tell_rpcbind(false);
         }
         for (addr, thread) in std::mem::take(&mut *lock(&self.acceptors)) {
