@@ -84,7 +84,7 @@ pub trait Admission: Send + Sync {
     /// caller holds no lock that another transaction might want, and no other [`TxHold`].
     fn assign(&self, want: &Holds, wait: bool) -> Result<TxHold, DmuError>;
 
-    /// So many bytes have become dirty in this group.
+    /// A block of so many bytes has become dirty in this group.
     fn dirtied(&self, txg: Txg, bytes: u64);
 
     /// So many of them have been written. All are, once the group is synced, whatever was said here.

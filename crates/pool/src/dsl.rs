@@ -219,7 +219,8 @@ impl Dsl {
     pub(crate) fn pool_room(&self, netfree: bool) -> dir::PoolRoom {
         let space = self.space();
         let size = space.adjusted(u32::from(netfree)).saturating_sub(space.deferred);
-        dir::PoolRoom { size, deferred: space.deferred }
+        let most = space.dspace.saturating_sub(space.deferred_frees).saturating_sub(space.deferred);
+        dir::PoolRoom { size, deferred: space.deferred, most }
     }
 
     /// A directory by its object; in core it is unique.

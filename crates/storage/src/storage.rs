@@ -250,6 +250,11 @@ impl Storage {
         tree.leaves[index].is_whole() && tree.set_behind(index)
     }
 
+    /// Bytes of the largest sector: no block takes less, in each of its copies.
+    pub fn largest_sector(&self) -> u64 {
+        1 << self.tree().max_ashift()
+    }
+
     /// Disks of mirrors that do not have everything that was written: absent, faulted or behind.
     pub fn behind(&self) -> Vec<u64> {
         let tree = self.tree();

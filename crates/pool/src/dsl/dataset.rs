@@ -29,8 +29,10 @@ use crate::Result;
 const OLD_MAX_BLOCK: u64 = 128 << 10;
 /// What a block of metadata is taken for in an estimate.
 const META_ESTIMATE: u64 = 16 << 10;
-/// Copies, padding and indirect blocks: no request takes more than so many times its size.
+/// Copies: no block takes more than so many times its size in whole sectors.
 const INFLATION: u64 = 3;
+/// The smallest block, of which a request must be feared to be made.
+const SMALLEST_BLOCK: u64 = 512;
 /// Dead blocks kept in memory before they are written down.
 const DEAD_BATCH: usize = 1 << 16;
 
@@ -426,7 +428,8 @@ impl Admission for Core {
             return Err(DmuError::ReadOnly);
         }
         let dsl = self.dsl.upgrade().ok_or(DmuError::Suspended)?;
-        let bytes = INFLATION * (want.write + META_ESTIMATE * want.meta_blocks);
+        let sectors = dsl.parts.store().largest_sector() / SMALLEST_BLOCK;
+        let bytes = INFLATION * (want.write * sectors + META_ESTIMATE * want.meta_blocks);
         loop {
             let hold = dsl.parts.txgs.enter(wait)?;
             let txg = hold.txg();
@@ -451,8 +454,9 @@ impl Admission for Core {
     }
 
     fn dirtied(&self, txg: u64, bytes: u64) {
-        self.dir.dirtied(bytes, txg);
         if let Some(dsl) = self.dsl.upgrade() {
+            let sector = dsl.parts.store().largest_sector();
+            self.dir.dirtied(INFLATION * bytes.next_multiple_of(sector), txg);
             dsl.parts.txgs.dirtied(txg, bytes);
         }
     }

@@ -305,6 +305,10 @@ impl Dir {
         if used.saturating_add(in_flight) >= quota.saturating_add(slack) {
             return Err(NoRoom::Wait);
         }
+        // The quota may be overrun by one transaction; the disks may not, for a group that finds no room is lost.
+        if parent.is_none() && used.saturating_add(in_flight).saturating_add(*want) > pool.most {
+            return Err(if in_flight == 0 { NoRoom::Full(DmuError::NoSpace) } else { NoRoom::Wait });
+        }
         space.held[reserved.txg as usize & 3] += *want;
         let more = (*want - head.from_reserve.min(*want)) as i64;
         let up = parent_delta(&space.phys, used.saturating_add(in_flight), more);
@@ -346,6 +350,8 @@ pub(crate) struct PoolRoom {
     pub size: u64,
     /// Freed, and not yet to be allocated again.
     pub deferred: u64,
+    /// What there is at all, and can be allocated now.
+    pub most: u64,
 }
 
 /// By how much the parent's use changes when `used` changes by `delta`.

@@ -134,10 +134,12 @@ fn load(
     storage.open_tree_without(&tree, intent, lenient).map_err(|error| open_refused(error, &refuse))?;
     let frees = Arc::new(FreeQueue::default());
     let usage = Arc::new(MosUsage::default());
-    let (uberblock, mos) = open_mos(storage, found, spec.rewind, &frees, &usage)
-        .map_err(|_| match storage.refuse_missing(Tolerated::default()) {
-            Ok(()) => refuse("one or more devices is currently unavailable or contains corrupted data"),
-            Err(missing) => open_refused(missing, &refuse),
+    let (uberblock, mos) =
+        open_mos(storage, found, spec.rewind, &frees, &usage).map_err(|_| {
+            match storage.refuse_missing(Tolerated::default()) {
+                Ok(()) => refuse("one or more devices is currently unavailable or contains corrupted data"),
+                Err(missing) => open_refused(missing, &refuse),
+            }
         })?;
 
     let directory = Zap::open(&mos, pool_directory::OBJECT)?;

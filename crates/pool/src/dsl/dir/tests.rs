@@ -9,7 +9,7 @@ fn used(bytes: u64) -> DslDirPhys {
     DslDirPhys { used_bytes: bytes, ..DslDirPhys::default() }
 }
 
-const ROOM: PoolRoom = PoolRoom { size: 1000, deferred: 0 };
+const ROOM: PoolRoom = PoolRoom { size: 1000, deferred: 0, most: 2000 };
 
 #[test]
 fn names_follow_the_parents() {
@@ -60,11 +60,22 @@ fn a_full_quota_refuses_and_freeing_is_let_in() {
     let limits = HeadLimits::default();
     assert_eq!(full.reserve(1, false, limits, ROOM, 5).err(), Some(NoRoom::Full(DmuError::Quota)));
     assert!(full.reserve(1, true, limits, ROOM, 5).is_ok());
-    let room = PoolRoom { size: 50, deferred: 0 };
+    let room = PoolRoom { size: 50, deferred: 0, most: 2000 };
     let other = dir(3, Some(&root), used(0));
     assert_eq!(other.reserve(1, false, limits, room, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
-    let soon = PoolRoom { size: 50, deferred: 10 };
+    let soon = PoolRoom { size: 50, deferred: 10, most: 2000 };
     assert_eq!(other.reserve(1, false, limits, soon, 5).err(), Some(NoRoom::Wait));
+}
+
+#[test]
+fn what_the_disks_cannot_hold_is_not_begun() {
+    let root = dir(1, None, used(900));
+    let limits = HeadLimits::default();
+    assert!(root.reserve(1100, false, limits, ROOM, 5).is_ok());
+    assert_eq!(root.reserve(1101, false, limits, ROOM, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
+    root.dirtied(50, 5);
+    assert_eq!(root.reserve(1100, false, limits, ROOM, 6).err(), Some(NoRoom::Wait));
+    assert!(root.reserve(1050, true, limits, ROOM, 6).is_ok());
 }
 
 #[test]
