@@ -237,3 +237,6 @@ pub fn lock_all<'a>(nodes: &[&'a Arc<Node>]) -> Vec<MutexGuard<'a, ()>> {
     sorted.dedup_by_key(|node| node.object());
     sorted.into_iter().map(|node| lock(&node.ops)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,7 +35,7 @@ impl Drop for Dir {
     }
 }
 
-fn prop(name: &str, value: &str) -> PropertyChange {
+pub fn prop(name: &str, value: &str) -> PropertyChange {
     PropertyChange { name: name.into(), value: value.into() }
 }
 
