@@ -121,6 +121,10 @@ impl Dsl {
     /// record, empty for none. The caller is in no transaction.
     pub fn commit(&self, change: Change, history: &str) -> Result<u64> {
         self.writable()?;
+        if let Change::Destroy { names, .. } = &change {
+            // A log in use would keep its dataset; that of a dataset that stays begins anew with its next commit.
+            names.iter().filter_map(|name| self.log_in_use(name)).try_for_each(|zil| zil.retire())?;
+        }
         {
             let _config = self.reading();
             change.check(self)?;

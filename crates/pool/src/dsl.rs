@@ -18,7 +18,6 @@ pub(crate) mod deadlist;
 pub(crate) mod destroy;
 pub mod dir;
 mod list;
-mod log;
 mod mos;
 pub(crate) mod names;
 mod open;
@@ -36,6 +35,7 @@ use ondisk::BlkPtr;
 use crate::feature::Features;
 use crate::parts::DslParts;
 use crate::prop::FsProps;
+use crate::zil::Zil;
 use crate::{PoolError, Result};
 
 pub use dataset::Dataset;
@@ -280,7 +280,7 @@ impl Dsl {
     /// Closes a dataset that nobody else uses.
     pub(crate) fn close_idle(&self, object: u64) {
         let mut datasets = lock(&self.datasets);
-        let idle = |dataset: &Arc<Dataset>| Arc::strong_count(dataset) == 1 && !dataset.is_dirty();
+        let idle = |dataset: &Arc<Dataset>| Arc::strong_count(dataset) == 1 && !dataset.is_in_use();
         if datasets.get(&object).is_some_and(idle) {
             datasets.remove(&object);
         }
@@ -314,6 +314,9 @@ impl Dsl {
             for name in dataset::features_in_use(dataset.objset()) {
                 dataset.core.activate(self, name, &tx)?;
             }
+            if let Some(zil) = dataset.zil() {
+                zil.sync(&self.parts.frees, &tx);
+            }
             let root = dataset.objset().sync(sync)?;
             dataset.core.settle(self, Some(root), &tx)?;
         }
@@ -339,13 +342,14 @@ impl Dsl {
     pub fn sync_done(&self, txg: u64) {
         for dataset in self.open_datasets() {
             dataset.objset().sync_done(txg);
+            dataset.zil().inspect(|zil| zil.sync_done(txg));
         }
         for dir in lock(&self.dirs).values().filter_map(Weak::upgrade) {
             dir.settle(txg);
         }
         self.changes.sync_done(txg);
         let mut datasets = lock(&self.datasets);
-        datasets.retain(|_, dataset| Arc::strong_count(dataset) > 1 || dataset.is_dirty());
+        datasets.retain(|_, dataset| Arc::strong_count(dataset) > 1 || dataset.is_in_use());
         drop(datasets);
         *lock(&self.space) = None;
         if self.is_freeing() {
@@ -354,12 +358,24 @@ impl Dsl {
         }
     }
 
-    /// No dataset admits writes any more: the pool is being exported. Busy datasets are the caller's affair.
+    /// No dataset admits writes any more, and none has an intent log: the pool is being exported. Busy datasets are the
+    /// caller's affair.
     pub fn close_all(&self) -> Result<()> {
-        for dataset in self.open_datasets() {
+        let datasets = self.open_datasets();
+        for dataset in &datasets {
             dataset.core.refuse_writes("pool is being exported");
         }
+        for zil in datasets.iter().filter_map(|dataset| dataset.zil()) {
+            zil.retire()?;
+        }
         Ok(())
+    }
+
+    /// The intent log of a dataset, if it has one in memory.
+    pub(crate) fn log_in_use(&self, name: &str) -> Option<Arc<Zil>> {
+        let _config = self.reading();
+        let object = self.find_dir(name).ok()?.phys().head_dataset_obj;
+        self.if_open(object)?.zil().cloned()
     }
 }
 

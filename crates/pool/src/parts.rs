@@ -11,6 +11,7 @@ use crate::dsl::{FsFormat, MosUsage, PoolSpace};
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::txg::Txgs;
+use crate::zil::ZilStats;
 
 /// What datasets are built on.
 #[derive(Clone)]
@@ -26,6 +27,7 @@ pub struct DslParts {
     pub readonly: bool,
     pub version: u64,
     pub mos_usage: Arc<MosUsage>,
+    pub zil_stats: Arc<ZilStats>,
     pub space: Arc<dyn Fn() -> PoolSpace + Send + Sync>,
 }
 

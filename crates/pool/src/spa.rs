@@ -29,6 +29,7 @@ use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::space::{MapForm, SpaceMaps};
 use crate::txg::Txgs;
+use crate::zil::ZilStats;
 use crate::{PoolError, Result};
 use config::PoolConfig;
 
@@ -65,6 +66,8 @@ pub struct Core {
     pub altroot: Option<String>,
     /// Spares and cache devices.
     pub extras: extra::Extras,
+    /// What the intent logs of all datasets did.
+    pub zil_stats: Arc<ZilStats>,
 }
 
 impl Core {

@@ -24,6 +24,7 @@ use super::bookmark::{self, Counting};
 use super::deadlist::Deadlist;
 use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
 use crate::Result;
+use crate::zil::{self, Zil};
 
 /// Blocks above this size are a feature's.
 const OLD_MAX_BLOCK: u64 = 128 << 10;
@@ -40,6 +41,8 @@ const DEAD_BATCH: usize = 1 << 16;
 pub struct Dataset {
     pub(crate) core: Arc<Core>,
     objset: Arc<Objset>,
+    /// Where it can be written.
+    zil: Option<Arc<Zil>>,
 }
 
 /// The part that the object set knows as its owner and gate.
@@ -97,7 +100,28 @@ pub(crate) fn sums_of(bp: &BlkPtr, dsize: u64) -> Sums {
 
 impl Dataset {
     pub(crate) fn new(core: Arc<Core>, objset: Arc<Objset>) -> Arc<Dataset> {
-        Arc::new(Dataset { core, objset })
+        let dsl = core.dsl().ok().filter(|_| core.readonly.get().is_none() && !core.is_snapshot);
+        let zil = dsl.map(|dsl| {
+            Zil::new(zil::Parts {
+                env: dsl.parts.env.clone(),
+                storage: dsl.parts.store().clone(),
+                txgs: dsl.parts.txgs.clone(),
+                objset: objset.clone(),
+                dataset: core.object,
+                stats: dsl.parts.zil_stats.clone(),
+            })
+        });
+        Arc::new(Dataset { core, objset, zil })
+    }
+
+    /// Its intent log; `None` where it cannot be written.
+    pub fn zil(&self) -> Option<&Arc<Zil>> {
+        self.zil.as_ref()
+    }
+
+    /// Something in memory is not on disk, or what is on disk is not known there.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.is_dirty() || self.zil().is_some_and(|zil| zil.has_chain())
     }
 
     pub fn objset(&self) -> &Arc<Objset> {

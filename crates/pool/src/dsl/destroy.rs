@@ -73,7 +73,7 @@ impl Dsl {
             }
         }
         if let Some(open) = self.if_open(found.object)
-            && Arc::strong_count(&open) > 2
+            && (Arc::strong_count(&open) > 2 || open.zil().is_some_and(|zil| zil.has_chain()))
         {
             return busy("dataset is busy");
         }
@@ -110,7 +110,7 @@ impl Dsl {
             }
         }
         Deadlist::open(self, phys.deadlist_obj)?.destroy(self, tx)?;
-        self.free_log(&self.log_of(&phys.bp)?);
+        crate::zil::free_on_disk(self.parts.store(), &self.log_of(&phys.bp)?, &self.parts.frees);
         self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, tx)?;
         found.dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = 0)?;
         self.mos.free(phys.snapnames_zapobj, tx)?;

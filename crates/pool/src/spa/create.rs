@@ -183,6 +183,7 @@ fn first_group(
         readonly: false,
         altroot: spec.altroot.clone(),
         extras: Default::default(),
+        zil_stats: Arc::default(),
     });
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
     features.create(env.entropy.u64(), &tx)?;
@@ -219,6 +220,7 @@ pub(crate) fn dsl_parts(
         readonly: core.readonly,
         version: core.version(),
         mos_usage,
+        zil_stats: core.zil_stats.clone(),
         space: Arc::new(move || for_space.upgrade().map_or_else(Default::default, |core| core.space())),
     }
 }

@@ -3,8 +3,8 @@
 //! Labels lead to an uberblock, the uberblock to the meta object set, and that holds the configuration that is
 //! believed: the tree is opened twice, first as the labels tell it, then as the pool itself does. Whatever this
 //! program cannot honour is refused before anything is written; where only writing is out of reach (features for
-//! writing only, intent logs that would have to be replayed, dedup tables, without which nothing can be freed) the pool
-//! is imported read-only, and says why.
+//! writing only, intent logs of datasets that cannot be written, dedup tables, without which nothing can be freed) the
+//! pool is imported read-only, and says why.
 //!
 //! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
 
@@ -13,8 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use dmu::bpobj::Bpobj;
 use dmu::zap::Zap;
-use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission};
-use env::lock;
+use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use ondisk::feature::{VERSION_FEATURES, version_is_supported};
 use ondisk::label::config::PoolState;
 use ondisk::malformed::{Endian, u64_at};
@@ -69,16 +68,31 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
     let name = spec.new_name.clone().unwrap_or_else(|| found.config.name.clone());
     let refuse = |why: String| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
     check_label(&found.config, spec).map_err(refuse)?;
-    let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
-    let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
-    let result = load(around, found, spec, &storage, intent, &name).map_err(|error| match error {
-        PoolError::Refused(_) | PoolError::Suspended => error,
-        other => refuse(other.to_string()),
-    });
-    if result.is_err() {
-        storage.close();
+    let attempt = |spec: &ImportSpec| {
+        let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
+        let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
+        let result = load(around, found, spec, &storage, intent, &name).map_err(|error| match error {
+            PoolError::Refused(_) | PoolError::Suspended => error,
+            other => refuse(other.to_string()),
+        });
+        if !matches!(result, Ok(Loaded::Pool(_))) {
+            storage.close();
+        }
+        result
+    };
+    let readonly = ImportSpec { readonly: true, ..spec.clone() };
+    for spec in [spec, &readonly] {
+        if let Loaded::Pool(pool) = attempt(spec)? {
+            return Ok(pool);
+        }
     }
-    result
+    unreachable!("what is only read needs no log")
+}
+
+enum Loaded {
+    Pool(Arc<Pool>),
+    /// It has intent logs that cannot be claimed: nothing was written, and nothing may be.
+    ReadOnlyOnly,
 }
 
 /// What the labels alone forbid; `Err` is OpenZFS's sentence.
@@ -126,7 +140,7 @@ fn load(
     storage: &Arc<Storage>,
     intent: OpenIntent,
     name: &str,
-) -> Result<Arc<Pool>> {
+) -> Result<Loaded> {
     let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
     let mut tree = found.tree();
     // Of devices that were not found, only the pool's own configuration tells whether they hold logs.
@@ -180,7 +194,7 @@ fn load(
         Some(object) => Some(Mutex::new(Bpobj::open(&mos, object)?)),
         None => None,
     };
-    let mut core = Core {
+    let core = Core {
         env: around.env.clone(),
         storage: storage.clone(),
         mos: mos.clone(),
@@ -198,23 +212,46 @@ fn load(
         readonly,
         altroot: spec.altroot.clone(),
         extras: Extras::read(&mos, &directory, found),
+        zil_stats: Arc::default(),
     };
     core.txgs.observe(around.lender());
-    if !core.readonly && has_unreplayed_logs(around, &core, &usage)? {
-        tracing::warn!(pool = name, "imported read-only: it has intent logs that would have to be replayed");
-        core.readonly = true;
-    }
     let core = Arc::new(core);
     let dsl = Dsl::open(dsl_parts(&core, usage, around.fs_format.clone()))?;
     dsl.set_hostname(&spec.host.name);
     dsl.set_altroot(spec.altroot.clone());
     let pool = Arc::new(Pool { core, dsl });
-    if !pool.core.readonly {
-        pool.core.txgs.start(pool.clone());
-        pool.core.txgs.sync_empty()?;
-        pool.dsl.log_command(&spec.history)?;
+    if pool.core.readonly {
+        return Ok(Loaded::Pool(pool));
     }
-    Ok(pool)
+    if pool.dsl.has_logs_out_of_reach()? {
+        tracing::warn!(
+            pool = name,
+            "imported read-only: it has intent logs in datasets that cannot be written"
+        );
+        return Ok(Loaded::ReadOnlyOnly);
+    }
+    begin(&pool)?;
+    pool.dsl.log_command(&spec.history)?;
+    Ok(Loaded::Pool(pool))
+}
+
+/// The first group of the import. Before anything else it takes into use what intent logs lead to.
+fn begin(pool: &Arc<Pool>) -> Result<()> {
+    let txgs = &pool.core.txgs;
+    let claimed = {
+        let tx = Tx::held(txgs.enter_now()?);
+        let claimed = pool.dsl.claim_logs(tx.txg())?;
+        claimed.store(&tx);
+        claimed
+    };
+    txgs.start(pool.clone());
+    // Nothing on disk may look as if it came from the future (`spa_claim_max_txg`).
+    loop {
+        let synced = txgs.sync_empty()?;
+        if synced >= claimed.newest {
+            return Ok(());
+        }
+    }
 }
 
 /// Whether blocks may have owners that only a dedup table knows: freeing one would free all of theirs.
@@ -356,23 +393,4 @@ fn read_logs(mos: &Arc<Objset>, maps: &SpaceMaps, tree: &VdevConfig, directory: 
         maps.read_log(object, txg, &flushed_txg)?;
     }
     Ok(true)
-}
-
-/// Whether any dataset has an intent log that was not replayed. The look is taken read-only, before anything is written.
-fn has_unreplayed_logs(around: &Surroundings, core: &Core, usage: &Arc<MosUsage>) -> Result<bool> {
-    let parts = crate::parts::DslParts {
-        env: core.env.clone(),
-        storage: core.storage.clone(),
-        mos: core.mos.clone(),
-        txgs: core.txgs.clone(),
-        frees: core.frees.clone(),
-        features: core.features.clone(),
-        pool_name: core.name.clone(),
-        fs_format: around.fs_format.clone(),
-        readonly: true,
-        version: lock(&core.config).version,
-        mos_usage: usage.clone(),
-        space: Arc::new(Default::default),
-    };
-    Ok(!Dsl::open(parts)?.unreplayed_logs()?.is_empty())
 }

@@ -16,7 +16,7 @@ use pool::verify::{Options as VerifyOptions, verify};
 use pool::{Pool, PoolError};
 
 use crate::create::spec;
-use crate::support::{Dir, around, cut_partitions, fixture, shared_fixture, zdb_accepts};
+use crate::support::{Dir, around, cut_partitions, fixture, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 const BLOCK: u32 = 64 << 10;
@@ -502,23 +502,6 @@ fn datasets_of_a_real_pool_are_destroyed_with_their_logs() {
     pool.export().unwrap();
     drop(pool);
     zdb_accepts(&dir, "g_single");
-}
-
-#[test]
-fn a_pool_with_a_log_to_replay_is_not_written() {
-    for name in ["dirty-zil", "dirty-zil-slog"] {
-        let dir = Dir::new(&format!("dsl-{name}"));
-        if !shared_fixture(&dir, name) {
-            continue;
-        }
-        let around = around();
-        let found = search(&around.env, &[dir.path()]);
-        let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
-        assert!(pool.core().readonly, "{name}");
-        assert!(!pool.dsl.unreplayed_logs().unwrap().is_empty(), "{name}");
-        assert_eq!(pool.dsl.commit(make(&format!("{}/x", pool.name()), &[]), ""), Err(PoolError::ReadOnly));
-        pool.export().unwrap();
-    }
 }
 
 #[test]

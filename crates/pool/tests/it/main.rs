@@ -4,3 +4,4 @@ mod create;
 mod dsl;
 mod import;
 mod support;
+mod zil;

@@ -1,0 +1,264 @@
+//! The intent log: what makes a synchronous write fast without making it less safe.
+//!
+//! A transaction group takes seconds to become durable; whoever calls fsync does not wait for it. Each operation leaves
+//! a record in memory, and a commit writes the records that nobody has written yet into log blocks and flushes them. A
+//! crash loses the open groups, and the next import does again what the log says ([`claim`], [`replay`]).
+//!
+//! ```text
+//!   operation ── log() ──▶ queue ── commit() ──▶ chain of log blocks ── flush ──▶ the caller is told
+//!                             └── the group is durable: forgotten      └── freed when all their groups are durable
+//! ```
+//! One log per dataset, one chain per log. A block names the block that follows, which is therefore allocated before
+//! it is written; the object set's header names the first that still counts.
+//!
+//! Invariants:
+//! - A commit returns `Ok` only when each record it covers is in a durable block that the durable header leads to, or
+//!   its group is durable. There is no third way: whatever fails here falls back to waiting for the group.
+//! - A log block belongs to the group in which it was allocated, and is freed in none earlier.
+//! - A write or flush that failed is not repeated, and nothing behind it in the chain counts: the chain *retires*, all
+//!   its waiters wait for their groups, and the next commit begins a new chain.
+//! - Nobody commits while holding a lock or a transaction.
+//!
+//! Sources: module/zfs/zil.c, include/sys/zil_impl.h.
+
+mod chain;
+pub(crate) mod claim;
+mod commit;
+mod queue;
+mod replay;
+mod walk;
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+
+use dmu::{DmuError, Objset, Tx};
+use env::metric::Counter;
+use env::{Env, lock};
+use ondisk::zil::ZilHeader;
+use storage::Storage;
+
+use crate::frees::FreeQueue;
+use crate::txg::Txgs;
+use chain::Chain;
+use commit::Pipeline;
+use queue::{Itx, Queue, What};
+
+pub use replay::{LoggedRecord, Replay};
+pub(crate) use walk::free_on_disk;
+
+/// The property `sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SyncMode {
+    /// Who asks for it gets it.
+    #[default]
+    Standard,
+    /// Every change is durable before it is answered.
+    Always,
+    /// Nobody waits, whatever they asked for.
+    Disabled,
+}
+
+/// A write of a file's bytes, as it is remembered.
+pub struct LoggedWrite<'a> {
+    pub object: u64,
+    /// Of the object, so that a successor with its number is not taken for it.
+    pub generation: u64,
+    /// Bytes.
+    pub offset: u64,
+    pub len: u64,
+    /// To be copied now, because the caller is going to commit at once; else they are fetched when they are needed.
+    pub data: Option<&'a [u8]>,
+}
+
+/// Who can give the bytes of a file to a commit.
+pub trait LogData: Send + Sync {
+    /// `len` bytes at `offset` as they are now, zeros behind the end of the file; `None` when the object is gone or
+    /// the file ends before `offset`. Takes what locks it needs; none is held.
+    fn read(&self, object: u64, generation: u64, offset: u64, len: u64) -> Result<Option<Vec<u8>>, DmuError>;
+}
+
+/// What logs did since the pool was opened; all datasets together.
+#[derive(Default)]
+pub struct ZilStats {
+    /// Commits asked for, and blocks written for them.
+    pub commits: Counter,
+    pub blocks: Counter,
+    /// Commits that had to wait for their group.
+    pub fell_back: Counter,
+    /// Records written, and the writes among them by where their bytes came from, with these bytes.
+    pub records: Counter,
+    pub copied: Counter,
+    pub copied_bytes: Counter,
+    pub fetched: Counter,
+    pub fetched_bytes: Counter,
+    /// Log blocks on main disks and on log devices: count, record bytes, bytes written, bytes allocated.
+    pub normal: PlaceStats,
+    pub slog: PlaceStats,
+}
+
+/// See [`ZilStats`].
+#[derive(Default)]
+pub struct PlaceStats {
+    pub count: Counter,
+    pub bytes: Counter,
+    pub written: Counter,
+    pub allocated: Counter,
+}
+
+/// What a log is built on.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub env: Env,
+    pub storage: Arc<Storage>,
+    pub txgs: Arc<Txgs>,
+    pub objset: Arc<Objset>,
+    /// Number of the dataset, which log blocks carry.
+    pub dataset: u64,
+    pub stats: Arc<ZilStats>,
+}
+
+/// The intent log of one dataset that can be written. See the module.
+pub struct Zil {
+    parts: Parts,
+    state: Mutex<State>,
+    /// Something in `state` moved that a commit may wait for.
+    changed: Condvar,
+    source: OnceLock<Weak<dyn LogData>>,
+    mode: AtomicU8,
+    /// Sequence number of the record being replayed, 0 when none is.
+    replaying: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Queue,
+    chain: Option<Chain>,
+    pipeline: Pipeline,
+    /// A log from before this import waits to be replayed: no new one may begin.
+    unreplayed: bool,
+    /// By group: the newest record whose replay is in it.
+    replayed: [u64; 4],
+}
+
+impl Zil {
+    pub(crate) fn new(parts: Parts) -> Arc<Zil> {
+        let unreplayed = !parts.objset.zil_header().log.is_hole();
+        Arc::new(Zil {
+            parts,
+            state: Mutex::new(State { unreplayed, ..State::default() }),
+            changed: Condvar::new(),
+            source: OnceLock::new(),
+            mode: AtomicU8::new(SyncMode::default() as u8),
+            replaying: AtomicU64::new(0),
+        })
+    }
+
+    /// Who gives the bytes of writes that were not copied. Once.
+    pub fn attach(&self, source: Weak<dyn LogData>) {
+        let _ = self.source.set(source);
+    }
+
+    pub fn mode(&self) -> SyncMode {
+        match self.mode.load(Relaxed) {
+            mode if mode == SyncMode::Always as u8 => SyncMode::Always,
+            mode if mode == SyncMode::Disabled as u8 => SyncMode::Disabled,
+            _ => SyncMode::Standard,
+        }
+    }
+
+    /// What happened while nothing was logged is durable with its group only.
+    pub fn set_mode(&self, mode: SyncMode) {
+        let before = self.mode();
+        self.mode.store(mode as u8, Relaxed);
+        if before == SyncMode::Disabled && mode != before {
+            lock(&self.state).queue.unlogged(self.parts.txgs.open());
+        }
+    }
+
+    /// Whether every change has to be committed before it is answered.
+    pub fn is_always(&self) -> bool {
+        self.mode() == SyncMode::Always
+    }
+
+    /// Remembers a change of names: it goes out with the next commit of whatever object, in order.
+    pub fn log(&self, tx: &Tx, record: Vec<u8>) {
+        self.remember(tx, |queue, txg| queue.push(Itx { txg, what: What::Record(record) }));
+    }
+
+    /// Remembers a change of one object, which goes out when that is committed.
+    pub fn log_of(&self, tx: &Tx, object: u64, record: Vec<u8>) {
+        self.remember(tx, |queue, txg| queue.push_own(object, Itx { txg, what: What::Record(record) }));
+    }
+
+    /// Remembers a write; see [`LoggedWrite`].
+    pub fn log_write(&self, tx: &Tx, write: &LoggedWrite<'_>) {
+        self.remember(tx, |queue, txg| {
+            queue.push_own(write.object, Itx { txg, what: What::of_write(write) });
+        });
+    }
+
+    /// There was a change that no record can tell: commits wait for its group.
+    pub fn unlogged(&self, tx: &Tx) {
+        self.remember(tx, |queue, txg| queue.unlogged(txg));
+    }
+
+    /// What is remembered of one object takes its place among the changes of names: one that depends on it follows.
+    pub fn order(&self, object: u64) {
+        lock(&self.state).queue.order(object);
+    }
+
+    /// The object's last name is gone: nobody will want its own changes back.
+    pub fn forget(&self, object: u64) {
+        lock(&self.state).queue.forget(object);
+    }
+
+    fn remember(&self, tx: &Tx, put: impl FnOnce(&mut Queue, u64)) {
+        let txg = tx.txg();
+        let replaying = self.replaying.load(Relaxed);
+        if replaying != 0 {
+            self.parts.objset.mark_dirty(tx);
+            lock(&self.state).replayed[txg as usize & 3] = replaying;
+        } else if self.mode() != SyncMode::Disabled {
+            put(&mut lock(&self.state).queue, txg);
+        }
+    }
+
+    // ── What transaction groups do to it ──
+
+    /// Before the object set is written in `txg`: gives back the blocks whose groups are all durable with this one, and
+    /// moves the header on.
+    pub(crate) fn sync(&self, frees: &FreeQueue, tx: &Tx) {
+        let mut state = lock(&self.state);
+        let replayed = std::mem::take(&mut state.replayed[tx.txg() as usize & 3]);
+        if replayed != 0 {
+            let header = ZilHeader { replay_seq: replayed, ..self.parts.objset.zil_header() };
+            self.parts.objset.set_zil_header(header, tx);
+        }
+        let idle = state.pipeline.is_idle();
+        let Some(chain) = &mut state.chain else { return };
+        if !chain.exists_in(tx.txg()) {
+            return;
+        }
+        let header = chain.settle(tx.txg(), idle, |bp| frees.free(bp));
+        let ended = header.log.is_hole();
+        self.parts.objset.set_zil_header(header, tx);
+        if ended {
+            state.chain = None;
+            state.unreplayed = false;
+        }
+    }
+
+    /// `txg` is durable: its records are needed no more.
+    pub(crate) fn sync_done(&self, txg: u64) {
+        let mut state = lock(&self.state);
+        state.queue.sync_done(txg);
+        state.pipeline.synced = txg;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Whether blocks on disk are known here only: the dataset may not be dropped from memory.
+    pub(crate) fn has_chain(&self) -> bool {
+        lock(&self.state).chain.is_some()
+    }
+}

@@ -1,0 +1,133 @@
+//! Claiming: at import, before anything else is allocated, the blocks of all logs are taken into use.
+//!
+//! Blocks that were written after the last durable group are in no space map. What a log leads to may be needed until
+//! its file system is opened and replays it, so it is claimed for the first group of the import, and the header says
+//! how far. A record that leads to a block which cannot be read is the end of its log.
+//!
+//! Source: `zil_claim` and kin in module/zfs/zil.c.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use dmu::Tx;
+use env::IoClass;
+use ondisk::zil::{FLAG_CLAIM_LR_SEQ_VALID, FLAG_REPLAY_NEEDED, ZilHeader};
+use ondisk::{BlkPtr, objset::ObjsetPhys};
+
+use super::commit::SEQUENCE;
+use super::walk::{Walk, records, target};
+use crate::dsl::{Dataset, Dsl};
+use crate::{PoolError, Result};
+
+/// A log can be ahead of the last durable group by those that were open, and by what an import went back.
+const AHEAD_MAX: u64 = 1024;
+
+/// What was found in the logs of a pool.
+#[derive(Default)]
+pub(crate) struct Claimed {
+    /// Datasets with their new headers.
+    pub headers: Vec<(Arc<Dataset>, ZilHeader)>,
+    /// The newest group any of the blocks belongs to.
+    pub newest: u64,
+}
+
+impl Dsl {
+    /// The head of the log of an object set.
+    pub(crate) fn log_of(&self, root: &BlkPtr) -> Result<ZilHeader> {
+        if root.is_hole() {
+            return Ok(ZilHeader::default());
+        }
+        let block = self.parts.store().read(root, IoClass::SyncRead).map_err(|_| PoolError::Io)?;
+        Ok(ObjsetPhys::decode(&block, block.endian())?.zil_header)
+    }
+
+    /// Objects of all datasets that have a log which no import has claimed.
+    fn unclaimed(&self) -> Result<Vec<(u64, ZilHeader)>> {
+        let mut found = Vec::new();
+        for name in self.names_below(&self.root()?)? {
+            let object = self.find_dir(&name)?.phys().head_dataset_obj;
+            if object == 0 {
+                continue;
+            }
+            let header = self.log_of(&self.mos.dataset(object)?.bp)?;
+            if !header.log.is_hole() && header.claim_txg == 0 {
+                found.push((object, header));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a dataset that this program cannot write has a log that would have to be claimed.
+    pub(crate) fn has_logs_out_of_reach(&self) -> Result<bool> {
+        for (object, _) in self.unclaimed()? {
+            if self.open_object(object)?.readonly().is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Claims all blocks of all logs for `txg`, the first group of this import. Nothing has been allocated yet.
+    pub(crate) fn claim_logs(&self, txg: u64) -> Result<Claimed> {
+        let mut claimed = Claimed::default();
+        for (object, header) in self.unclaimed()? {
+            let dataset = self.open_object(object)?;
+            let header = self.claim_log(&header, txg, &mut claimed.newest);
+            claimed.headers.push((dataset, header));
+        }
+        Ok(claimed)
+    }
+
+    fn claim_log(&self, header: &ZilHeader, txg: u64, newest: &mut u64) -> ZilHeader {
+        let mut claimed =
+            ZilHeader { claim_txg: txg, flags: header.flags | FLAG_CLAIM_LR_SEQ_VALID, ..header.clone() };
+        let mut seen = HashSet::new();
+        let (mut blocks, mut any) = (0, false);
+        'chain: for found in Walk::new(self.parts.store(), header) {
+            if !self.claim_block(&found.bp, txg, &mut seen, newest) {
+                break;
+            }
+            claimed.claim_blk_seq = found.bp.checksum()[SEQUENCE];
+            let Some(block) = &found.content else { break };
+            blocks += 1;
+            for (head, bytes, endian) in records(block) {
+                if let Some(bp) = target(&head, bytes, endian, txg)
+                    && (self.parts.store().read(&bp, IoClass::SyncRead).is_err()
+                        || !self.claim_block(&bp, txg, &mut seen, newest))
+                {
+                    break 'chain;
+                }
+                claimed.claim_lr_seq = head.seq;
+                any = true;
+            }
+        }
+        if any || blocks > 1 {
+            claimed.flags |= FLAG_REPLAY_NEEDED;
+        }
+        claimed
+    }
+
+    /// `false`: the space is somebody else's, or no space at all, or the block says it is from a far future.
+    fn claim_block(&self, bp: &BlkPtr, txg: u64, seen: &mut HashSet<(u32, u64)>, newest: &mut u64) -> bool {
+        if bp.birth() > txg + AHEAD_MAX {
+            return false;
+        }
+        *newest = (*newest).max(bp.birth());
+        if bp.birth() < txg {
+            return true; // The space maps have it.
+        }
+        bp.dvas()
+            .iter()
+            .filter(|dva| dva.is_valid())
+            .all(|dva| !seen.insert((dva.vdev, dva.offset)) || self.parts.store().claim(dva, txg).is_ok())
+    }
+}
+
+impl Claimed {
+    /// Puts the headers into the first group.
+    pub fn store(&self, tx: &Tx) {
+        for (dataset, header) in &self.headers {
+            dataset.objset().set_zil_header(header.clone(), tx);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The commit pipeline: many callers, few blocks, fewer flushes.
+//!
+//! There is no log thread. Whoever commits looks whether its records are written already or under way; if not, and
+//! nobody is filling a block at this moment, it leads: takes what everybody has left in the queue, as much as the open
+//! block takes, and carries it to disk. The others wait for the block that covers them.
+//!
+//! A lone caller leads at once and pays one write and one flush. When callers are many, [`PARTLY_FILLED`] blocks may be
+//! under way at a time, one being written while another is flushed; what arrives meanwhile gathers for the next, so
+//! blocks grow with the load and the time the device takes, without any timer. A queue that fills a whole block need
+//! not wait for that. Flushes are shared further down, with the logs of the other datasets.
+
+use std::collections::VecDeque;
+
+use dmu::{DmuError, Tx};
+use env::lock;
+use ondisk::BlkPtr;
+use ondisk::zil::record::{LrWrite, stamp};
+use ondisk::zil::{CHAIN_SIZE, ZilChain};
+
+use super::chain::Chain;
+use super::queue::{Itx, Ticket, What};
+use super::{PlaceStats, State, SyncMode, Zil};
+
+/// Blocks under way at once though the queue does not fill them.
+const PARTLY_FILLED: usize = 2;
+/// Blocks under way at once.
+const IN_FLIGHT: usize = 8;
+/// Room of the first block of a chain, in bytes.
+const FIRST_BLOCK: usize = 32 << 10;
+/// Which word of a log block's checksum is its place in the chain.
+pub(super) const SEQUENCE: usize = 3;
+
+/// Blocks on their way to disk.
+#[derive(Default)]
+pub(super) struct Pipeline {
+    /// Somebody has taken records from the queue and not yet a place in `flying`.
+    filling: bool,
+    /// In the order of the chain.
+    flying: VecDeque<Flying>,
+    /// Records up to this number are durable.
+    done: u64,
+    /// The last durable group.
+    pub synced: u64,
+}
+
+struct Flying {
+    bp: BlkPtr,
+    /// The order is written up to here with this block.
+    upto: u64,
+    landed: bool,
+}
+
+impl Pipeline {
+    /// Nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        !self.filling && self.flying.is_empty()
+    }
+
+    /// A block came to its end; it and those behind it count as far as all before them do.
+    fn land(&mut self, bp: &BlkPtr, broken: bool) {
+        if let Some(flying) = self.flying.iter_mut().find(|flying| flying.bp == *bp) {
+            flying.landed = true;
+        }
+        while self.flying.front().is_some_and(|front| front.landed) {
+            if let Some(front) = self.flying.pop_front()
+                && !broken
+            {
+                self.done = front.upto;
+            }
+        }
+    }
+}
+
+impl State {
+    fn is_usable(&self) -> bool {
+        let synced = self.pipeline.synced;
+        self.chain.as_ref().is_some_and(|chain| chain.is_usable(synced))
+    }
+
+    fn covers(&self, ticket: &Ticket) -> bool {
+        self.pipeline.done >= ticket.number
+            || self.pipeline.synced >= ticket.txg
+            || (self.queue.is_empty() && self.pipeline.is_idle() && self.is_usable())
+    }
+
+    /// Whether somebody should fill the open block now.
+    fn wants_leader(&self) -> bool {
+        let full = self.chain.as_ref().is_some_and(|chain| self.queue.bytes() >= chain.room());
+        let most = if full { IN_FLIGHT } else { PARTLY_FILLED };
+        !self.pipeline.filling && !self.queue.is_empty() && self.pipeline.flying.len() < most
+    }
+}
+
+impl Zil {
+    /// Makes durable what was done so far to an object, and all changes of names; `None` stands for all objects. The
+    /// caller holds no lock and no transaction.
+    pub fn commit(&self, object: Option<u64>) -> Result<(), DmuError> {
+        if self.mode() == SyncMode::Disabled {
+            return Ok(());
+        }
+        self.parts.stats.commits.add(1);
+        let synced = self.parts.txgs.synced();
+        let mut state = lock(&self.state);
+        state.pipeline.synced = state.pipeline.synced.max(synced);
+        let ticket = state.queue.ticket(object, synced);
+        loop {
+            if ticket.txg <= state.pipeline.synced {
+                return Ok(());
+            }
+            if ticket.needs_group || !state.is_usable() {
+                drop(state);
+                return self.commit_with_group(&ticket);
+            }
+            if state.covers(&ticket) {
+                return Ok(());
+            }
+            if state.wants_leader() {
+                state.pipeline.filling = true;
+                drop(state);
+                self.lead();
+                state = lock(&self.state);
+                continue;
+            }
+            state = self.parts.env.wait(&self.state, state, &self.changed, &mut |state| {
+                state.covers(&ticket) || state.wants_leader() || !state.is_usable()
+            });
+        }
+    }
+
+    /// The way that always works: wait for the group. It also starts a chain where there is none, so that the next commit
+    /// need not come here.
+    fn commit_with_group(&self, ticket: &Ticket) -> Result<(), DmuError> {
+        self.parts.stats.fell_back.add(1);
+        let txg = self.tend_chain().unwrap_or(0);
+        self.parts.txgs.wait_synced(ticket.txg.max(txg))
+    }
+
+    /// Begins a chain, or makes sure that one which has come to its end is settled; gives the group that does it. Without
+    /// room for a chain there is none, and commits wait for groups.
+    fn tend_chain(&self) -> Option<u64> {
+        let tx = self.enter().ok()?;
+        let mut state = lock(&self.state);
+        match &state.chain {
+            Some(chain) if chain.retiring => self.parts.objset.mark_dirty(&tx),
+            Some(chain) => return Some(chain.since),
+            None if state.unreplayed => return None,
+            None => {
+                let mut first = self.parts.storage.allocate_log(FIRST_BLOCK, tx.txg()).ok()?;
+                let random = || self.parts.env.entropy.u64();
+                let id = [random(), random(), self.parts.dataset, 1];
+                first.set_checksum(ondisk::ChecksumKind::Zilog2, id);
+                self.parts.objset.mark_dirty(&tx);
+                state.chain = Some(Chain::new(first, tx.txg()));
+            }
+        }
+        Some(tx.txg())
+    }
+
+    /// A transaction that no amount of dirty data delays: what it is for makes data durable.
+    fn enter(&self) -> Result<Tx, DmuError> {
+        self.parts.txgs.enter_now().map(Tx::held)
+    }
+
+    /// Fills the open block, carries it to disk, and tells everyone. `filling` is set and is ours.
+    fn lead(&self) {
+        let Some(Load { bp, bytes }) = self.load() else {
+            let mut state = lock(&self.state);
+            state.pipeline.filling = false;
+            if let Some(chain) = &mut state.chain {
+                chain.retiring = true;
+            }
+            drop(state);
+            self.changed.notify_all();
+            return;
+        };
+        self.changed.notify_all(); // The next block can be filled.
+        let stats = self.place_stats(&bp);
+        stats.written.add(bytes.len() as u64);
+        let result = self.parts.storage.write_log(&bp, bytes).land();
+        if let Err(error) = &result {
+            tracing::error!(dataset = self.parts.dataset, %error, "log write failed; waiting for the group instead");
+        }
+        let mut state = lock(&self.state);
+        if let Some(chain) = &mut state.chain {
+            chain.landed(&bp, result.is_ok());
+        }
+        // A block that failed ends the chain there: nothing behind it counts, however well it landed.
+        let broken = state.chain.as_ref().is_none_or(|chain| chain.broken);
+        state.pipeline.land(&bp, broken);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Takes records from the queue into the open block. `None`: the chain must end, and what was taken goes the other way.
+    fn load(&self) -> Option<Load> {
+        let (batch, cargo) = {
+            let mut state = lock(&self.state);
+            let wanted = state.queue.bytes();
+            let chain = state.chain.as_ref()?;
+            let (room, seq) = (chain.room(), chain.seq);
+            if room == 0 {
+                return None;
+            }
+            let (batch, upto) = state.queue.take(room);
+            let newest = batch.iter().map(|itx| itx.txg).max().unwrap_or(0);
+            (batch, Cargo { upto, wanted, seq, newest, bytes: vec![0; CHAIN_SIZE] })
+        };
+        let newest = cargo.newest;
+        let load = self.encode(batch, cargo).and_then(|cargo| self.chain_up(cargo));
+        if load.is_none() {
+            lock(&self.state).queue.unlogged(newest);
+        }
+        load
+    }
+
+    /// The records as they go to disk; bytes of files are fetched here, with no lock held.
+    fn encode(&self, batch: Vec<Itx>, mut cargo: Cargo) -> Option<Cargo> {
+        for itx in batch {
+            let txg = itx.txg;
+            let Some(mut record) = self.record(itx).ok()? else { continue };
+            cargo.seq += 1;
+            stamp(&mut record, txg, cargo.seq);
+            cargo.bytes.extend_from_slice(&record);
+            self.parts.stats.records.add(1);
+        }
+        Some(cargo)
+    }
+
+    /// Gives the open block its content and its successor.
+    fn chain_up(&self, cargo: Cargo) -> Option<Load> {
+        let Cargo { upto, wanted, seq, newest, mut bytes } = cargo;
+        let tx = self.enter().ok()?;
+        let mut state = lock(&self.state);
+        let chain = state.chain.as_mut()?;
+        chain.seq = seq;
+        let bp = chain.open()?.bp;
+        let size = chain.next_size(wanted);
+        let next = self.parts.storage.allocate_log(size, tx.txg()).ok().map(|mut next| {
+            let mut id = bp.checksum();
+            id[SEQUENCE] += 1;
+            next.set_checksum(ondisk::ChecksumKind::Zilog2, id);
+            next
+        });
+        self.parts.objset.mark_dirty(&tx);
+        chain.advance(newest, next.map(|next| (next, tx.txg())));
+        let header = ZilChain { next: next.unwrap_or(BlkPtr::HOLE), nused: bytes.len() as u64 };
+        bytes[..CHAIN_SIZE].copy_from_slice(&header.encode());
+        state.pipeline.filling = false;
+        state.pipeline.flying.push_back(Flying { bp, upto, landed: false });
+        drop(state);
+        self.parts.stats.blocks.add(1);
+        let stats = self.place_stats(&bp);
+        stats.count.add(1);
+        stats.bytes.add((bytes.len() - CHAIN_SIZE) as u64);
+        stats.allocated.add(bp.lsize());
+        Some(Load { bp, bytes })
+    }
+
+    /// The bytes of a record; `None` where it has lost its meaning because the file was removed or cut.
+    fn record(&self, itx: Itx) -> Result<Option<Vec<u8>>, DmuError> {
+        let stats = &self.parts.stats;
+        match itx.what {
+            What::Record(record) => Ok(Some(record)),
+            What::Write { object, generation, offset, len } => {
+                let source = self.source.get().and_then(std::sync::Weak::upgrade);
+                let Some(source) = source else { return Err(DmuError::Suspended) };
+                let data = source.read(object, generation, offset, len)?;
+                stats.fetched.add(1);
+                stats.fetched_bytes.add(len);
+                Ok(data.map(|data| LrWrite { object, offset, length: len }.encode_with(&data)))
+            }
+        }
+    }
+
+    fn place_stats(&self, bp: &BlkPtr) -> &PlaceStats {
+        let stats = &self.parts.stats;
+        if self.parts.storage.is_on_log(bp) { &stats.slog } else { &stats.normal }
+    }
+
+    /// Ends the chain: its blocks are freed, the header says that there is no log. What was promised is durable
+    /// otherwise when this returns.
+    pub fn retire(&self) -> Result<(), DmuError> {
+        let mut state = lock(&self.state);
+        match &mut state.chain {
+            Some(chain) => chain.retiring = true,
+            None => return Ok(()),
+        }
+        state = self.parts.env.wait(&self.state, state, &self.changed, &mut |state| state.pipeline.is_idle());
+        drop(state);
+        let tx = self.enter()?;
+        self.parts.objset.mark_dirty(&tx);
+        let txg = tx.txg();
+        drop(tx);
+        self.parts.txgs.wait_synced(txg)
+    }
+}
+
+/// What a block will hold.
+struct Cargo {
+    /// The order is written up to here with it.
+    upto: u64,
+    /// Bytes that would have been written, had there been room.
+    wanted: usize,
+    /// Number of the last record.
+    seq: u64,
+    /// The newest group of a record.
+    newest: u64,
+    bytes: Vec<u8>,
+}
+
+/// A block ready to be written.
+struct Load {
+    bp: BlkPtr,
+    bytes: Vec<u8>,
+}

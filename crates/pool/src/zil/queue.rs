@@ -1,0 +1,166 @@
+//! Records that are not in the log yet.
+//!
+//! Changes of names stand in one order for all. Changes of one object are kept apart until somebody commits that object
+//! (or a change of names depends on them): who syncs one file does not pay for another's.
+
+use std::collections::{HashMap, VecDeque};
+
+use ondisk::zil::record::{LrWrite, WRITE_HEAD};
+
+use super::LoggedWrite;
+
+/// A remembered change.
+pub(super) struct Itx {
+    pub txg: u64,
+    pub what: What,
+}
+
+pub(super) enum What {
+    /// A whole record, but for group and sequence number.
+    Record(Vec<u8>),
+    /// Bytes of a file, fetched when the record is written.
+    Write { object: u64, generation: u64, offset: u64, len: u64 },
+}
+
+impl What {
+    pub fn of_write(write: &LoggedWrite<'_>) -> What {
+        let &LoggedWrite { object, generation, offset, len, data } = write;
+        match data {
+            Some(data) => What::Record(LrWrite { object, offset, length: len }.encode_with(data)),
+            None => What::Write { object, generation, offset, len },
+        }
+    }
+
+    /// Bytes in a log block, not split.
+    pub fn size(&self) -> usize {
+        match self {
+            What::Record(record) => record.len(),
+            What::Write { len, .. } => WRITE_HEAD + (*len as usize).next_multiple_of(8),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Queue {
+    ordered: VecDeque<Itx>,
+    own: HashMap<u64, Vec<Itx>>,
+    /// Bytes that `ordered` takes in the log.
+    bytes: usize,
+    /// How many itxs have ever joined the order: the number of the newest.
+    pushed: u64,
+    /// How many have left it.
+    popped: u64,
+    /// The newest group that has a record in the order, or a change without one.
+    newest: u64,
+    unlogged: u64,
+}
+
+/// What a commit has to wait for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    /// The newest record to be written.
+    pub number: u64,
+    /// It is as good if this group is durable.
+    pub txg: u64,
+    /// Nothing else will do.
+    pub needs_group: bool,
+}
+
+/// No piece of a write that is split is smaller, but the last.
+const PIECE_MIN: usize = 4096;
+
+impl Queue {
+    pub fn push(&mut self, itx: Itx) {
+        self.bytes += itx.what.size();
+        self.pushed += 1;
+        self.newest = self.newest.max(itx.txg);
+        self.ordered.push_back(itx);
+    }
+
+    pub fn push_own(&mut self, object: u64, itx: Itx) {
+        self.own.entry(object).or_default().push(itx);
+    }
+
+    pub fn unlogged(&mut self, txg: u64) {
+        self.unlogged = self.unlogged.max(txg);
+    }
+
+    pub fn order(&mut self, object: u64) {
+        self.own.remove(&object).into_iter().flatten().for_each(|itx| self.push(itx));
+    }
+
+    pub fn forget(&mut self, object: u64) {
+        self.own.remove(&object);
+    }
+
+    /// Puts what a commit wants in order; `None` stands for all objects.
+    pub fn ticket(&mut self, object: Option<u64>, synced: u64) -> Ticket {
+        match object {
+            Some(object) => self.order(object),
+            None => {
+                // By number, so that a simulation does the same thing each time.
+                let mut objects: Vec<u64> = self.own.keys().copied().collect();
+                objects.sort_unstable();
+                objects.into_iter().for_each(|object| self.order(object));
+            }
+        }
+        Ticket {
+            number: self.pushed,
+            txg: self.newest.max(self.unlogged),
+            needs_group: self.unlogged > synced,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ordered.is_empty()
+    }
+
+    /// Bytes of all that could be written now.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes what fits into `room` bytes, the last write in part if need be, and the number up to which the order is
+    /// written then.
+    pub fn take(&mut self, room: usize) -> (Vec<Itx>, u64) {
+        let mut left = room;
+        let mut batch = Vec::new();
+        while let Some(front) = self.ordered.front_mut() {
+            let size = front.what.size();
+            if size <= left {
+                left -= size;
+                self.bytes -= size;
+                batch.extend(self.ordered.pop_front());
+                continue;
+            }
+            if let What::Write { object, generation, offset, len } = &mut front.what
+                && left >= WRITE_HEAD + PIECE_MIN
+            {
+                let piece = ((left - WRITE_HEAD) / 512 * 512) as u64;
+                let what =
+                    What::Write { object: *object, generation: *generation, offset: *offset, len: piece };
+                *offset += piece;
+                *len -= piece;
+                self.bytes = self.bytes - size + front.what.size();
+                batch.push(Itx { txg: front.txg, what });
+            }
+            break;
+        }
+        self.popped = self.pushed - self.ordered.len() as u64;
+        (batch, self.popped)
+    }
+
+    /// What is durable need not be written.
+    pub fn sync_done(&mut self, txg: u64) {
+        self.ordered.retain(|itx| itx.txg > txg);
+        self.bytes = self.ordered.iter().map(|itx| itx.what.size()).sum();
+        self.own.retain(|_, itxs| {
+            itxs.retain(|itx| itx.txg > txg);
+            !itxs.is_empty()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

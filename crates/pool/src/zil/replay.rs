@@ -1,0 +1,111 @@
+//! Replay: doing again what a log says and no durable group has.
+//!
+//! The records are read twice: first to know the blocks, which are given back in the end, then one after the other. The
+//! transaction that does a record carries its number into the header, so a crash in the middle goes on where it was.
+//!
+//! Source: `zil_replay`, `zil_replay_log_record` in module/zfs/zil.c.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use dmu::DmuError;
+use env::{IoClass, lock};
+use ondisk::zil::{self, FLAG_REPLAY_NEEDED, RecordHead, ZilHeader};
+use ondisk::{BlkPtr, Endian};
+use storage::LogBlock;
+
+use super::Zil;
+use super::chain::Chain;
+use super::walk::{Walk, records, target};
+
+/// A record to be done again.
+pub struct LoggedRecord<'a> {
+    pub head: RecordHead,
+    /// All of it, head included.
+    pub bytes: &'a [u8],
+    pub endian: Endian,
+    /// What a write wrote where the record leads to a block instead of holding the bytes: that whole block.
+    pub data: Option<Vec<u8>>,
+}
+
+/// Who does records again.
+pub trait Replay {
+    /// In transactions of its own, each of which logs as usual, which here only notes how far the replay has come. `Ok`
+    /// too when there is nothing to do because the object is gone.
+    fn replay(&self, record: &LoggedRecord<'_>) -> Result<(), DmuError>;
+}
+
+impl Zil {
+    /// Does again what the log on disk says, if there is one, and gives the log back. Before anybody else writes. Gives
+    /// the number of records done. An error leaves the log as it is, for another try.
+    pub fn replay(&self, to: &dyn Replay) -> Result<u64, DmuError> {
+        let header = self.parts.objset.zil_header();
+        if header.log.is_hole() {
+            return Ok(0);
+        }
+        let done = if header.flags & FLAG_REPLAY_NEEDED == 0 { 0 } else { self.replay_records(&header, to)? };
+        let (blocks, targets) = self.owned(&header);
+        // The end of the replay is in the header of some group before the log is gone in a later one, or in the same.
+        lock(&self.state).chain = Some(Chain::replayed(blocks, targets));
+        self.retire()?;
+        Ok(done)
+    }
+
+    /// Whether a log waits to be replayed.
+    pub fn needs_replay(&self) -> bool {
+        lock(&self.state).unreplayed && self.parts.objset.zil_header().flags & FLAG_REPLAY_NEEDED != 0
+    }
+
+    fn replay_records(&self, header: &ZilHeader, to: &dyn Replay) -> Result<u64, DmuError> {
+        let mut done = 0;
+        let result = Walk::new(&self.parts.storage, header).filter_map(|found| found.content).try_for_each(
+            |block: LogBlock| {
+                for (head, bytes, endian) in records(&block) {
+                    let wanted = head.seq > header.replay_seq
+                        && head.seq <= header.claim_lr_seq
+                        && head.txg >= header.claim_txg;
+                    if wanted {
+                        let data = self.indirect_data(&head, bytes, endian)?;
+                        self.replaying.store(head.seq, Relaxed);
+                        to.replay(&LoggedRecord { head, bytes, endian, data })?;
+                        done += 1;
+                    }
+                }
+                Ok(())
+            },
+        );
+        self.replaying.store(0, Relaxed);
+        result.map(|()| done)
+    }
+
+    /// The block that a write record leads to.
+    fn indirect_data(
+        &self,
+        head: &RecordHead,
+        bytes: &[u8],
+        endian: Endian,
+    ) -> Result<Option<Vec<u8>>, DmuError> {
+        let Some(target) = zil::write_target(head.txtype, bytes, endian) else { return Ok(None) };
+        let bp = target.map_err(|_| DmuError::Corrupt { object: 0, block: 0 })?;
+        if bp.is_hole() {
+            return Ok(None);
+        }
+        let block = self.parts.storage.read(&bp, IoClass::SyncRead).map_err(|_| DmuError::Io)?;
+        Ok(Some(block.to_vec()))
+    }
+
+    /// All blocks that go when the log goes: its own, and what only its records lead to.
+    fn owned(&self, header: &ZilHeader) -> (Vec<BlkPtr>, Vec<BlkPtr>) {
+        let (mut blocks, mut targets): (Vec<BlkPtr>, Vec<BlkPtr>) = (Vec::new(), Vec::new());
+        for found in Walk::new(&self.parts.storage, header) {
+            blocks.push(found.bp);
+            for (head, bytes, endian) in found.content.iter().flat_map(records) {
+                if head.seq <= header.claim_lr_seq {
+                    targets.extend(target(&head, bytes, endian, header.claim_txg));
+                }
+            }
+        }
+        targets.sort_by_key(|bp| bp.dvas()[0].offset);
+        targets.dedup_by_key(|bp| bp.dvas());
+        (blocks, targets)
+    }
+}
