@@ -273,7 +273,9 @@ impl Class {
     /// Takes back what `allocate` gave in `txg`, before its changes are taken.
     pub fn unallocate(&self, dva: &Dva, txg: u64) {
         let state = self.group(dva.vdev).expect("an allocation came from a group");
-        state.group.metaslab_of(dva.offset).expect("and a metaslab").unallocate(dva.offset, dva.asize, txg);
+        let metaslab = state.group.metaslab_of(dva.offset).expect("and a metaslab");
+        metaslab.unallocate(dva.offset, dva.asize, txg);
+        state.group.reweigh(metaslab.id as usize);
         state.allocated.fetch_sub(dva.asize as i64, Relaxed);
     }
 

@@ -36,13 +36,22 @@ pub fn rig(widths: &[usize]) -> Rig {
 
 /// As [`rig`], with a cache of so many bytes; without one, every read goes to the disks.
 pub fn rig_with_cache(widths: &[usize], cache: usize) -> Rig {
+    rig_of(widths, &[], cache)
+}
+
+/// As [`rig`], with vdevs for intent logs behind the others.
+pub fn rig_with_logs(widths: &[usize], logs: &[usize]) -> Rig {
+    rig_of(widths, logs, 0)
+}
+
+fn rig_of(widths: &[usize], logs: &[usize], cache: usize) -> Rig {
     let disks = MemDisks::new();
     let faults = FaultDisks::new(Arc::new(disks.clone()));
     let env = Env::with_disks(Arc::new(faults.clone()));
     let storage = Storage::new(env, Cache::new(cache), 7);
     let mut root = VdevConfig::new(VdevKind::Root, 0, 7);
     let mut name = b'a';
-    for (id, &width) in widths.iter().enumerate() {
+    for (id, &width) in widths.iter().chain(logs).enumerate() {
         let mut leaves = Vec::new();
         for n in 0..width {
             let path = (name as char).to_string();
@@ -58,6 +67,7 @@ pub fn rig_with_cache(widths: &[usize], cache: usize) -> Rig {
             VdevConfig { children: leaves, ..VdevConfig::new(VdevKind::Mirror, 0, 50 + id as u64) }
         };
         top.id = id as u64;
+        top.is_log = id >= widths.len();
         root.children.push(top);
     }
     storage.open_tree(&root, OpenIntent::Create).unwrap();

@@ -298,14 +298,17 @@ fn logs_have_a_class_of_their_own_and_take_turns() {
 fn loading_beside_syncing_loses_nothing() {
     let maps = Arc::new(Maps::default());
     let class = class(1, 4, &maps);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let (class, maps, done) = (&class, &maps, &done);
     std::thread::scope(|scope| {
-        let done = std::sync::atomic::AtomicBool::new(false);
-        let done = &done;
-        let (class, maps) = (&class, &maps);
         scope.spawn(move || {
             for _ in 0..2000 {
                 let group = class.normal.group(0).expect("it has one group");
-                group.group.metaslabs.iter().for_each(|metaslab| drop(metaslab.load(&**maps)));
+                group
+                    .group
+                    .metaslabs
+                    .iter()
+                    .for_each(|metaslab| metaslab.load(&**maps).expect("maps in memory"));
                 std::thread::yield_now();
             }
             done.store(true, Relaxed);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::{BlkPtr, Dva};
 
-use crate::testing::{noise, plain, rig, rig_with_cache, text, with};
+use crate::testing::{noise, plain, rig, rig_with_cache, rig_with_logs, text, with};
 use crate::*;
 
 fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
@@ -182,7 +182,7 @@ fn gangs_are_read_rewritten_and_freed() {
         assert!(rig.read(&again).unwrap()[..] == new[..]);
         rig.storage.free(&again, 5);
         for txg in 5..9 {
-            rig.storage.take_changes();
+            rig.storage.take_changes(txg);
             rig.storage.sync_done(txg);
         }
         assert_eq!(rig.storage.space().allocated, before, "copies {copies}");
@@ -283,6 +283,31 @@ fn a_tree_opens_again_only_on_its_own_disks() {
     assert_eq!(rig.leaf("b").state, VdevState::Unavail);
     assert_eq!(rig.storage.leaves().len(), 1);
     assert!(!rig.storage.fault(root.children[0].children[0].guid), "it is the last side");
+}
+
+#[test]
+fn a_missing_log_is_refused_unless_it_may_be_missing() {
+    let rig = rig_with_logs(&[1], &[1]);
+    let root = rig.storage.config();
+    rig.storage.close();
+    let pool = ondisk::nvlist::NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
+    let disk = env::Disks::open(&rig.faults, "a", env::OpenMode::ReadWrite).unwrap();
+    let device = crate::labels::Device::locate(disk).unwrap();
+    device.init(&pool.with("guid", root.children[0].guid)).unwrap();
+    drop(device);
+    let missing = OpenError::MissingLog { id: 1, guid: root.children[1].guid };
+    assert_eq!(rig.storage.open_tree(&root, OpenIntent::ReadWrite), Err(missing.clone()));
+    let logs = Tolerated { logs: true, unknown: false };
+    assert_eq!(rig.storage.open_tree_without(&root, OpenIntent::ReadWrite, logs), Ok(()));
+    assert_eq!(rig.storage.refuse_missing(Tolerated::default()), Err(missing));
+    assert_eq!((rig.leaf("b").state, rig.storage.status().state), (VdevState::Unavail, VdevState::Degraded));
+    // Where the labels say nothing of a vdev, it may have been a log.
+    let mut labels = root.clone();
+    labels.children[1] = VdevConfig::new(VdevKind::Missing, 1, 0);
+    let strict = rig.storage.open_tree_without(&labels, OpenIntent::ReadOnly, logs);
+    assert_eq!(strict, Err(OpenError::MissingTop { id: 1, guid: 0 }));
+    let lenient = Tolerated { logs: true, unknown: true };
+    assert_eq!(rig.storage.open_tree_without(&labels, OpenIntent::ReadOnly, lenient), Ok(()));
 }
 
 #[test]

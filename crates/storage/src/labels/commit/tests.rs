@@ -12,7 +12,7 @@ fn uberblock(txg: u64) -> Uberblock {
 
 fn target(disks: &dyn Disks, name: &str, guid: u64, top: u32) -> Target {
     let device = Device::locate(disks.open(name, OpenMode::ReadWrite).unwrap()).unwrap();
-    Target { guid, top, ashift: 12, device }
+    Target { guid, top, ashift: 12, is_log: false, device }
 }
 
 fn newest(target: &Target) -> Option<u64> {
@@ -52,5 +52,10 @@ fn a_mirror_loses_a_device_whose_flush_fails_and_the_group_is_durable() {
     assert_eq!(newest(&b), Some(3));
     // The same device alone in its top-level vdev: nothing is durable.
     let alone = Target { top: 1, ..a };
-    assert_eq!(commit(&env, &[alone, b], &uberblock(4), None), Err(WriteError::Io));
+    assert_eq!(commit(&env, &[alone.clone(), b.clone()], &uberblock(4), None), Err(WriteError::Io));
+    // Nothing depends on it if it holds intent logs.
+    let log = Target { is_log: true, ..alone };
+    assert_eq!(commit(&env, &[log.clone(), b.clone()], &uberblock(5), None), Ok(BTreeSet::from([1])));
+    assert_eq!(newest(&b), Some(5));
+    assert_eq!(commit(&env, &[log], &uberblock(6), None), Err(WriteError::Io), "logs alone are no pool");
 }
