@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use dmu::Tx;
 use dmu::zap::Zap;
+use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks};
 use ondisk::object_type::pool_directory;
 use pool::Pool;
 use pool::spa::config::Host;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::{Surroundings, VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use storage::VdevState;
@@ -62,6 +63,30 @@ fn a_side_that_was_away_is_not_believed_when_it_comes_back() {
         numbers.take(2).collect()
     });
     assert!(missing.len() == 2 && missing[0] <= first && missing[1] >= last, "{first} to {last}: {logs}");
+}
+
+#[test]
+fn a_side_that_could_not_flush_is_known_by_the_group_it_may_have_lost() {
+    let memory = Arc::new(MemDisks::new());
+    ["/m/a", "/m/b"].iter().for_each(|name| memory.add(name, SIZE));
+    let faults = Arc::new(FaultDisks::new(memory));
+    let env = Env { disks: faults.clone(), ..Env::real() };
+    let around = Surroundings { env: env.clone(), ..around() };
+    let mirror = VdevSpec::Mirror(vec![VdevSpec::Leaf("/m/a".into()), VdevSpec::Leaf("/m/b".into())]);
+    let pool = create(&around, &spec("tank", vec![mirror])).unwrap();
+    let rule = FaultRule::new(FaultOp::Flush, FaultKind::Fail(DiskError::Io(5)));
+    faults.inject(FaultRule { path: Some("/m/a".into()), times: 1, ..rule });
+    pool.core().txgs.sync_empty().unwrap();
+    assert_eq!((faults.fired(), sides(&pool)), (1, vec![VdevState::Faulted, VdevState::Online]));
+    // The power goes.
+    pool.core().storage.close();
+    pool.core().txgs.stop().unwrap();
+    drop(pool);
+    let found = search(&env, &["/m".into()]);
+    let host = Host { id: 77, name: "here".into() };
+    let pool = import(&around, &found[0], &ImportSpec { host, ..ImportSpec::default() }).unwrap();
+    assert_eq!(sides(&pool), [VdevState::Degraded, VdevState::Online]);
+    pool.export().unwrap();
 }
 
 /// Adds an entry to the pool directory.
