@@ -129,7 +129,7 @@ impl LocalEngine {
         let extra = extra::probe(&self.around.env, path)?;
         let pools = lock(&self.pools);
         let owner =
-            pools.values().find(|pool| pool.inner().core().extras.guids().any(|guid| guid == extra.guid))?;
+            pools.values().find(|pool| pool.inner().core().extras.guids().contains(&extra.guid))?;
         Some((extra.state, owner.name()))
     }
 
@@ -217,6 +217,7 @@ impl Engine for LocalEngine {
         let create_spec = CreateSpec {
             name: spec.name.clone(),
             vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
+            cache: Vec::new(),
             features: settings.features,
             ashift: settings.ashift,
             props: settings.stored,

@@ -10,6 +10,7 @@ pub mod extra;
 pub mod import;
 pub mod labels;
 pub mod status;
+pub mod vdevs;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

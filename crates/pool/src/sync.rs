@@ -82,6 +82,7 @@ impl Pool {
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
+        core.write_extras(tx)?;
         core.write_config(tx)
     }
 

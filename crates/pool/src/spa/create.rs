@@ -45,6 +45,8 @@ pub enum VdevSpec {
 pub struct CreateSpec {
     pub name: String,
     pub vdevs: Vec<VdevSpec>,
+    /// Paths of cache devices.
+    pub cache: Vec<String>,
     pub features: Vec<&'static Feature>,
     /// log2 of the smallest write; `None`: what the devices like best.
     pub ashift: Option<u64>,
@@ -82,7 +84,7 @@ impl Surroundings {
 /// Makes a pool and imports it.
 pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
-    let paths = leaf_paths(&spec.vdevs);
+    let paths: Vec<String> = leaf_paths(&spec.vdevs).into_iter().chain(spec.cache.clone()).collect();
     if !spec.force {
         labels::refuse_used(env, &paths)?;
     }
@@ -185,6 +187,7 @@ fn first_group(
         extras: Default::default(),
         zil_stats: Arc::default(),
     });
+    core.add_caches(&spec.cache, spec.ashift, &format!("cannot create '{}'", spec.name))?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
     features.create(env.entropy.u64(), &tx)?;
     for feature in &spec.features {
@@ -236,6 +239,11 @@ fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
 /// Devices that cannot be had, in OpenZFS's words where it has some (lib/libzfs/libzfs_pool.c, `zpool_create`).
 fn unusable(pool: &str, error: &OpenError) -> PoolError {
     let OpenError::BadDisk { why, .. } = error else { return PoolError::Invalid(error.to_string()) };
+    unusable_disk(&format!("cannot create '{pool}'"), *why, &error.to_string())
+}
+
+/// As [`unusable`], of one disk; `otherwise` is said where OpenZFS has no words of its own.
+pub(super) fn unusable_disk(prefix: &str, why: DiskError, otherwise: &str) -> PoolError {
     let what = match why {
         DiskError::OutOfRange => {
             let least = MIN_DEVICE >> 20;
@@ -244,12 +252,12 @@ fn unusable(pool: &str, error: &OpenError) -> PoolError {
         DiskError::Busy => "one or more vdevs refer to the same device, or one of\n\
                             the devices is part of an active md or lvm device"
             .into(),
-        _ => error.to_string(),
+        _ => otherwise.to_owned(),
     };
-    PoolError::Refused(format!("cannot create '{pool}': {what}"))
+    PoolError::Refused(format!("{prefix}: {what}"))
 }
 
-fn new_guid(env: &Env) -> u64 {
+pub(super) fn new_guid(env: &Env) -> u64 {
     loop {
         let guid = env.entropy.u64();
         if guid != 0 {

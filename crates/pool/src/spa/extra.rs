@@ -1,23 +1,28 @@
 //! Spares and cache devices: disks of a pool that are no part of its tree.
 //!
 //! The meta object set lists them; their own labels say only what they are, not of which pool, for a spare may wait for
-//! several. They are shown and left alone: never opened for writing, and the lists stay as they are. Sources:
-//! module/zfs/spa.c (`spa_load_spares`, `spa_load_l2cache`), vdev_label.c (`vdev_label_init`).
+//! several. Cache devices of a pool that is written are in use (`storage::arc::l2`); one that is missing is no error.
+//! Spares are shown and left alone: never opened for writing, and their list stays as it is. Sources: module/zfs/spa.c
+//! (`spa_load_spares`, `spa_load_l2cache`, `spa_sync_aux_dev`), vdev_label.c (`vdev_label_init`).
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
-use dmu::Objset;
+use dmu::{Objset, Tx};
 use dmu::zap::Zap;
-use env::{Env, OpenMode};
+use env::{DiskError, Env, OpenMode, lock};
 use ondisk::label::allocatable_size;
 use ondisk::label::config::{PoolState, key};
+use ondisk::nvlist::{NvList, NvValue};
 use ondisk::object_type::pool_directory;
+use storage::arc::l2::{CacheDevice, CacheIntent};
 use storage::labels::Device;
 use storage::{LeafIo, VdevConfig, VdevStat, VdevState};
 
 use super::import::read_packed;
 use super::labels::FoundPool;
 use super::status::{VdevReport, vdev_name};
+use super::{Core, alloc_packed, write_packed};
 use crate::Result;
 
 /// A device whose label says that it is a spare or a cache device.
@@ -49,10 +54,12 @@ pub fn probe(env: &Env, path: &str) -> Option<Extra> {
 }
 
 /// The devices that one pool lists.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Extras {
-    pub cache: Vec<Listed>,
+    cache: Mutex<Vec<Listed>>,
     pub spares: Vec<Listed>,
+    /// The meta object set has an older list of cache devices.
+    changed: AtomicBool,
 }
 
 /// One of them, and where it was found.
@@ -76,15 +83,92 @@ impl Extras {
             )
         };
         Extras {
-            cache: list(pool_directory::L2CACHE, key::L2CACHE, PoolState::L2cache),
+            cache: Mutex::new(list(pool_directory::L2CACHE, key::L2CACHE, PoolState::L2cache)),
             spares: list(pool_directory::SPARES, key::SPARES, PoolState::Spare),
+            changed: AtomicBool::new(false),
         }
     }
 
     /// Guids of all of them.
-    pub fn guids(&self) -> impl Iterator<Item = u64> {
-        self.cache.iter().chain(&self.spares).map(|listed| listed.config.guid)
+    pub fn guids(&self) -> Vec<u64> {
+        let cache = lock(&self.cache);
+        cache.iter().chain(&self.spares).map(|listed| listed.config.guid).collect()
     }
+}
+
+impl Core {
+    /// Opens the cache devices of a pool that is going to be written.
+    pub(super) fn open_cache(&self) {
+        for listed in lock(&self.extras.cache).iter_mut() {
+            let opened = self.storage.add_cache(&mut listed.config, CacheIntent::Known);
+            assert!(opened.is_ok(), "a known cache device may be missing");
+        }
+    }
+
+    /// Takes a new cache device into use, and lists it with the next transaction group.
+    pub(super) fn add_cache(&self, mut config: VdevConfig) -> std::result::Result<(), DiskError> {
+        self.storage.add_cache(&mut config, CacheIntent::New)?;
+        lock(&self.extras.cache).push(Listed { config, size: 0 });
+        self.extras.changed.store(true, SeqCst);
+        Ok(())
+    }
+
+    /// Lets go of a cache device; `false` if none has this guid.
+    pub(super) fn remove_cache(&self, guid: u64) -> bool {
+        let mut cache = lock(&self.extras.cache);
+        let before = cache.len();
+        cache.retain(|listed| listed.config.guid != guid);
+        let found = cache.len() < before;
+        drop(cache);
+        if found {
+            self.storage.remove_cache(guid);
+            self.extras.changed.store(true, SeqCst);
+        }
+        found
+    }
+
+    pub(super) fn cache_reports(&self) -> Vec<VdevReport> {
+        let open = self.storage.cache_devices();
+        let report = |listed: &Listed| {
+            let device = open.iter().find(|device| device.stat.guid == listed.config.guid);
+            device.map_or_else(|| listed.cache_report(), |device| listed.open_report(device))
+        };
+        lock(&self.extras.cache).iter().map(report).collect()
+    }
+
+    /// Writes the list of cache devices if it changed.
+    pub(crate) fn write_extras(&self, tx: &Tx) -> Result<()> {
+        if !self.extras.changed.swap(false, SeqCst) {
+            return Ok(());
+        }
+        let devices: Vec<NvList> =
+            lock(&self.extras.cache).iter().map(|listed| to_nvlist(&listed.config)).collect();
+        let list = NvList::new().with(key::L2CACHE, NvValue::from(devices));
+        let directory = Zap::open(&self.mos, pool_directory::OBJECT)?;
+        let object = match directory.find_u64(pool_directory::L2CACHE)? {
+            Some(object) => object,
+            None => {
+                let object = alloc_packed(&self.mos, tx)?;
+                directory.add(pool_directory::L2CACHE, object, tx)?;
+                object
+            }
+        };
+        write_packed(&self.mos, object, &list.encode_xdr(), tx)
+    }
+}
+
+/// A cache device as the list has it: what was read, and what is known now.
+fn to_nvlist(config: &VdevConfig) -> NvList {
+    let mut list = config.pairs.clone();
+    list.set(key::TYPE, config.kind.name());
+    list.set(key::GUID, config.guid);
+    if let Some(path) = &config.path {
+        list.set(key::PATH, path.as_str());
+    }
+    if let Some(ashift) = config.ashift {
+        list.set(key::ASHIFT, ashift);
+    }
+    list
 }
 
 fn read_list(mos: &Arc<Objset>, directory: &Zap, name: &str, key: &str) -> Result<Vec<VdevConfig>> {
@@ -134,6 +218,18 @@ impl Listed {
     pub(super) fn cache_report(&self) -> VdevReport {
         let space = if self.size > 0 { allocatable_size(self.size) } else { 0 };
         VdevReport { size: space, fragmentation: (space > 0).then_some(0), ..self.report() }
+    }
+
+    fn open_report(&self, device: &CacheDevice) -> VdevReport {
+        VdevReport {
+            stat: device.stat.clone(),
+            ashift: device.ashift,
+            allocated: device.allocated,
+            size: device.size,
+            physical: device.stat.size,
+            fragmentation: (device.size > 0).then_some(0),
+            ..self.report()
+        }
     }
 
     pub(super) fn spare_report(&self) -> VdevReport {

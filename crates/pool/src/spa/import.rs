@@ -230,6 +230,7 @@ fn load(
         );
         return Ok(Loaded::ReadOnlyOnly);
     }
+    pool.core.open_cache();
     begin(&pool)?;
     pool.dsl.log_command(&spec.history)?;
     Ok(Loaded::Pool(pool))

@@ -71,7 +71,7 @@ impl Pool {
             state: health(&stat),
             suspended,
             root,
-            cache: core.extras.cache.iter().map(Listed::cache_report).collect(),
+            cache: core.cache_reports(),
             spares: core.extras.spares.iter().map(Listed::spare_report).collect(),
             txg: core.txgs.synced(),
         }

@@ -12,6 +12,7 @@ pub fn spec(name: &str, vdevs: Vec<VdevSpec>) -> CreateSpec {
     CreateSpec {
         name: name.into(),
         vdevs,
+        cache: Vec::new(),
         features: features.collect(),
         ashift: None,
         props: Vec::new(),

@@ -1,0 +1,91 @@
+//! Adding and removing vdevs of a running pool.
+//!
+//! A device gets its label first and is listed by the next transaction group: a crash between leaves a label that no
+//! pool knows of. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c (`spa_vdev_remove`), messages of
+//! lib/libzfs/libzfs_pool.c.
+
+use env::{Env, lock};
+use storage::{VdevConfig, VdevKind};
+
+use super::create::{VdevSpec, new_guid, unusable_disk};
+use super::{Core, Pool, labels};
+use crate::{PoolError, Result};
+
+/// Vdevs to add, by what they are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewVdevs {
+    pub data: Vec<VdevSpec>,
+    pub logs: Vec<VdevSpec>,
+    /// Paths.
+    pub cache: Vec<String>,
+}
+
+impl Pool {
+    /// Adds vdevs and waits until that is durable; gives the transaction group. `force` takes devices that hold another
+    /// pool. `history` is the command line to record, empty for none.
+    pub fn add_vdevs(&self, new: &NewVdevs, force: bool, history: &str) -> Result<u64> {
+        let core = &self.core;
+        let refused = format!("cannot add to '{}'", self.name());
+        if core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        if !new.data.is_empty() || !new.logs.is_empty() {
+            return Err(PoolError::Unsupported(format!("{refused}: only cache devices can be added yet")));
+        }
+        if !force {
+            labels::refuse_used(&core.env, &new.cache)?;
+        }
+        core.add_caches(&new.cache, None, &refused)?;
+        self.list_vdevs(history)
+    }
+
+    /// Removes a vdev and waits until that is durable; gives the transaction group.
+    pub fn remove_vdev(&self, guid: u64, history: &str) -> Result<u64> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        if !self.core.remove_cache(guid) {
+            let mut known = false;
+            lock(&self.core.config).tree.visit(&mut |vdev| known |= vdev.guid == guid);
+            let why = "only cache devices can be removed yet";
+            return Err(if known { PoolError::Unsupported(why.into()) } else { PoolError::NotFound });
+        }
+        self.list_vdevs(history)
+    }
+
+    /// Waits for a group that lists the devices as they are now.
+    fn list_vdevs(&self, history: &str) -> Result<u64> {
+        if history.is_empty() {
+            return Ok(self.core.txgs.sync_empty()?);
+        }
+        self.dsl.log_command(history)?;
+        Ok(self.core.txgs.synced())
+    }
+}
+
+impl Core {
+    /// Takes all of these devices into use, or none.
+    pub(super) fn add_caches(&self, paths: &[String], ashift: Option<u64>, refused: &str) -> Result<()> {
+        let mut added = Vec::new();
+        for path in paths {
+            let config = cache_config(&self.env, path, ashift);
+            let guid = config.guid;
+            if let Err(why) = self.add_cache(config) {
+                for guid in added {
+                    self.remove_cache(guid);
+                }
+                return Err(unusable_disk(refused, why, &format!("{path}: {why}")));
+            }
+            added.push(guid);
+        }
+        Ok(())
+    }
+}
+
+fn cache_config(env: &Env, path: &str, ashift: Option<u64>) -> VdevConfig {
+    let kind = if path.starts_with("/dev/") { VdevKind::Disk } else { VdevKind::File };
+    let mut config = VdevConfig::new(kind, 0, new_guid(env));
+    config.path = Some(path.to_owned());
+    config.ashift = ashift;
+    config
+}
