@@ -101,6 +101,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, from: &str, to: &str, parents: bool) -> Resu
     let parent = cx.dsl.find_dir(parent_name)?;
     let last = to.rsplit('/').next().unwrap_or(to);
     cx.dsl.move_dir(&found.dir, &parent, last, cx.tx)?;
-    cx.note("rename", to, found.object, &format!("-> {to}"))?;
+    // Under the old name, as OpenZFS logs it before it renames (dsl_dir.c, `dsl_dir_rename_sync`).
+    cx.note("rename", from, found.object, &format!("-> {to}"))?;
     cx.dsl.refresh_policies(to)
 }
