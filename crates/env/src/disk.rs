@@ -163,6 +163,11 @@ pub trait Disk: Send + Sync {
 pub trait Disks: Send + Sync {
     fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError>;
 
+    /// Whether the path leads to a block device; else it is a file. Simulated disks are files.
+    fn is_block_device(&self, _path: &str) -> bool {
+        false
+    }
+
     /// Paths of everything in the folder that may be a disk (regular files, block devices), sorted.
     fn list(&self, dir: &str) -> Result<Vec<String>, DiskError>;
 }

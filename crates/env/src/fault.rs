@@ -151,6 +151,10 @@ impl Disks for FaultDisks {
         Ok(Arc::new(FaultDisk { inner, path: path.to_owned(), plan: self.plan.clone() }))
     }
 
+    fn is_block_device(&self, path: &str) -> bool {
+        self.inner.is_block_device(path)
+    }
+
     fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
         self.inner.list(dir)
     }

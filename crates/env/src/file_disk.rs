@@ -40,6 +40,10 @@ impl Disks for FileDisks {
         Ok(Arc::new(disk))
     }
 
+    fn is_block_device(&self, path: &str) -> bool {
+        fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device())
+    }
+
     fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
         let mut found = Vec::new();
         for entry in fs::read_dir(dir).map_err(|e| from_io(&e))? {

@@ -280,7 +280,7 @@ fn plan_tree(env: &Env, guid: u64, spec: &CreateSpec) -> VdevConfig {
 fn plan_vdev(env: &Env, id: u64, spec: &VdevSpec) -> VdevConfig {
     let mut vdev = match spec {
         VdevSpec::Leaf(path) => {
-            let kind = if path.starts_with("/dev/") { VdevKind::Disk } else { VdevKind::File };
+            let kind = if env.disks.is_block_device(path) { VdevKind::Disk } else { VdevKind::File };
             let mut leaf = VdevConfig::new(kind, id, new_guid(env));
             leaf.path = Some(path.clone());
             leaf

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use env::{Disk, DiskError, Disks, Env, OpenMode};
 use pool::spa::config::Host;
 use pool::spa::create::{CreateSpec, VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
@@ -84,4 +87,38 @@ fn stripes_of_mirrors_are_accepted() {
     pool.export().unwrap();
     drop(pool);
     zdb_accepts(&dir, "wide");
+}
+
+/// Block devices for all to see, under paths outside of /dev; files behind.
+struct Devices(Arc<dyn Disks>);
+
+impl Disks for Devices {
+    fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError> {
+        self.0.open(path, mode)
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
+        self.0.list(dir)
+    }
+
+    fn is_block_device(&self, path: &str) -> bool {
+        path.ends_with(".device")
+    }
+}
+
+/// What a device is decides what it is called in the pool, not where its name lies.
+#[test]
+fn a_disk_is_a_disk_wherever_its_path_leads() {
+    let dir = Dir::new("kinds");
+    let mut around = around();
+    around.env.disks = Arc::new(Devices(around.env.disks.clone()));
+    let leaves = ["a.img", "b.device"].map(|name| VdevSpec::Leaf(dir.image(name, SIZE)));
+    let pool = create(&around, &spec("tank", leaves.to_vec())).unwrap();
+    let kinds = pool.config().tree.children.iter().map(|leaf| leaf.kind.clone()).collect::<Vec<_>>();
+    assert_eq!(kinds, [storage::VdevKind::File, storage::VdevKind::Disk]);
+    pool.export().unwrap();
+    // Nor is a file a device because it lies below /dev.
+    assert!(
+        !Env::real().disks.is_block_device("/dev/null") && !Env::real().disks.is_block_device(&dir.path())
+    );
 }

@@ -251,7 +251,8 @@ fn file_systems_come_are_renamed_and_go() {
         Change::Rename { from: "tank/a/b".into(), to: "tank/c/d".into(), parents: false, force: false };
     pool.dsl.commit(rename, "").unwrap();
     assert_eq!(names(&pool), ["tank", "tank/a", "tank/c", "tank/c/d"]);
-    let renamed = pool.dsl.history(true).unwrap().into_iter().find(|record| record.text.starts_with("rename"));
+    let renamed =
+        pool.dsl.history(true).unwrap().into_iter().find(|record| record.text.starts_with("rename"));
     let text = renamed.unwrap().text;
     assert!(text.starts_with("rename tank/a/b (") && text.ends_with(") -> tank/c/d"), "{text}");
     assert_eq!(get(&pool, "tank/a", "usedbychildren").0, "0");
