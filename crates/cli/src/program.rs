@@ -44,7 +44,30 @@ pub struct Command {
     pub usage: &'static str,
     pub examples: &'static [&'static str],
     /// `None`: known, and not built yet.
-    pub run: Option<fn(&mut Cx<'_>, &[String]) -> Outcome>,
+    pub run: Option<Run>,
+}
+
+/// What a command does with its arguments.
+pub type Run = fn(&mut Cx<'_>, &[String]) -> Outcome;
+
+impl Command {
+    /// An empty line of the usage text.
+    pub const GAP: Command = Command::planned("", "");
+
+    /// A row that works.
+    pub const fn built(
+        name: &'static str,
+        usage: &'static str,
+        examples: &'static [&'static str],
+        run: Run,
+    ) -> Command {
+        Command { name, usage, examples, run: Some(run) }
+    }
+
+    /// A row of OpenZFS's table whose command isn't built yet.
+    pub const fn planned(name: &'static str, usage: &'static str) -> Command {
+        Command { name, usage, examples: &[], run: None }
+    }
 }
 
 /// What a command works with.

@@ -8,38 +8,19 @@ mod props;
 mod rename;
 mod select;
 
-use crate::fail::Outcome;
-use crate::program::{Command, Cx};
-
-/// A row that works.
-const fn built(
-    name: &'static str,
-    usage: &'static str,
-    examples: &'static [&'static str],
-    run: fn(&mut Cx<'_>, &[String]) -> Outcome,
-) -> Command {
-    Command { name, usage, examples, run: Some(run) }
-}
-
-/// A row of OpenZFS's table whose command isn't built yet.
-const fn planned(name: &'static str, usage: &'static str) -> Command {
-    Command { name, usage, examples: &[], run: None }
-}
-
-/// An empty line of the usage text.
-const GAP: Command = planned("", "");
+use crate::program::Command;
 
 pub const COMMANDS: &[Command] = &[
-    built("version", "\tversion [-j]", &["zfs version"], crate::zpool::version),
-    GAP,
-    built(
+    Command::built("version", "\tversion [-j]", &["zfs version"], crate::zpool::version),
+    Command::GAP,
+    Command::built(
         "create",
         "\tcreate [-Pnp[p]uv] [-o property=value] ... <filesystem>\n\
          \tcreate [-Pnp[p]sv] [-b blocksize] [-o property=value] ... -V <size> <volume>",
         &["zfs create tank/home", "zfs create -p -o compression=lz4 -o sharenfs=on tank/a/b/c"],
         create::create,
     ),
-    built(
+    Command::built(
         "destroy",
         "\tdestroy [-fnpRrv] <filesystem|volume>\n\
          \tdestroy [-dnpRrv] <filesystem|volume>@<snap>[%<snap>][,...]\n\
@@ -47,12 +28,12 @@ pub const COMMANDS: &[Command] = &[
         &["zfs destroy tank/old", "zfs destroy -nvr tank/old        (show what would go)"],
         destroy::destroy,
     ),
-    GAP,
-    planned("snapshot", "\tsnapshot [-r] [-o property=value] ... <filesystem|volume>@<snap> ..."),
-    planned("rollback", "\trollback [-rRf] <snapshot>"),
-    planned("clone", "\tclone [-p[p]u] [-o property=value] ... <snapshot> <filesystem|volume>"),
-    planned("promote", "\tpromote <clone-filesystem>"),
-    built(
+    Command::GAP,
+    Command::planned("snapshot", "\tsnapshot [-r] [-o property=value] ... <filesystem|volume>@<snap> ..."),
+    Command::planned("rollback", "\trollback [-rRf] <snapshot>"),
+    Command::planned("clone", "\tclone [-p[p]u] [-o property=value] ... <snapshot> <filesystem|volume>"),
+    Command::planned("promote", "\tpromote <clone-filesystem>"),
+    Command::built(
         "rename",
         "\trename [-f] <filesystem|volume|snapshot> <filesystem|volume|snapshot>\n\
          \trename -p[p] [-f] <filesystem|volume> <filesystem|volume>\n\
@@ -61,24 +42,24 @@ pub const COMMANDS: &[Command] = &[
         &["zfs rename tank/a tank/b", "zfs rename -p tank/a tank/new/place/a"],
         rename::rename,
     ),
-    planned("bookmark", "\tbookmark [-r] <snapshot|bookmark> <newbookmark>"),
-    planned("diff", "\tdiff [-FHth] <snapshot> [snapshot|filesystem]"),
-    GAP,
-    built(
+    Command::planned("bookmark", "\tbookmark [-r] <snapshot|bookmark> <newbookmark>"),
+    Command::planned("diff", "\tdiff [-FHth] <snapshot> [snapshot|filesystem]"),
+    Command::GAP,
+    Command::built(
         "list",
         "\tlist [-Hp] [-j [--json-int]] [-r|-d max] [-o property[,...]] [-s property]...\n\
          \t    [-S property]... [-t type[,...]] [filesystem|volume|snapshot] ...",
         &["zfs list", "zfs list -r -o name,used,compressratio tank", "zfs list -S used -Hp -o name,used"],
         list::list,
     ),
-    GAP,
-    built(
+    Command::GAP,
+    Command::built(
         "set",
         "\tset [-u] <property=value> ... <filesystem|volume|snapshot> ...",
         &["zfs set compression=lz4 tank/home", "zfs set sharenfs='rw=@10.0.0.0/24,root_squash' tank/share"],
         props::set,
     ),
-    built(
+    Command::built(
         "get",
         "\tget [-rHp] [-j [--json-int]] [-d max] [-o \"all\" | field[,...]]\n\
          \t    [-t type[,...]] [-s source[,...]]\n\
@@ -86,78 +67,87 @@ pub const COMMANDS: &[Command] = &[
         &["zfs get all tank/home", "zfs get -r -s local all tank", "zfs get -Hp -o value used tank"],
         props::get,
     ),
-    built(
+    Command::built(
         "inherit",
         "\tinherit [-rS] <property> <filesystem|volume|snapshot> ...",
         &["zfs inherit compression tank/home", "zfs inherit -r atime tank"],
         props::inherit,
     ),
-    planned("upgrade", "\tupgrade [-v]\n\tupgrade [-r] [-V version] <-a | filesystem ...>"),
-    GAP,
-    planned("userspace", "\tuserspace [-Hinp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>"),
-    planned("groupspace", "\tgroupspace [-Hinp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>"),
-    planned(
+    Command::planned("upgrade", "\tupgrade [-v]\n\tupgrade [-r] [-V version] <-a | filesystem ...>"),
+    Command::GAP,
+    Command::planned(
+        "userspace",
+        "\tuserspace [-Hinp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>",
+    ),
+    Command::planned(
+        "groupspace",
+        "\tgroupspace [-Hinp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>",
+    ),
+    Command::planned(
         "projectspace",
         "\tprojectspace [-Hp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>",
     ),
-    GAP,
-    planned("project", "\tproject [-d|-r] <directory|file ...>"),
-    GAP,
-    built(
+    Command::GAP,
+    Command::planned("project", "\tproject [-d|-r] <directory|file ...>"),
+    Command::GAP,
+    Command::built(
         "mount",
         "\tmount [-j]\n\tmount [-vO] [-o opts] <-a|filesystem>",
         &["zfs mount", "zfs mount tank/home", "zfs mount -o ro tank/home", "zfs mount -a"],
         mount::mount,
     ),
-    built(
+    Command::built(
         "unmount",
         "\tunmount [-f] <-a | filesystem|mountpoint>",
         &["zfs unmount tank/home", "zfs unmount /tank/home", "zfs unmount -a"],
         mount::unmount,
     ),
-    built(
+    Command::built(
         "share",
         "\tshare <-a [nfs] | filesystem>",
         &["zfs share tank/share", "zfs share -a"],
         mount::share,
     ),
-    built(
+    Command::built(
         "unshare",
         "\tunshare <-a [nfs] | filesystem|mountpoint>",
         &["zfs unshare tank/share", "zfs unshare -a"],
         mount::unshare,
     ),
-    GAP,
-    planned("send", "\tsend [-DLPbcehnpsUVvw] [-i|-I snapshot] <snapshot>"),
-    planned("receive", "\treceive [-vMnsFhu] [-o <property>=<value>] ... <filesystem|volume|snapshot>"),
-    planned("redact", "\tredact <snapshot> <bookmark> <redaction_snapshot> ..."),
-    GAP,
-    planned(
+    Command::GAP,
+    Command::planned("send", "\tsend [-DLPbcehnpsUVvw] [-i|-I snapshot] <snapshot>"),
+    Command::planned(
+        "receive",
+        "\treceive [-vMnsFhu] [-o <property>=<value>] ... <filesystem|volume|snapshot>",
+    ),
+    Command::planned("redact", "\tredact <snapshot> <bookmark> <redaction_snapshot> ..."),
+    Command::GAP,
+    Command::planned(
         "allow",
         "\tallow [-ldug] <\"everyone\"|user|group>[,...] <perm|@setname>[,...] <filesystem|volume>",
     ),
-    planned(
+    Command::planned(
         "unallow",
         "\tunallow [-rldug] <\"everyone\"|user|group>[,...] [<perm|@setname>[,...]] <filesystem|volume>",
     ),
-    GAP,
-    planned("hold", "\thold [-r] <tag> <snapshot> ..."),
-    planned("holds", "\tholds [-rHp] <snapshot> ..."),
-    planned("release", "\trelease [-r] <tag> <snapshot> ..."),
-    GAP,
-    planned("load-key", "\tload-key [-rn] [-L <keylocation>] <-a | filesystem|volume>"),
-    planned("unload-key", "\tunload-key [-r] <-a | filesystem|volume>"),
-    planned("change-key", "\tchange-key [-l] [-o keyformat=<value>] <filesystem|volume>"),
-    GAP,
-    planned(
+    Command::GAP,
+    Command::planned("hold", "\thold [-r] <tag> <snapshot> ..."),
+    Command::planned("holds", "\tholds [-rHp] <snapshot> ..."),
+    Command::planned("release", "\trelease [-r] <tag> <snapshot> ..."),
+    Command::GAP,
+    Command::planned("load-key", "\tload-key [-rn] [-L <keylocation>] <-a | filesystem|volume>"),
+    Command::planned("unload-key", "\tunload-key [-r] <-a | filesystem|volume>"),
+    Command::planned("change-key", "\tchange-key [-l] [-o keyformat=<value>] <filesystem|volume>"),
+    Command::GAP,
+    Command::planned(
         "program",
         "\tprogram [-jn] [-t <instruction limit>] [-m <memory limit (b)>] <pool> <program file>",
     ),
-    planned("rewrite", "\trewrite [-CPSrvx] [-o <offset>] [-l <length>] <directory|file ...>"),
-    planned("wait", "\twait [-t <activity>] <filesystem>"),
-    GAP,
-    planned("zone", "\tzone <nsfile> <filesystem>"),
-    planned("unzone", "\tunzone <nsfile> <filesystem>"),
+    Command::planned("rewrite", "\trewrite [-CPSrvx] [-o <offset>] [-l <length>] <directory|file ...>"),
+    Command::planned("wait", "\twait [-t <activity>] <filesystem>"),
+    Command::GAP,
+    Command::planned("zone", "\tzone <nsfile> <filesystem>"),
+    Command::planned("unzone", "\tunzone <nsfile> <filesystem>"),
 ];
 
 /// What is wrong with a dataset's name, in OpenZFS's words (module/zcommon/zfs_namecheck.c, `entity_namecheck`).

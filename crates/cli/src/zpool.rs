@@ -11,34 +11,16 @@ mod status;
 pub use admin::version;
 
 use crate::client::CallError;
-use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::fail::{Noun, Stop, sentence, usage};
 use crate::json::Json;
 use crate::program::{Command, Cx};
 use crate::vdevs::{self, Naming};
 use api_types::{Pool, Vdev, kind, routes};
 
-/// A row that works.
-const fn built(
-    name: &'static str,
-    usage: &'static str,
-    examples: &'static [&'static str],
-    run: fn(&mut Cx<'_>, &[String]) -> Outcome,
-) -> Command {
-    Command { name, usage, examples, run: Some(run) }
-}
-
-/// A row of OpenZFS's table whose command isn't built yet.
-const fn planned(name: &'static str, usage: &'static str) -> Command {
-    Command { name, usage, examples: &[], run: None }
-}
-
-/// An empty line of the usage text.
-const GAP: Command = planned("", "");
-
 pub const COMMANDS: &[Command] = &[
-    built("version", "\tversion [-j]", &["zpool version"], admin::version),
-    GAP,
-    built(
+    Command::built("version", "\tversion [-j]", &["zpool version"], admin::version),
+    Command::GAP,
+    Command::built(
         "create",
         "\tcreate [-fnd] [-o property=value] ... \n\t    [-O file-system-property=value] ... \n\
          \t    [-m mountpoint] [-R root] <pool> <vdev> ...",
@@ -49,62 +31,67 @@ pub const COMMANDS: &[Command] = &[
         ],
         create::create,
     ),
-    built("destroy", "\tdestroy [-f] <pool>", &["zpool destroy tank"], admin::destroy),
-    GAP,
-    planned("add", "\tadd [-afgLnP] [-o property=value] <pool> <vdev> ..."),
-    planned("remove", "\tremove [-npsw] <pool> <device> ..."),
-    GAP,
-    built("labelclear", "\tlabelclear [-f] <vdev>", &["zpool labelclear /dev/sdb1"], admin::label_clear),
-    GAP,
-    planned("checkpoint", "\tcheckpoint [-d [-w]] <pool> ..."),
-    planned("prefetch", "\tprefetch [-t <type>] <pool>"),
-    GAP,
-    built(
+    Command::built("destroy", "\tdestroy [-f] <pool>", &["zpool destroy tank"], admin::destroy),
+    Command::GAP,
+    Command::planned("add", "\tadd [-afgLnP] [-o property=value] <pool> <vdev> ..."),
+    Command::planned("remove", "\tremove [-npsw] <pool> <device> ..."),
+    Command::GAP,
+    Command::built(
+        "labelclear",
+        "\tlabelclear [-f] <vdev>",
+        &["zpool labelclear /dev/sdb1"],
+        admin::label_clear,
+    ),
+    Command::GAP,
+    Command::planned("checkpoint", "\tcheckpoint [-d [-w]] <pool> ..."),
+    Command::planned("prefetch", "\tprefetch [-t <type>] <pool>"),
+    Command::GAP,
+    Command::built(
         "list",
         "\tlist [-gHLpPv] [-o property[,...]] [-j [--json-int, --json-pool-key-guid]] ...\n\
          \t    [-T d|u] [pool] [interval [count]]",
         &["zpool list", "zpool list -v tank", "zpool list -Hp -o name,size,free"],
         list::list,
     ),
-    built(
+    Command::built(
         "iostat",
         "\tiostat [-T d | u] [-gHLpPvy]\n\t    [pool ...] [[-n] interval [count]]",
         &["zpool iostat tank 5", "zpool iostat -v"],
         iostat::iostat,
     ),
-    built(
+    Command::built(
         "status",
         "\tstatus [-egLPpsvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
          \t    [-T d|u] [pool] [interval [count]]",
         &["zpool status", "zpool status -x", "zpool status -j tank"],
         status::status,
     ),
-    GAP,
-    planned("online", "\tonline [--power][-e] <pool> <device> ..."),
-    planned("offline", "\toffline [--power]|[[-f][-t]] <pool> <device> ..."),
-    planned("clear", "\tclear [--power] <pool> [device]"),
-    planned("reopen", "\treopen [-n] <pool>"),
-    GAP,
-    planned("attach", "\tattach [-fsw] [-o property=value] <pool> <vdev> <new-device>"),
-    planned("detach", "\tdetach <pool> <device>"),
-    planned("replace", "\treplace [-fsw] [-o property=value] <pool> <device> [new-device]"),
-    planned(
+    Command::GAP,
+    Command::planned("online", "\tonline [--power][-e] <pool> <device> ..."),
+    Command::planned("offline", "\toffline [--power]|[[-f][-t]] <pool> <device> ..."),
+    Command::planned("clear", "\tclear [--power] <pool> [device]"),
+    Command::planned("reopen", "\treopen [-n] <pool>"),
+    Command::GAP,
+    Command::planned("attach", "\tattach [-fsw] [-o property=value] <pool> <vdev> <new-device>"),
+    Command::planned("detach", "\tdetach <pool> <device>"),
+    Command::planned("replace", "\treplace [-fsw] [-o property=value] <pool> <device> [new-device]"),
+    Command::planned(
         "split",
         "\tsplit [-gLnPl] [-R altroot] [-o mntopts]\n\
          \t    [-o property=value] <pool> <newpool> [<device> ...]",
     ),
-    GAP,
-    planned("initialize", "\tinitialize [-c | -s | -u] [-w] [-z] <-a | <pool> [<device> ...]>"),
-    planned("resilver", "\tresilver <pool> ..."),
-    planned(
+    Command::GAP,
+    Command::planned("initialize", "\tinitialize [-c | -s | -u] [-w] [-z] <-a | <pool> [<device> ...]>"),
+    Command::planned("resilver", "\tresilver <pool> ..."),
+    Command::planned(
         "scrub",
         "\tscrub [-e | -s | -p | -t | -C [-t] | [-S date] [-E date] [-t]] [-w]\n\
          \t    <-a | <pool> [<pool> ...]>",
     ),
-    planned("trim", "\ttrim [-dw] [-r <rate>] [-c | -s] <-a | <pool> [<device> ...]>"),
-    planned("condense", "\tcondense [-t <type>] [-c | -w] [-a | <pool> ...]"),
-    GAP,
-    built(
+    Command::planned("trim", "\ttrim [-dw] [-r <rate>] [-c | -s] <-a | <pool> [<device> ...]>"),
+    Command::planned("condense", "\tcondense [-t <type>] [-c | -w] [-a | <pool> ...]"),
+    Command::GAP,
+    Command::built(
         "import",
         "\timport [-d dir] [-D]\n\
          \timport [-o mntopts] [-o property=value] ... \n\
@@ -119,32 +106,42 @@ pub const COMMANDS: &[Command] = &[
         ],
         import::import,
     ),
-    built("export", "\texport [-af] <pool> ...", &["zpool export tank", "zpool export -a"], admin::export),
-    planned("upgrade", "\tupgrade\n\tupgrade -v\n\tupgrade [-V version] <-a | pool ...>"),
-    planned("reguid", "\treguid [-g guid] <pool>"),
-    GAP,
-    built(
+    Command::built(
+        "export",
+        "\texport [-af] <pool> ...",
+        &["zpool export tank", "zpool export -a"],
+        admin::export,
+    ),
+    Command::planned("upgrade", "\tupgrade\n\tupgrade -v\n\tupgrade [-V version] <-a | pool ...>"),
+    Command::planned("reguid", "\treguid [-g guid] <pool>"),
+    Command::GAP,
+    Command::built(
         "history",
         "\thistory [-il] [<pool>] ...",
         &["zpool history tank", "zpool history -il"],
         history::history,
     ),
-    planned("events", "\tevents [-vHf [pool] | -c]"),
-    GAP,
-    built(
+    Command::planned("events", "\tevents [-vHf [pool] | -c]"),
+    Command::GAP,
+    Command::built(
         "get",
         "\tget [-Hp] [-j [--json-int, --json-pool-key-guid]] ...\n\
          \t    [-o \"all\" | field[,...]] <\"all\" | property[,...]> <pool> ...",
         &["zpool get all tank", "zpool get -Hp -o value free tank"],
         props::get,
     ),
-    built("set", "\tset <property=value> <pool>", &["zpool set comment='first shelf' tank"], props::set),
-    GAP,
-    built("sync", "\tsync [pool] ...", &["zpool sync", "zpool sync tank"], admin::sync),
-    GAP,
-    planned("wait", "\twait [-Hp] [-T d|u] [-t <activity>[,...]] <pool> [interval]"),
-    GAP,
-    planned("ddtprune", "\tddtprune -d|-p <amount> <pool>"),
+    Command::built(
+        "set",
+        "\tset <property=value> <pool>",
+        &["zpool set comment='first shelf' tank"],
+        props::set,
+    ),
+    Command::GAP,
+    Command::built("sync", "\tsync [pool] ...", &["zpool sync", "zpool sync tank"], admin::sync),
+    Command::GAP,
+    Command::planned("wait", "\twait [-Hp] [-T d|u] [-t <activity>[,...]] <pool> [interval]"),
+    Command::GAP,
+    Command::planned("ddtprune", "\tddtprune -d|-p <amount> <pool>"),
 ];
 
 /// The pools named, or all; a name that isn't there is said, and is status 1.
