@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sunrpc::record::{self, Pool, RecordError};
+use sunrpc::record::{self, Patience, Pool, RecordError};
 
-use crate::limits::{BATCH_REPLIES, IN_FLIGHT};
+use crate::limits::{BATCH_REPLIES, IN_FLIGHT, RECORD_TIME};
 use crate::outbox::Outbox;
 use crate::service::{Answer, CLASSES, Service, Session, class_of, fault, is_slow_by_nature};
 use crate::workers::Workers;
@@ -108,7 +108,9 @@ pub fn serve<W: Write + Send + 'static>(
         in_flight: Mutex::new(0),
         landed: Condvar::new(),
     });
-    let mut reader = record::Reader::new(pool);
+    let start = Instant::now();
+    let patience = Patience { now: Arc::new(move || start.elapsed()), record: RECORD_TIME };
+    let mut reader = record::Reader::guarded(pool, conn.session.peer(), patience);
     let ended = read_loop(&conn, &mut reader, &mut from, workers);
     let mut in_flight = conn.in_flight();
     while *in_flight > 0 {

@@ -8,6 +8,10 @@ pub const MAX_TRANSFER: u32 = 1 << 20;
 pub const MAX_RECORD: usize = MAX_TRANSFER as usize + 4096;
 /// Buffers for large records that may be in use at a time, over all connections.
 pub const LARGE_BUFFERS: usize = 64;
+/// Of these, one client's, over all its connections: as many as there are workers.
+pub const LARGE_BUFFERS_SHARE: usize = 32;
+/// A record must be whole this long after its beginning: at the least 17 KiB/s for the largest.
+pub const RECORD_TIME: Duration = Duration::from_secs(60);
 /// Buffers kept for the next large records.
 pub const LARGE_BUFFERS_KEPT: usize = 16;
 /// Longest target of a symbolic link.

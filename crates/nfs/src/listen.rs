@@ -15,7 +15,7 @@ use engine_api::Engine;
 use sunrpc::portmap;
 use sunrpc::record::Pool;
 
-use crate::limits::{DRAIN, LARGE_BUFFERS, LARGE_BUFFERS_KEPT, MAX_RECORD, STALL};
+use crate::limits::{DRAIN, LARGE_BUFFERS, LARGE_BUFFERS_KEPT, LARGE_BUFFERS_SHARE, MAX_RECORD, STALL};
 use crate::service::Service;
 use crate::stats::ClientStats;
 use crate::workers::Workers;
@@ -77,7 +77,7 @@ impl Server {
         let shared = Arc::new(Shared {
             service: Arc::new(Service::new(engine, config.reserved_ports)),
             workers: Workers::new(config.workers),
-            pool: Pool::new(MAX_RECORD, LARGE_BUFFERS, LARGE_BUFFERS_KEPT),
+            pool: Pool::shared(MAX_RECORD, LARGE_BUFFERS, LARGE_BUFFERS_SHARE, LARGE_BUFFERS_KEPT),
             connections: Mutex::default(),
             max_connections: config.max_connections,
             next: AtomicU64::new(0),

@@ -38,6 +38,13 @@ pub struct Session {
     counters: Arc<Counters>,
 }
 
+impl Session {
+    /// The client, however many connections it has.
+    pub fn peer(&self) -> std::net::IpAddr {
+        self.client.ip().to_canonical()
+    }
+}
+
 /// A reply ready for the stream: record mark and head, then the data of a READ as it lies in the cache, then padding.
 #[derive(Debug)]
 pub struct Reply {

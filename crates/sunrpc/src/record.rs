@@ -6,11 +6,17 @@
 //! their own size.
 //!
 //! The stream may have a read timeout. It is no error between records; inside one it is, so that nobody holds a
-//! buffer by sending half a record.
+//! buffer by sending half a record. Nor by sending it byte by byte: a whole record has its time too ([`Patience`]),
+//! which begins when there is a buffer for it. And one peer, however many connections it has, gets no more than its
+//! share of the large buffers: the others' are there when it is slow.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// How far to read ahead; a record up to this long, mark included, is small.
 const AHEAD: usize = 4096;
@@ -27,6 +33,8 @@ pub struct Pool {
     /// Bytes of each buffer, and so the longest record.
     size: usize,
     limit: usize,
+    /// Most buffers of one peer.
+    share: usize,
     keep: usize,
 }
 
@@ -34,12 +42,25 @@ pub struct Pool {
 struct PoolState {
     free: Vec<Box<[u8]>>,
     out: usize,
+    /// Of those out, how many each peer has. Peers that have none are not listed.
+    held: BTreeMap<IpAddr, usize>,
+}
+
+impl PoolState {
+    fn held_by(&self, peer: Option<IpAddr>) -> usize {
+        peer.and_then(|peer| self.held.get(&peer)).copied().unwrap_or(0)
+    }
 }
 
 impl Pool {
     /// At most `limit` buffers of `size` bytes at a time; up to `keep` of them are kept when nobody uses them.
     pub fn new(size: usize, limit: usize, keep: usize) -> Arc<Pool> {
-        Arc::new(Pool { state: Mutex::default(), returned: Condvar::new(), size, limit, keep })
+        Pool::shared(size, limit, limit, keep)
+    }
+
+    /// The same, with at most `share` buffers for each peer that is known.
+    pub fn shared(size: usize, limit: usize, share: usize, keep: usize) -> Arc<Pool> {
+        Arc::new(Pool { state: Mutex::default(), returned: Condvar::new(), size, limit, share, keep })
     }
 
     /// Longest record, in bytes.
@@ -56,26 +77,36 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Box<[u8]> {
+    fn take(&self, peer: Option<IpAddr>) -> Box<[u8]> {
         let mut state = self.lock();
-        while state.out >= self.limit {
+        while state.out >= self.limit || state.held_by(peer) >= self.share {
             state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.out += 1;
+        if let Some(peer) = peer {
+            *state.held.entry(peer).or_default() += 1;
+        }
         let free = state.free.pop();
         drop(state);
         // Fresh zeroed memory is not resident before it is written to.
         free.unwrap_or_else(|| vec![0; self.size].into_boxed_slice())
     }
 
-    fn give_back(&self, bytes: Box<[u8]>) {
+    fn give_back(&self, peer: Option<IpAddr>, bytes: Box<[u8]>) {
         let mut state = self.lock();
         state.out -= 1;
+        if let Some(peer) = peer {
+            match state.held_by(Some(peer)) {
+                0 | 1 => drop(state.held.remove(&peer)),
+                more => drop(state.held.insert(peer, more - 1)),
+            }
+        }
         if state.free.len() < self.keep {
             state.free.push(bytes);
         }
         drop(state);
-        self.returned.notify_one();
+        // All of them: the one that would be woken may wait for its own peer's buffers, not for this one.
+        self.returned.notify_all();
     }
 }
 
@@ -85,6 +116,7 @@ pub struct Record {
     bytes: Box<[u8]>,
     len: usize,
     pool: Option<Arc<Pool>>,
+    peer: Option<IpAddr>,
 }
 
 impl Deref for Record {
@@ -97,7 +129,7 @@ impl Deref for Record {
 impl Drop for Record {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
-            pool.give_back(std::mem::take(&mut self.bytes));
+            pool.give_back(self.peer, std::mem::take(&mut self.bytes));
         }
     }
 }
@@ -110,14 +142,17 @@ pub enum RecordError {
     Impossible(&'static str),
     /// The stream ended, or stood still for its timeout, inside a record.
     Broken,
+    /// The record did not arrive in its time.
+    TooSlow,
 }
 
-impl std::fmt::Display for RecordError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordError::Io(error) => error.fmt(f),
             RecordError::Impossible(what) => f.write_str(what),
             RecordError::Broken => f.write_str("stream broke off inside a record"),
+            RecordError::TooSlow => f.write_str("record took too long to arrive"),
         }
     }
 }
@@ -133,6 +168,20 @@ pub fn mark(len: usize) -> [u8; 4] {
     (LAST | len as u32).to_be_bytes()
 }
 
+/// How long a record may take from its mark to its end, by a clock of the caller's.
+#[derive(Clone)]
+pub struct Patience {
+    /// Time since some moment in the past.
+    pub now: Arc<dyn Fn() -> Duration + Send + Sync>,
+    pub record: Duration,
+}
+
+impl fmt::Debug for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Patience").field("record", &self.record).finish_non_exhaustive()
+    }
+}
+
 /// Cuts a stream into records.
 #[derive(Debug)]
 pub struct Reader {
@@ -140,12 +189,22 @@ pub struct Reader {
     start: usize,
     end: usize,
     pool: Arc<Pool>,
+    peer: Option<IpAddr>,
+    patience: Option<Patience>,
+    /// When the record being read must be whole.
+    deadline: Option<Duration>,
 }
 
 impl Reader {
-    /// Records of at most `pool.size()` bytes.
+    /// Records of at most `pool.size()` bytes, in whatever time they take.
     pub fn new(pool: Arc<Pool>) -> Reader {
-        Reader { ahead: vec![0; AHEAD].into_boxed_slice(), start: 0, end: 0, pool }
+        let ahead = vec![0; AHEAD].into_boxed_slice();
+        Reader { ahead, start: 0, end: 0, pool, peer: None, patience: None, deadline: None }
+    }
+
+    /// Records of a peer that is not trusted to be quick, nor with all of the pool.
+    pub fn guarded(pool: Arc<Pool>, peer: IpAddr, patience: Patience) -> Reader {
+        Reader { peer: Some(peer), patience: Some(patience), ..Reader::new(pool) }
     }
 
     /// Whether the beginning of another record has been read already.
@@ -166,12 +225,14 @@ impl Reader {
     pub fn next(&mut self, from: &mut impl Read) -> Result<Option<Record>, RecordError> {
         let Some((mut last, mut len)) = self.next_mark(from, true)? else { return Ok(None) };
         let mut record = if last && len <= AHEAD - MARK {
-            Record { bytes: vec![0; len].into_boxed_slice(), len: 0, pool: None }
+            Record { bytes: vec![0; len].into_boxed_slice(), len: 0, pool: None, peer: None }
         } else if len > self.pool.size {
             return Err(RecordError::Impossible("record is longer than any call"));
         } else {
-            Record { bytes: self.pool.take(), len: 0, pool: Some(self.pool.clone()) }
+            let (pool, peer) = (Some(self.pool.clone()), self.peer);
+            Record { bytes: self.pool.take(peer), len: 0, pool, peer }
         };
+        self.deadline = self.patience.as_ref().map(|patience| (patience.now)() + patience.record);
         let mut fragments = 1;
         loop {
             let room = record.bytes.split_at_mut(record.len).1;
@@ -210,7 +271,8 @@ impl Reader {
             match self.read_ahead(from, idle)? {
                 0 if idle => return Ok(None),
                 0 => return Err(RecordError::Broken),
-                _ => {}
+                _ if between_records => {}
+                _ => self.check_time()?,
             }
         }
         let mut bytes = [0; MARK];
@@ -229,8 +291,17 @@ impl Reader {
                 self.read_ahead(from, false)?;
                 self.take_buffered(rest)
             };
+            self.check_time()?;
         }
         Ok(())
+    }
+
+    /// Looked at when something has arrived: what stands still ends by the stream's own timeout.
+    fn check_time(&self) -> Result<(), RecordError> {
+        match (&self.patience, self.deadline) {
+            (Some(patience), Some(deadline)) if (patience.now)() > deadline => Err(RecordError::TooSlow),
+            _ => Ok(()),
+        }
     }
 
     /// Moves what was read ahead into `out`, as much as fits, and tells how much that was.

@@ -131,3 +131,63 @@ fn a_pool_makes_readers_wait_for_its_buffers() {
     assert_eq!(other.join().expect("the other reader goes on"), 8000);
     assert_eq!(pool.in_use(), 0);
 }
+
+/// A stream whose every byte takes a second by the test's own clock.
+struct Drip<'a>(Dribble<'a>, Arc<Mutex<Duration>>);
+
+impl Read for Drip<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        *self.1.lock().unwrap() += Duration::from_secs(1);
+        self.0.read(buf)
+    }
+}
+
+#[test]
+fn a_record_that_drips_is_cut_off_and_its_buffer_comes_back() {
+    let clock = Arc::new(Mutex::new(Duration::from_secs(1000)));
+    let now = clock.clone();
+    let patience = Patience { now: Arc::new(move || *now.lock().unwrap()), record: Duration::from_secs(60) };
+    let pool = Pool::new(8192, 1, 1);
+    let read = |len: usize, step: usize, count: usize| {
+        let mut wire = Vec::new();
+        (0..count).for_each(|_| fragment(&mut wire, true, &vec![7; len]));
+        let peer = IpAddr::from([192, 0, 2, 1]);
+        let mut reader = Reader::guarded(pool.clone(), peer, patience.clone());
+        let mut stream = Drip(Dribble { bytes: &wire, step }, clock.clone());
+        (0..count).try_for_each(|_| reader.next(&mut stream).map(|record| assert!(record.is_some())))
+    };
+    assert!(matches!(read(8000, 1, 1), Err(RecordError::TooSlow)));
+    assert_eq!(pool.in_use(), 0);
+    // Small ones too, and those in time are none the worse for coming slowly one after the other.
+    assert!(matches!(read(100, 1, 1), Err(RecordError::TooSlow)));
+    read(8000, 200, 30).expect("forty seconds each");
+    read(50, 1, 30).expect("fifty seconds each");
+}
+
+#[test]
+fn a_peer_has_its_share_and_the_others_theirs() {
+    let pool = Pool::shared(8192, 3, 2, 3);
+    let [greedy, modest] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+    let patience = Patience { now: Arc::new(|| Duration::ZERO), record: Duration::from_secs(1) };
+    let read = |peer: IpAddr, pool: Arc<Pool>| {
+        let mut wire = Vec::new();
+        fragment(&mut wire, true, &[7; 8000]);
+        let mut reader = Reader::guarded(pool, peer, patience.clone());
+        reader.next(&mut &wire[..]).expect("good").expect("one")
+    };
+    let first = read(greedy, pool.clone());
+    let second = read(greedy, pool.clone());
+    std::thread::scope(|scope| {
+        let third = scope.spawn(|| read(greedy, pool.clone()));
+        // Were the third not waiting for its own peer's, this one would find the pool empty and wait for ever.
+        let other = read(modest, pool.clone());
+        assert!(pool.in_use() <= 3 && !third.is_finished());
+        drop(other);
+        assert!(!third.is_finished());
+        drop(first);
+        drop(third.join().expect("the third goes on"));
+    });
+    drop(second);
+    assert_eq!(pool.in_use(), 0);
+    assert!(pool.lock().held.is_empty());
+}
