@@ -4,8 +4,8 @@ use crate::clock;
 use crate::fail::{Stop, fail, usage};
 use crate::human::{nicebytes, nicenum};
 use api_types::{
-    PropKind, PropSet, PropValue, PropertyDef, Source, dataset_property, is_dataset_at_property,
-    is_feature_property, is_user_property, pool_property,
+    DATASET_PROPERTIES, POOL_PROPERTIES, PropKind, PropSet, PropValue, PropertyDef, Source, dataset_property,
+    is_dataset_at_property, is_feature_property, is_user_property, pool_property,
 };
 
 /// Whose properties.
@@ -68,6 +68,17 @@ pub fn column(domain: Domain, name: &str) -> Option<Column> {
 pub fn columns(domain: Domain, list: &str) -> Result<Vec<Column>, Stop> {
     if list.is_empty() {
         return usage("bad property list: no properties specified");
+    }
+    if list == "all" {
+        let table = match domain {
+            Domain::Dataset => DATASET_PROPERTIES,
+            Domain::Pool => POOL_PROPERTIES,
+        };
+        let shown = table.iter().filter(|def| !def.hidden || def.name == "name");
+        let mut all: Vec<Column> = shown.filter_map(|def| column(domain, def.name)).collect();
+        // The name is what a line begins with, wherever the table has it.
+        all.sort_by_key(|one| one.name != "name");
+        return Ok(all);
     }
     let mut found = Vec::new();
     for name in list.split(',') {

@@ -40,21 +40,22 @@ pub fn list(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     asked.sort_unstable();
     asked.dedup();
     let props = if asked.is_empty() { "type".to_owned() } else { asked.join(",") };
-    let selection = Selection {
-        operands: options.operands.clone(),
-        depth: select::depth(&options)?,
-        kinds: select::kinds(options.value("t"))?,
-        props,
-    };
+    let kinds = select::kinds(options.value("t"))?;
+    let depth = select::depth(&options, &kinds)?;
+    let selection = Selection { operands: options.operands.clone(), depth, kinds, props };
     let (mut found, status) = select::select(cx, &selection)?;
     if !keys.is_empty() {
         select::sort(&mut found, &keys);
     }
-    match (format.json, found.is_empty()) {
-        (true, _) => print_json(cx, &format, &found)?,
-        (false, false) => print(cx, &format, &found)?,
-        (false, true) if status == 0 => cx.complain("no datasets available")?,
-        (false, true) => {}
+    match format.json {
+        // Half a document would be taken for a whole one.
+        true if status != 0 => {}
+        true => print_json(cx, &format, &found)?,
+        false if found.is_empty() => {}
+        false => print(cx, &format, &found)?,
+    }
+    if found.is_empty() && status == 0 && !format.scripted {
+        cx.complain("no datasets available")?;
     }
     Ok(status)
 }

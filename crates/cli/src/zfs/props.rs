@@ -26,8 +26,9 @@ pub fn get(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         // "name" alone: the shortest answer that there is.
         props.push_str("type");
     }
-    let depth = select::depth(&below)?;
-    let kinds = select::kinds(options.value("t"))?;
+    // Unless told otherwise, snapshots and bookmarks too, where it goes below what is named.
+    let kinds = select::kinds(Some(options.value("t").unwrap_or("all")))?;
+    let depth = select::depth(&below, &kinds)?;
     let selection = Selection { operands: below.operands, depth, kinds, props };
     let (found, status) = select::select(cx, &selection)?;
     let subjects: Vec<Subject> = found
@@ -38,7 +39,9 @@ pub fn get(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             props: dataset.props,
         })
         .collect();
-    propget::print(cx, &format, "datasets", &subjects, wanted.as_deref())?;
+    if status == 0 || !format.json {
+        propget::print(cx, &format, "datasets", &subjects, wanted.as_deref())?;
+    }
     Ok(status)
 }
 

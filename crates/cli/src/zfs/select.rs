@@ -35,8 +35,9 @@ pub fn kinds(list: Option<&str>) -> Result<Vec<&'static str>, Stop> {
     Ok(kinds)
 }
 
-/// How deep to go: `-d`, `-r`, or not below what is named.
-pub fn depth(options: &crate::getopt::Parsed) -> Result<Option<u32>, Stop> {
+/// How deep to go: `-d`, `-r`, or not below what is named, unless that has what is asked for: snapshots alone, or bookmarks
+/// alone, are those of the datasets named (cmd/zfs/zfs_main.c, `zfs_do_list`).
+pub fn depth(options: &crate::getopt::Parsed, kinds: &[&str]) -> Result<Option<u32>, Stop> {
     if let Some(text) = options.value("d") {
         return match text.parse() {
             Ok(depth) => Ok(Some(depth)),
@@ -44,7 +45,12 @@ pub fn depth(options: &crate::getopt::Parsed) -> Result<Option<u32>, Stop> {
         };
     }
     let everything = options.has("r") || options.operands.is_empty();
-    Ok(if everything { None } else { Some(0) })
+    let alone = |kind: &str| !kinds.is_empty() && kinds.iter().all(|one| *one == kind);
+    Ok(match everything {
+        true => None,
+        false if alone("snapshot") || alone("bookmark") => Some(1),
+        false => Some(0),
+    })
 }
 
 /// The datasets meant, in name order, none twice; what isn't there is said, and is status 1.

@@ -52,6 +52,51 @@ fn list_in_every_form() {
     );
 }
 
+/// As sanoid, syncoid, zrepl and democratic-csi ask.
+#[test]
+fn scripts_get_what_openzfs_gives_them() {
+    let daemon = Daemon::captured();
+    let snapshot = "g_mirror2/tree@s1";
+    assert_eq!(daemon.zfs("list -H -t snapshot -o name g_mirror2/tree"), said(&format!("{snapshot}\n")));
+    assert_eq!(
+        daemon.zfs("list -Hp -t snap -d 1 -s creation -o name g_mirror2/tree"),
+        said(&format!("{snapshot}\n"))
+    );
+    assert_eq!(daemon.zfs("list -H -o name -t snapshot -r g_mirror2").out.lines().count(), 7);
+    assert_eq!(daemon.zfs("list -H -o name -t snapshot g_mirror2"), said("g_mirror2@s1\n"));
+    assert_eq!(daemon.zfs("list -H -o name -t filesystem,snapshot g_mirror2/off"), said("g_mirror2/off\n"));
+    assert_eq!(daemon.zfs("list -H -t bookmark g_mirror2"), said(""));
+    assert_eq!(
+        daemon.zfs("get -H -t snapshot -o name,value type g_mirror2/off"),
+        said("g_mirror2/off@s1\tsnapshot\n")
+    );
+    assert_eq!(
+        daemon.zfs("get -Hrp -o name,value type g_mirror2/off"),
+        said("g_mirror2/off\tfilesystem\ng_mirror2/off@s1\tsnapshot\n")
+    );
+    assert_eq!(daemon.zfs("get -H name g_mirror2/off"), said("g_mirror2/off\tname\tg_mirror2/off\t-\n"));
+    assert_eq!(
+        daemon.zfs("get -Hpd 1 -t snapshot -o name,property createtxg g_mirror2/off"),
+        said("g_mirror2/off@s1\tcreatetxg\n")
+    );
+    let all = daemon.zfs("list -o all g_mirror2/off").out;
+    let titles: Vec<&str> = all.lines().next().expect("a heading").split_whitespace().collect();
+    assert!(titles[0] == "NAME" && titles.contains(&"USED") && titles.contains(&"XATTR"), "{all}");
+    assert!(daemon.zpool("list -H -o all").out.starts_with("g_mirror2\t"));
+    let broken = daemon.zfs("list -j g_mirror2 g_mirror2/no");
+    assert_eq!((broken.status, broken.out.as_str()), (1, ""));
+    assert_eq!(daemon.zfs("set com.x:a=1 atime=off com.x:b=two g_mirror2/off g_mirror2/tree"), said(""));
+    assert_eq!(
+        daemon
+            .zfs("get -H -s local -o name,property,value com.x:a,com.x:b,atime g_mirror2/off g_mirror2/tree")
+            .out
+            .lines()
+            .count(),
+        6
+    );
+    assert_eq!(daemon.zpool("get -H -p -o value,source capacity g_mirror2"), said("25\t-\n"));
+}
+
 #[test]
 fn list_tells_what_it_cannot_find_and_goes_on() {
     let daemon = Daemon::captured();
