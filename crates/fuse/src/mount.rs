@@ -89,10 +89,12 @@ pub fn mount(fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Resu
     let ops = Ops { server: Server::new(fs, options.cache) };
     let session = Session::new(ops, &at, &config(options)).map_err(refused)?;
     let ended = Arc::new(Ended::default());
-    let over = ended.clone();
+    let (over, path) = (ended.clone(), at.clone());
+    // Said here, because anybody may unmount it.
     let serve = move || {
-        if let Err(error) = session.run() {
-            tracing::error!(%error, "a local mount ended");
+        match session.run() {
+            Ok(()) => tracing::info!(at = %path.display(), "unmounted"),
+            Err(error) => tracing::error!(at = %path.display(), %error, "a local mount ended"),
         }
         over.set();
     };
@@ -163,7 +165,6 @@ impl Mount {
             Err(error) => return Err(self.refused(&error)),
         }
         self.session.wait();
-        tracing::info!(at = %self.at.display(), "unmounted");
         Ok(())
     }
 
