@@ -46,6 +46,10 @@ pub enum VdevSpec {
 pub struct PoolCreate {
     pub name: String,
     pub vdevs: Vec<VdevSpec>,
+    /// For intent logs.
+    pub logs: Vec<VdevSpec>,
+    /// Paths of cache devices.
+    pub cache: Vec<String>,
     /// Pool properties and `feature@…`.
     pub props: Vec<PropSet>,
     /// Properties of the root file system.
@@ -54,6 +58,28 @@ pub struct PoolCreate {
     pub force: bool,
     pub mountpoint: Option<String>,
     pub altroot: Option<String>,
+    pub history: String,
+}
+
+/// `POST /v1/pools/{name}/vdevs`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolAdd {
+    pub vdevs: Vec<VdevSpec>,
+    /// For intent logs.
+    pub logs: Vec<VdevSpec>,
+    /// Paths of cache devices.
+    pub cache: Vec<String>,
+    pub force: bool,
+    pub history: String,
+}
+
+/// `POST /v1/pools/{name}/remove`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolRemove {
+    /// Of the vdev.
+    pub guid: u64,
     pub history: String,
 }
 

@@ -9,6 +9,10 @@ pub const POOL: &str = "/v1/pools/{name}";
 pub const POOL_EXPORT: &str = "/v1/pools/{name}/export";
 /// POST [`crate::PoolRelease`] → job
 pub const POOL_DESTROY: &str = "/v1/pools/{name}/destroy";
+/// POST [`crate::PoolAdd`] → job
+pub const POOL_VDEVS: &str = "/v1/pools/{name}/vdevs";
+/// POST [`crate::PoolRemove`] → job
+pub const POOL_REMOVE: &str = "/v1/pools/{name}/remove";
 /// POST → job
 pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
 /// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]

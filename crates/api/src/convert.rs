@@ -20,6 +20,8 @@ pub fn pool_spec(create: &wire::PoolCreate) -> engine::PoolSpec {
     engine::PoolSpec {
         name: create.name.clone(),
         vdevs: create.vdevs.iter().map(vdev_spec).collect(),
+        logs: create.logs.iter().map(vdev_spec).collect(),
+        cache: create.cache.clone(),
         props: props(&create.props),
         fs_props: props(&create.fs_props),
         no_features: create.no_features,
@@ -27,6 +29,14 @@ pub fn pool_spec(create: &wire::PoolCreate) -> engine::PoolSpec {
         mountpoint: create.mountpoint.clone(),
         altroot: create.altroot.clone(),
         history: create.history.clone(),
+    }
+}
+
+pub fn new_vdevs(add: &wire::PoolAdd) -> engine::NewVdevs {
+    engine::NewVdevs {
+        data: add.vdevs.iter().map(vdev_spec).collect(),
+        logs: add.logs.iter().map(vdev_spec).collect(),
+        cache: add.cache.clone(),
     }
 }
 

@@ -126,6 +126,8 @@ fn router(app: App) -> Router {
         .route(routes::POOL, get(pools::one))
         .route(routes::POOL_EXPORT, post(pools::export))
         .route(routes::POOL_DESTROY, post(pools::destroy))
+        .route(routes::POOL_VDEVS, post(pools::add))
+        .route(routes::POOL_REMOVE, post(pools::remove))
         .route(routes::POOL_SYNC, post(pools::sync))
         .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
         .route(routes::POOL_HISTORY, get(pools::history))

@@ -31,6 +31,8 @@ pub fn make(engine: &dyn Engine, state: &Path) -> Result<()> {
     }
     let mirror = |pair: &[String]| VdevSpec::Mirror(pair.iter().cloned().map(VdevSpec::Leaf).collect());
     let spec = PoolSpec {
+        logs: Vec::new(),
+        cache: Vec::new(),
         name: POOL.into(),
         vdevs: paths.chunks(2).map(mirror).collect(),
         props: Vec::new(),

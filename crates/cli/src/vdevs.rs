@@ -62,39 +62,83 @@ pub fn spare_state(spare: &Vdev) -> &'static str {
     if spare.health == Health::Online { "AVAIL" } else { spare.health.name() }
 }
 
-/// `mirror a b mirror c d`, `a b c`: what `zpool create` is given.
-pub fn parse(words: &[String]) -> Result<Vec<VdevSpec>, Stop> {
-    let mut tops = Vec::new();
+/// What `zpool create` and `zpool add` are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    pub data: Vec<VdevSpec>,
+    pub logs: Vec<VdevSpec>,
+    /// Paths.
+    pub cache: Vec<String>,
+}
+
+/// `mirror a b mirror c d log e cache f g`. Devices belong to the class that was named last, data at first.
+pub fn parse(words: &[String]) -> Result<Layout, Stop> {
+    let mut layout = Layout::default();
+    let mut class = "data";
     let mut at = 0;
     while let Some(word) = words.get(at) {
         at += 1;
-        if word != "mirror" {
-            if is_grouping(word) {
+        let spec = match word.as_str() {
+            "log" | "cache" => {
+                class = word;
+                if words.get(at).is_none_or(|next| is_class(next)) {
+                    return fail(format!("invalid vdev specification: '{word}' requires at least 1 devices"));
+                }
+                continue;
+            }
+            "mirror" => {
+                let end = words[at..].iter().position(|word| word == "mirror" || is_grouping(word));
+                let sides = &words[at..end.map_or(words.len(), |end| at + end)];
+                if class == "cache" {
+                    return fail("invalid vdev specification: unsupported 'cache' device: mirror");
+                }
+                if sides.len() < 2 {
+                    return fail("invalid vdev specification: mirror requires at least 2 devices");
+                }
+                at += sides.len();
+                VdevSpec::Mirror(sides.iter().map(|word| leaf(word)).collect::<Result<_, _>>()?)
+            }
+            word if is_grouping(word) => {
                 return fail(format!(
                     "invalid vdev specification: '{word}' vdevs are not supported by this version of Cistern yet"
                 ));
             }
-            tops.push(leaf(word)?);
-            continue;
+            word => leaf(word)?,
+        };
+        match (class, spec) {
+            ("cache", VdevSpec::Leaf(path)) => layout.cache.push(path),
+            ("log", spec) => layout.logs.push(spec),
+            (_, spec) => layout.data.push(spec),
         }
-        let end = words[at..].iter().position(|word| word == "mirror" || is_grouping(word));
-        let sides = &words[at..end.map_or(words.len(), |end| at + end)];
-        if sides.len() < 2 {
-            return fail("invalid vdev specification: mirror requires at least 2 devices");
-        }
-        tops.push(VdevSpec::Mirror(sides.iter().map(|word| leaf(word)).collect::<Result<_, _>>()?));
-        at += sides.len();
     }
-    if tops.is_empty() {
-        return fail("invalid vdev specification: at least one toplevel vdev must be specified");
-    }
-    Ok(tops)
+    Ok(layout)
+}
+
+fn is_class(word: &str) -> bool {
+    matches!(word, "spare" | "log" | "special" | "dedup" | "cache")
 }
 
 fn is_grouping(word: &str) -> bool {
-    word.starts_with("raidz")
-        || word.starts_with("draid")
-        || matches!(word, "spare" | "log" | "special" | "dedup" | "cache")
+    word.starts_with("raidz") || word.starts_with("draid") || is_class(word)
+}
+
+/// The vdev of a pool that a word names: a guid, a name as `zpool status` shows it, or a path.
+pub fn find<'a>(pool: &'a Pool, word: &str) -> Option<&'a Vdev> {
+    fn within<'a>(vdev: &'a Vdev, wanted: &dyn Fn(&Vdev) -> bool) -> Option<&'a Vdev> {
+        if wanted(vdev) {
+            return Some(vdev);
+        }
+        vdev.children.iter().find_map(|child| within(child, wanted))
+    }
+    let guid = word.parse().unwrap_or(0);
+    let wanted = |vdev: &Vdev| {
+        let path = vdev.path.as_deref();
+        (guid != 0 && vdev.guid == guid)
+            || vdev.name == word
+            || path.is_some_and(|path| path == word || path.strip_prefix("/dev/") == Some(word))
+    };
+    let below = pool.root.children.iter().chain(&pool.cache).chain(&pool.spares);
+    below.into_iter().find_map(|vdev| within(vdev, &wanted))
 }
 
 /// A path, or a device's name below one of the usual folders.

@@ -1,5 +1,6 @@
 //! `zpool`: its table of commands, and what they share.
 
+mod add;
 mod admin;
 mod create;
 mod history;
@@ -33,8 +34,18 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::built("destroy", "\tdestroy [-f] <pool>", &["zpool destroy tank"], admin::destroy),
     Command::GAP,
-    Command::planned("add", "\tadd [-afgLnP] [-o property=value] <pool> <vdev> ..."),
-    Command::planned("remove", "\tremove [-npsw] <pool> <device> ..."),
+    Command::built(
+        "add",
+        "\tadd [-afgLnP] [-o property=value] <pool> <vdev> ...",
+        &["zpool add tank cache /dev/nvme0n1"],
+        add::add,
+    ),
+    Command::built(
+        "remove",
+        "\tremove [-npsw] <pool> <device> ...",
+        &["zpool remove tank nvme0n1"],
+        add::remove,
+    ),
     Command::GAP,
     Command::built(
         "labelclear",

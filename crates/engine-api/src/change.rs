@@ -1,6 +1,8 @@
 //! Every administrative change of a pool is a value: console, command line, services, pool history and the simulator
 //! build the same `Change`.
 
+use crate::NewVdevs;
+
 /// A property to set, as text: the engine's one table of properties parses and validates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyChange {
@@ -40,6 +42,15 @@ pub enum Change {
     },
     SetPoolProperties {
         props: Vec<PropertyChange>,
+    },
+    /// `force` uses devices that look in use.
+    AddVdevs {
+        vdevs: NewVdevs,
+        force: bool,
+    },
+    /// By guid, as [`crate::VdevStatus`] has it.
+    RemoveVdev {
+        guid: u64,
     },
 }
 

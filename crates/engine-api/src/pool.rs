@@ -11,10 +11,24 @@ pub enum VdevSpec {
     Mirror(Vec<VdevSpec>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Vdevs to add, by what they are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewVdevs {
+    pub data: Vec<VdevSpec>,
+    /// For intent logs.
+    pub logs: Vec<VdevSpec>,
+    /// Paths of cache devices.
+    pub cache: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolSpec {
     pub name: String,
     pub vdevs: Vec<VdevSpec>,
+    /// For intent logs.
+    pub logs: Vec<VdevSpec>,
+    /// Paths of cache devices.
+    pub cache: Vec<String>,
     /// `-o`: pool properties and `feature@…`, as text.
     pub props: Vec<PropertyChange>,
     /// `-O`: properties of the root dataset.

@@ -41,6 +41,8 @@ impl Bench {
         let options = Options { cache: 256 << 20, dirty: 256 << 20, ..Options::default() };
         let engine = LocalEngine::new(Env::real(), options);
         let spec = PoolSpec {
+            logs: Vec::new(),
+            cache: Vec::new(),
             name: "bench".into(),
             vdevs: vec![VdevSpec::Leaf(image.display().to_string())],
             props: Vec::new(),

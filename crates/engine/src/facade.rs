@@ -135,7 +135,7 @@ impl LocalEngine {
 
     /// Keeps new pools off the spares and cache devices of imported ones (cmd/zpool/zpool_vdev.c, `check_file_generic`).
     fn refuse_extras(&self, spec: &PoolSpec) -> Result<()> {
-        for path in spec.vdevs.iter().flat_map(leaf_paths) {
+        for path in spec.vdevs.iter().chain(&spec.logs).flat_map(leaf_paths).chain(spec.cache.clone()) {
             let what = match self.pool_of_extra(&path) {
                 Some((PoolState::Spare, pool)) => {
                     format!("{path} is reserved as a hot spare for pool {pool}")
@@ -217,7 +217,8 @@ impl Engine for LocalEngine {
         let create_spec = CreateSpec {
             name: spec.name.clone(),
             vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
-            cache: Vec::new(),
+            logs: spec.logs.iter().map(vdev_spec).collect(),
+            cache: spec.cache.clone(),
             features: settings.features,
             ashift: settings.ashift,
             props: settings.stored,

@@ -98,6 +98,8 @@ impl Machine {
             Err(sides) => VdevSpec::Mirror(sides.into_iter().map(VdevSpec::Leaf).collect()),
         };
         let spec = PoolSpec {
+            logs: Vec::new(),
+            cache: Vec::new(),
             name: POOL.to_owned(),
             vdevs: swarm.paths().into_iter().map(top).collect(),
             props: vec![PropertyChange { name: "ashift".into(), value: swarm.ashift.to_string() }],

@@ -5,8 +5,8 @@ use crate::jobs::Reporter;
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
-    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolCreate, PoolImport, PoolRelease, Problem,
-    PropertiesQuery, PropertiesSet, kind,
+    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolCreate, PoolImport, PoolRelease,
+    PoolRemove, Problem, PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -135,6 +135,30 @@ pub async fn sync(State(app): State<Shared>, Path(name): Path<String>, body: Bod
         Ok(JobResult { txg: Some(txg), ..JobResult::default() })
     };
     job(app, "pool.sync", body, |_| target, run).await
+}
+
+pub async fn add(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, add: &PoolAdd, reporter: &Reporter| {
+        reporter.step(format!("adding to {name}"), 0, 0);
+        let change = Change::AddVdevs { vdevs: convert::new_vdevs(add), force: add.force };
+        change_vdevs(app, &name, &change, &add.history)
+    };
+    job(app, "pool.add", body, |_| target, run).await
+}
+
+pub async fn remove(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, remove: &PoolRemove, reporter: &Reporter| {
+        reporter.step(format!("removing from {name}"), 0, 0);
+        change_vdevs(app, &name, &Change::RemoveVdev { guid: remove.guid }, &remove.history)
+    };
+    job(app, "pool.remove", body, |_| target, run).await
+}
+
+fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Problem> {
+    let committed = app.pool(pool)?.commit(change, history).map_err(|error| of_error(&error))?;
+    Ok(JobResult { txg: Some(committed.txg), ..JobResult::default() })
 }
 
 pub async fn properties(

@@ -1,6 +1,6 @@
 use super::*;
 
-fn parse_line(line: &str) -> Result<Vec<VdevSpec>, String> {
+fn parse_line(line: &str) -> Result<Layout, String> {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     parse(&words).map_err(|stop| match stop {
         Stop::Fail(text) => text,
@@ -43,25 +43,37 @@ fn files(name: &str, sizes: &[u64]) -> Files {
 fn grammar() {
     let f = files("grammar", &[64, 64, 64, 64]);
     let two = parse_line(&format!("mirror {} {} mirror {} {}", f[0], f[1], f[2], f[3])).expect("valid");
-    assert_eq!(two.len(), 2);
-    assert_eq!(two[1], VdevSpec::Mirror(vec![VdevSpec::Leaf(f[2].clone()), VdevSpec::Leaf(f[3].clone())]));
+    assert_eq!(two.data.len(), 2);
+    assert_eq!(
+        two.data[1],
+        VdevSpec::Mirror(vec![VdevSpec::Leaf(f[2].clone()), VdevSpec::Leaf(f[3].clone())])
+    );
     let refused = |line: &str| parse_line(line).expect_err(line);
     assert_eq!(
         refused(&format!("mirror {}", f[0])),
         "invalid vdev specification: mirror requires at least 2 devices"
     );
     assert!(refused(&format!("raidz2 {}", f[0])).contains("'raidz2' vdevs are not supported"));
-    assert!(refused(&format!("{} log {}", f[0], f[1])).contains("'log' vdevs"));
+    assert!(refused(&format!("{} special {}", f[0], f[1])).contains("'special' vdevs"));
+    assert!(
+        refused(&format!("{} cache mirror {} {}", f[0], f[1], f[2]))
+            .contains("unsupported 'cache' device: mirror")
+    );
+    assert!(refused(&format!("{} cache log {}", f[0], f[1])).contains("'cache' requires at least 1 devices"));
+    let classes = parse_line(&format!("{} log mirror {} {} cache {} {}", f[0], f[1], f[2], f[3], f[0]));
+    let classes = classes.expect("valid");
+    assert_eq!((classes.data.len(), classes.logs.len()), (1, 1));
+    assert_eq!(classes.cache, [f[3].clone(), f[0].clone()]);
     assert_eq!(refused("/no/such/file"), "cannot resolve path '/no/such/file'");
     assert_eq!(refused("/tmp"), "cannot use '/tmp': must be a block device or regular file");
     assert!(refused("nonsense").starts_with("cannot open 'nonsense': no such device in /dev\n"));
-    assert!(refused("").contains("at least one toplevel vdev"));
+    assert_eq!(parse_line(""), Ok(Layout::default()));
 }
 
 #[test]
 fn redundancy_that_does_not_match() {
     let f = files("redundancy", &[64, 64, 64, 64, 64, 256]);
-    let told = |line: &str| mismatches(&parse_line(line).expect(line));
+    let told = |line: &str| mismatches(&parse_line(line).expect(line).data);
     assert_eq!(told(&format!("{} {}", f[0], f[5])), [""; 0]);
     assert_eq!(
         told(&format!("{} mirror {} {}", f[0], f[1], f[2])),

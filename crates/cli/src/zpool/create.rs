@@ -34,7 +34,11 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     check_name(name)?;
     check_roots(&request)?;
     request.name.clone_from(name);
-    request.vdevs = vdevs::parse(devices)?;
+    let layout = vdevs::parse(devices)?;
+    if layout.data.is_empty() {
+        return fail("invalid vdev specification: at least one toplevel vdev must be specified");
+    }
+    (request.vdevs, request.logs, request.cache) = (layout.data, layout.logs, layout.cache);
     if !request.force {
         let found = vdevs::mismatches(&request.vdevs);
         if !found.is_empty() {
@@ -132,10 +136,27 @@ fn check_roots(request: &PoolCreate) -> Result<(), Stop> {
 fn show_layout(cx: &mut Cx<'_>, request: &PoolCreate) -> Outcome {
     writeln!(cx.io.out, "would create '{}' with the following layout:\n", request.name)?;
     writeln!(cx.io.out, "\t{}", request.name)?;
-    for top in &request.vdevs {
-        show_vdev(cx, top, 2)?;
-    }
+    show_vdevs(cx, &request.vdevs, &request.logs, &request.cache)?;
     Ok(0)
+}
+
+/// New vdevs, each class but data under its name.
+pub(super) fn show_vdevs(
+    cx: &mut Cx<'_>,
+    data: &[VdevSpec],
+    logs: &[VdevSpec],
+    cache: &[String],
+) -> Result<(), Stop> {
+    let cache: Vec<VdevSpec> = cache.iter().cloned().map(VdevSpec::Leaf).collect();
+    for (title, vdevs) in [(None, data), (Some("logs"), logs), (Some("cache"), &cache)] {
+        if let Some(title) = title.filter(|_| !vdevs.is_empty()) {
+            writeln!(cx.io.out, "\t{title}")?;
+        }
+        for vdev in vdevs {
+            show_vdev(cx, vdev, 2)?;
+        }
+    }
+    Ok(())
 }
 
 fn show_vdev(cx: &mut Cx<'_>, spec: &VdevSpec, indent: usize) -> Result<(), Stop> {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use ::pool::change::Change as PoolChange;
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
+use ::pool::spa::vdevs::NewVdevs;
 use engine_api::{
     BlockDevice, Change, Committed, DatasetFilter, DatasetInfo, DatasetKind, Error, Event, EventKind,
     FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange, Result,
@@ -13,7 +14,7 @@ use engine_api::{
 use env::{Env, lock};
 
 use super::convert::{api_error, health, prop_value, vdev_status};
-use super::pool_props;
+use super::{pool_props, vdev_spec};
 use super::serve::{Mounted, SharedList};
 
 /// Events kept for slow readers.
@@ -141,6 +142,14 @@ fn pool_change(change: &Change) -> Option<PoolChange> {
     })
 }
 
+fn new_vdevs(new: &engine_api::NewVdevs) -> NewVdevs {
+    NewVdevs {
+        data: new.data.iter().map(vdev_spec).collect(),
+        logs: new.logs.iter().map(vdev_spec).collect(),
+        cache: new.cache.clone(),
+    }
+}
+
 fn kind(kind: PoolKind) -> DatasetKind {
     match kind {
         PoolKind::Filesystem => DatasetKind::Filesystem,
@@ -219,6 +228,18 @@ impl Pool for LocalPool {
     }
 
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
+        let vdevs = match change {
+            Change::AddVdevs { vdevs, force } => {
+                Some(self.pool.add_vdevs(&new_vdevs(vdevs), *force, history))
+            }
+            Change::RemoveVdev { guid } => Some(self.pool.remove_vdev(*guid, history)),
+            _ => None,
+        };
+        if let Some(done) = vdevs {
+            let txg = done.map_err(api_error)?;
+            self.after(change, txg);
+            return Ok(Committed { txg });
+        }
         let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
         if let Change::Destroy { names, .. } = change {
             self.close_datasets(names);

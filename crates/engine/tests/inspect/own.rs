@@ -30,6 +30,8 @@ impl World {
         let engine = LocalEngine::new(env.clone(), Options { cache: 32 << 20, ..Options::default() });
         let leaf = |name: &str| VdevSpec::Leaf(name.into());
         let spec = PoolSpec {
+            logs: Vec::new(),
+            cache: Vec::new(),
             name: "tank".into(),
             vdevs: vec![VdevSpec::Mirror(vec![leaf("/disks/a"), leaf("/disks/b")])],
             props: Vec::new(),

@@ -46,6 +46,8 @@ pub fn new_pool(engine: &LocalEngine, dir: &Path) -> Arc<dyn Pool> {
         VdevSpec::Leaf(path.to_str().unwrap().into())
     });
     let spec = PoolSpec {
+        logs: Vec::new(),
+        cache: Vec::new(),
         name: "ours".into(),
         vdevs: vdevs.collect(),
         props: Vec::new(),

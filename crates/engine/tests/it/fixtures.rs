@@ -55,6 +55,8 @@ fn spares_and_cache_devices_of_imported_pools_are_not_taken() {
     let (cache, spare) = (path(&pool.cache), path(&pool.spares));
     let create = |path: &str, force: bool| {
         let spec = PoolSpec {
+            logs: Vec::new(),
+            cache: Vec::new(),
             name: "new".into(),
             vdevs: vec![VdevSpec::Leaf(path.into())],
             props: Vec::new(),

@@ -4,6 +4,8 @@ use engine_api::{PoolSpec, PropertyChange};
 fn spec(props: &[(&str, &str)]) -> PoolSpec {
     let prop = |&(name, value): &(&str, &str)| PropertyChange { name: name.into(), value: value.into() };
     PoolSpec {
+        logs: Vec::new(),
+        cache: Vec::new(),
         name: "tank".into(),
         vdevs: Vec::new(),
         props: props.iter().map(prop).collect(),

@@ -21,6 +21,8 @@ impl Rig {
         std::fs::File::create(&disk).unwrap().set_len(128 << 20).unwrap();
         let engine = LocalEngine::new(Env::real(), Options::default());
         let spec = PoolSpec {
+            logs: Vec::new(),
+            cache: Vec::new(),
             name: "nodes".into(),
             vdevs: vec![VdevSpec::Leaf(disk.to_str().unwrap().into())],
             props: Vec::new(),
