@@ -104,16 +104,34 @@ fn exclusive_opens_end_with_the_handle_or_the_power() {
 }
 
 #[test]
-fn faults_come_as_often_as_asked_for() {
+fn faults_come_as_often_as_asked_for_but_not_in_labels() {
     let disks = disks(5);
+    disks.add("/sim/b", 64 << 20, 512);
+    let disk = disks.open("/sim/b", OpenMode::ReadWrite).expect("free");
+    let at = ondisk::label::START;
+    disk.write_at(at, &[9; 512], SyncWrite).expect("written");
+    disks.set_faults("/sim/b", Faults { read: 500_000, corrupt: 0, write: 1_000_000 });
+    let failures = |at| (0..100).filter(|_| disk.read_at(at, &mut [0; 512], SyncRead).is_err()).count();
+    assert!((20..80).contains(&failures(at)));
+    assert_eq!([failures(at - 512), failures((64 << 20) - ondisk::label::END)], [0, 0]);
+    assert_eq!(disk.write_at(at, &[1; 512], SyncWrite), Err(DiskError::Io(5)));
+    disks.set_faults("/sim/b", Faults { corrupt: 1_000_000, ..Faults::default() });
+    assert_ne!(read(&*disk, at, 512), [9; 512]);
+    assert_eq!(read(&*disk, 0, 512), [0; 512]);
+}
+
+#[test]
+fn a_disk_that_is_away_is_not_there_and_comes_back_as_it_was() {
+    let disks = disks(1);
     let disk = open(&disks);
-    disk.write_at(0, &[9; 512], SyncWrite).expect("written");
-    disks.set_faults("/sim/a", Faults { read: 500_000, corrupt: 0, write: 1_000_000 });
-    let failed = (0..100).filter(|_| disk.read_at(0, &mut [0; 512], SyncRead).is_err()).count();
-    assert!((20..80).contains(&failed), "{failed} of 100 failed");
-    assert_eq!(disk.write_at(0, &[1; 512], SyncWrite), Err(DiskError::Io(5)));
-    disks.set_faults("/sim/a", Faults { corrupt: 1_000_000, ..Faults::default() });
-    assert_ne!(read(&*disk, 0, 512), [9; 512]);
+    disk.write_at(0, &[3; 512], SyncWrite).expect("written");
+    drop(disk);
+    disks.set_away("/sim/a", true);
+    disks.restart(KEEP);
+    assert_eq!(disks.open("/sim/a", OpenMode::ReadOnly).err(), Some(DiskError::NotFound));
+    assert_eq!(disks.list("/sim"), Err(DiskError::NotFound));
+    disks.set_away("/sim/a", false);
+    assert_eq!(read(&*open(&disks), 0, 512), [3; 512]);
 }
 
 #[test]
