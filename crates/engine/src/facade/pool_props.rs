@@ -76,7 +76,7 @@ fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> R
 }
 
 /// Names of the features that all of these sets have; `Err`: the set that there is not.
-fn members<'a>(compatibility: Option<&'a str>) -> std::result::Result<Vec<&'static str>, &'a str> {
+fn members(compatibility: Option<&str>) -> std::result::Result<Vec<&'static str>, &str> {
     let sets = match compatibility {
         None | Some("off") => DEFAULT_COMPATIBILITY,
         Some(sets) => sets,

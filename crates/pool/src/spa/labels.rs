@@ -82,14 +82,14 @@ impl FoundPool {
 
 /// What a device turns out to be.
 enum Probed {
-    Member(Candidate),
+    Member(Box<Candidate>),
     Extra(Extra),
 }
 
 /// Reads the labels of one device; `None` where there is no pool on it.
 pub fn probe(env: &Env, path: &str) -> Option<Candidate> {
     match look(env, path)? {
-        Probed::Member(candidate) => Some(candidate),
+        Probed::Member(candidate) => Some(*candidate),
         Probed::Extra(_) => None,
     }
 }
@@ -104,7 +104,8 @@ fn look(env: &Env, path: &str) -> Option<Probed> {
     }
     let guid = list.u64(key::GUID)?;
     let config = PoolConfig::from_nvlist(list).ok()?;
-    Some(Probed::Member(Candidate { path: path.to_owned(), guid, config, uberblocks: found.uberblocks }))
+    let candidate = Candidate { path: path.to_owned(), guid, config, uberblocks: found.uberblocks };
+    Some(Probed::Member(Box::new(candidate)))
 }
 
 /// Paths to look at: folders stand for what is in them.
@@ -131,7 +132,7 @@ pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
     for probed in slots.into_iter().filter_map(|slot| slot.into_inner().expect("a panic has been passed on"))
     {
         let candidate = match probed {
-            Probed::Member(candidate) => candidate,
+            Probed::Member(candidate) => *candidate,
             Probed::Extra(extra) => {
                 extras.push(extra);
                 continue;
