@@ -128,8 +128,7 @@ impl LocalEngine {
     fn pool_of_extra(&self, path: &str) -> Option<(PoolState, String)> {
         let extra = extra::probe(&self.around.env, path)?;
         let pools = lock(&self.pools);
-        let owner =
-            pools.values().find(|pool| pool.inner().core().extras.guids().contains(&extra.guid))?;
+        let owner = pools.values().find(|pool| pool.inner().core().extras.guids().contains(&extra.guid))?;
         Some((extra.state, owner.name()))
     }
 

@@ -8,8 +8,8 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use dmu::{Objset, Tx};
 use dmu::zap::Zap;
+use dmu::{Objset, Tx};
 use env::{DiskError, Env, OpenMode, lock};
 use ondisk::label::allocatable_size;
 use ondisk::label::config::{PoolState, key};
