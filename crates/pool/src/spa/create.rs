@@ -45,6 +45,8 @@ pub enum VdevSpec {
 pub struct CreateSpec {
     pub name: String,
     pub vdevs: Vec<VdevSpec>,
+    /// Top-level vdevs that hold intent logs and nothing else.
+    pub logs: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
     pub features: Vec<&'static Feature>,
@@ -84,7 +86,8 @@ impl Surroundings {
 /// Makes a pool and imports it.
 pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
-    let paths: Vec<String> = leaf_paths(&spec.vdevs).into_iter().chain(spec.cache.clone()).collect();
+    let own = leaf_paths(&spec.vdevs).into_iter().chain(leaf_paths(&spec.logs));
+    let paths: Vec<String> = own.chain(spec.cache.clone()).collect();
     if !spec.force {
         labels::refuse_used(env, &paths)?;
     }
@@ -269,9 +272,10 @@ pub(super) fn new_guid(env: &Env) -> u64 {
 fn plan_tree(env: &Env, guid: u64, spec: &CreateSpec) -> VdevConfig {
     let mut root = VdevConfig::new(VdevKind::Root, 0, guid);
     root.create_txg = Some(TXG_INITIAL);
-    for (id, vdev) in spec.vdevs.iter().enumerate() {
+    for (id, vdev) in spec.vdevs.iter().chain(&spec.logs).enumerate() {
         let mut top = plan_vdev(env, id as u64, vdev);
         top.ashift = spec.ashift;
+        top.is_log = id >= spec.vdevs.len();
         root.children.push(top);
     }
     root

@@ -15,6 +15,7 @@ pub fn spec(name: &str, vdevs: Vec<VdevSpec>) -> CreateSpec {
     CreateSpec {
         name: name.into(),
         vdevs,
+        logs: Vec::new(),
         cache: Vec::new(),
         features: features.collect(),
         ashift: None,

@@ -1,0 +1,162 @@
+//! Devices that hold intent logs and nothing else: used, lost while the pool runs, missing when it is imported, and back
+//! with what they had long ago.
+
+use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule};
+use pool::spa::create::{CreateSpec, VdevSpec};
+use storage::{LeafIo, VdevStat, VdevState};
+
+use super::*;
+
+/// A pool of a disk and a log device, `mirrored` or not; exported.
+fn with_log(name: &str, mirrored: bool) -> Dir {
+    let dir = Dir::new(name);
+    let image = |name: &str| VdevSpec::Leaf(dir.image(name, 128 << 20));
+    let log = match mirrored {
+        true => VdevSpec::Mirror(vec![image("log0"), image("log1")]),
+        false => image("log0"),
+    };
+    let wanted = CreateSpec { logs: vec![log], ..spec("tank", vec![image("disk0")]) };
+    create(&around(), &wanted).unwrap().export().unwrap();
+    zdb_accepts(&dir, "tank");
+    dir
+}
+
+fn import_with(dir: &Dir, env: Env, missing_log: bool) -> pool::Result<Arc<Pool>> {
+    let around = pool::spa::create::Surroundings { env, ..around() };
+    let found = search(&around.env, &[dir.path()]);
+    import(&around, &found[0], &ImportSpec { force: true, missing_log, ..ImportSpec::default() })
+}
+
+fn log(pool: &Pool) -> VdevStat {
+    pool.core().storage.status().children.into_iter().find(|top| top.is_log).unwrap()
+}
+
+fn io(pool: &Pool) -> LeafIo {
+    log(pool).io
+}
+
+/// A file of the pool's root whose first commit has begun the chain, in a group that is durable.
+fn file(pool: &Pool) -> File {
+    let file = File::new(&dataset(pool, &pool.name()));
+    file.write(0, b"start", true);
+    file.commit();
+    pool.core().txgs.sync_empty().unwrap();
+    file
+}
+
+#[test]
+fn commits_go_to_the_log_device_and_zdb_finds_them_there() {
+    let dir = with_log("log-used", false);
+    let pool = import_with(&dir, Env::real(), false).unwrap();
+    let file = file(&pool);
+    let before = io(&pool);
+    let txg = file.write(0, b"in the log", true);
+    file.commit();
+    let after = io(&pool);
+    assert!(pool.core().txgs.synced() < txg);
+    assert!(after.writes > before.writes && after.flushes > before.flushes);
+    let crashed = crash(&dir, "log-used-after");
+    zdb_accepts(&crashed, &pool.name());
+    let (name, object) = (pool.name(), file.object);
+    drop(file);
+    pool.export().unwrap();
+    zdb_accepts(&dir, &name);
+
+    let pool = import_with(&crashed, Env::real(), false).unwrap();
+    let fs = dataset(&pool, &name);
+    Again::default().run(&fs);
+    assert_eq!(fs.objset().hold(object).unwrap().read_bytes(0, 10).unwrap(), b"in the log");
+    is_sound(&pool);
+    drop(fs);
+    pool.export().unwrap();
+    zdb_accepts(&crashed, &name);
+}
+
+#[test]
+fn a_log_device_that_fails_costs_no_promise() {
+    let io_error = FaultKind::Fail(DiskError::Io(5));
+    for (op, kind) in [
+        (FaultOp::Write, io_error),
+        (FaultOp::Flush, io_error),
+        (FaultOp::Any, FaultKind::Fail(DiskError::Gone)),
+    ] {
+        let dir = with_log("log-fails", false);
+        let faults = FaultDisks::new(Env::real().disks);
+        let pool = import_with(&dir, Env::with_disks(Arc::new(faults.clone())), false).unwrap();
+        let file = file(&pool);
+        let rule = faults.inject(FaultRule { path: log(&pool).path, ..FaultRule::new(op, kind) });
+        let first = file.write(0, b"the log is lost", true);
+        file.commit();
+        assert!(pool.core().txgs.synced() >= first, "what the log could not take is in the pool");
+        assert_eq!((log(&pool).state, log(&pool).is_log), (VdevState::Faulted, true), "{op:?}");
+        let second = file.write(512, b"the pool takes it", true);
+        file.commit();
+        assert!(pool.core().txgs.synced() >= first && second > first);
+        faults.cancel(rule);
+        let (name, object) = (pool.name(), file.object);
+        let crashed = crash(&dir, "log-fails-after");
+        drop(file);
+        is_sound(&pool);
+        pool.export().unwrap();
+        zdb_accepts(&dir, &name);
+
+        // The device is back with what it had before it failed.
+        let pool = import_with(&crashed, Env::real(), false).unwrap();
+        let fs = dataset(&pool, &name);
+        Again::default().run(&fs);
+        let bytes = fs.objset().hold(object).unwrap().read_bytes(0, 1024).unwrap();
+        assert!(bytes.starts_with(b"the log is lost") && bytes[512..].starts_with(b"the pool takes it"));
+        is_sound(&pool);
+        drop(fs);
+        pool.export().unwrap();
+        zdb_accepts(&crashed, &name);
+    }
+}
+
+#[test]
+fn a_pool_whose_log_is_missing_opens_only_when_told_so() {
+    let dir = with_log("log-missing", true);
+    let pool = import_with(&dir, Env::real(), false).unwrap();
+    let file = file(&pool);
+    file.write(0, b"only in the log", true);
+    file.commit();
+    let (name, object) = (pool.name(), file.object);
+    let crashed = crash(&dir, "log-missing-after");
+    drop(file);
+    pool.export().unwrap();
+    drop((pool, dir)); // Else the devices would be found where they were.
+
+    let hidden = Dir::new("log-missing-hidden");
+    let sides = ["log0", "log1"];
+    let carry = |from: &Dir, to: &Dir| {
+        for side in sides {
+            std::fs::copy(from.image_path(side), to.image_path(side)).unwrap();
+            std::fs::remove_file(from.image_path(side)).unwrap();
+        }
+    };
+    carry(&crashed, &hidden);
+    let refused = import_with(&crashed, Env::real(), false).err().unwrap().to_string();
+    assert!(refused.contains("use '-m' to import the pool anyway"), "{refused}");
+    let pool = import_with(&crashed, Env::real(), true).unwrap();
+    assert_eq!(log(&pool).state, VdevState::Unavail);
+    let fs = dataset(&pool, &name);
+    Again::default().run(&fs);
+    assert!(fs.objset().hold(object).unwrap().read_bytes(0, 5).unwrap() == b"start");
+    let file = File { dataset: fs, object };
+    file.write(0, b"afterwards", true);
+    file.commit();
+    drop(file);
+    pool.export().unwrap();
+
+    // The device comes back with a log that nobody must believe any more.
+    carry(&hidden, &crashed);
+    zdb_accepts(&crashed, &name);
+    let pool = import_with(&crashed, Env::real(), false).unwrap();
+    let fs = dataset(&pool, &name);
+    assert_eq!(Again::default().run(&fs), 0);
+    assert_eq!(fs.objset().hold(object).unwrap().read_bytes(0, 10).unwrap(), b"afterwards");
+    is_sound(&pool);
+    drop(fs);
+    pool.export().unwrap();
+    zdb_accepts(&crashed, &name);
+}
