@@ -8,13 +8,13 @@
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sunrpc::record::{self, Patience, Pool, RecordError};
 
-use crate::limits::{BATCH_REPLIES, IN_FLIGHT, RECORD_TIME};
+use crate::limits::{BATCH_REPLIES, RECORD_TIME};
 use crate::outbox::Outbox;
 use crate::service::{Answer, CLASSES, Service, Session, class_of, fault, is_slow_by_nature};
 use crate::workers::Workers;
@@ -58,6 +58,8 @@ struct Conn<W> {
     /// Requests with workers.
     in_flight: Mutex<usize>,
     landed: Condvar,
+    /// Connections that have requests with workers.
+    busy: Arc<AtomicUsize>,
 }
 
 impl<W: Write> Conn<W> {
@@ -85,9 +87,21 @@ impl<W: Write> Conn<W> {
         true
     }
 
+    fn take_off(&self) {
+        let mut in_flight = self.in_flight();
+        *in_flight += 1;
+        if *in_flight == 1 {
+            self.busy.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     fn land(&self) {
-        *self.in_flight() -= 1;
-        self.landed.notify_all();
+        let mut in_flight = self.in_flight();
+        *in_flight -= 1;
+        if *in_flight == 0 {
+            self.busy.fetch_sub(1, Ordering::Relaxed);
+            self.landed.notify_all();
+        }
     }
 }
 
@@ -107,6 +121,7 @@ pub fn serve<W: Write + Send + 'static>(
         pace: Pace::new(),
         in_flight: Mutex::new(0),
         landed: Condvar::new(),
+        busy: workers.busy(),
     });
     let start = Instant::now();
     let patience = Patience { now: Arc::new(move || start.elapsed()), record: RECORD_TIME };
@@ -135,7 +150,7 @@ fn read_loop<W: Write + Send + 'static>(
         let in_flight = *conn.in_flight();
         let alone = in_flight == 0 && !reader.has_more();
         let by_reader = pace < FAST || (alone && pace < BEARABLE);
-        if by_reader || in_flight >= IN_FLIGHT || !workers.has_room() {
+        if by_reader || in_flight >= workers.share() || !workers.has_room() {
             if !conn.work(class, &record) {
                 return Err(RecordError::Impossible("record is no call"));
             }
@@ -145,7 +160,7 @@ fn read_loop<W: Write + Send + 'static>(
                 continue;
             }
         } else {
-            *conn.in_flight() += 1;
+            conn.take_off();
             let conn = conn.clone();
             workers.submit(Box::new(move || {
                 if !conn.work(class, &record) {

@@ -22,8 +22,14 @@ pub const MAX_MOUNT_PATH: u32 = 1024;
 pub const MAX_MOUNTS: usize = 1024;
 /// Preferred size of a READDIR reply, in bytes.
 pub const PREFERRED_DIR: u32 = 128 << 10;
-/// Requests of one connection handed to workers and not answered yet; beyond, its reader works itself.
-pub const IN_FLIGHT: usize = 64;
+/// Threads for requests that wait: as many clients can wait for the disk at a time, and share what they wait for.
+pub const WORKERS: usize = 512;
+/// Requests that any connection may have with workers, however many share them; beyond, its reader works itself.
+pub const LEAST_SHARE: usize = 16;
+/// Stack of such a thread. What is never touched takes no memory.
+pub const THREAD_STACK: usize = 512 << 10;
+/// A thread that had nothing to do for this long ends.
+pub const IDLE_THREAD: Duration = Duration::from_secs(5);
 /// Replies waiting for one connection's socket before its reader stops reading.
 pub const QUEUED_REPLIES: usize = 64;
 /// Replies written together at most, by number and bytes.

@@ -15,7 +15,9 @@ use engine_api::Engine;
 use sunrpc::portmap;
 use sunrpc::record::Pool;
 
-use crate::limits::{DRAIN, LARGE_BUFFERS, LARGE_BUFFERS_KEPT, LARGE_BUFFERS_SHARE, MAX_RECORD, STALL};
+use crate::limits::{
+    DRAIN, LARGE_BUFFERS, LARGE_BUFFERS_KEPT, LARGE_BUFFERS_SHARE, MAX_RECORD, STALL, WORKERS,
+};
 use crate::service::Service;
 use crate::stats::ClientStats;
 use crate::workers::Workers;
@@ -46,7 +48,7 @@ impl ServerConfig {
             addr,
             mount_addr: None,
             register: false,
-            workers: 32,
+            workers: WORKERS,
             max_connections: 1024,
             reserved_ports,
         }

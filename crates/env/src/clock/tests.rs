@@ -22,3 +22,13 @@ fn real_clock_moves_on() {
     assert!(clock.now().since(before) >= Nanos::from_millis(2));
     assert!(clock.wall().secs > 1_600_000_000);
 }
+
+#[test]
+fn short_sleeps_are_no_shorter_than_asked() {
+    let clock = RealClock::new();
+    for micros in [1, 20, 29, 30, 200] {
+        let before = clock.now();
+        clock.sleep(Nanos::from_micros(micros));
+        assert!(clock.now().since(before) >= Nanos::from_micros(micros), "{micros}");
+    }
+}
