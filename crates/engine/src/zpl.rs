@@ -24,10 +24,12 @@ mod file;
 mod format;
 mod fs;
 mod link;
+mod log;
 mod names;
 mod node;
 mod perm;
 mod rename;
+mod replay;
 mod rlock;
 mod setattr;
 mod size;
@@ -49,6 +51,7 @@ use node::{Node, Nodes};
 
 pub use error::api_error;
 pub use format::{AtCreation, ZplOwners, create_fs};
+pub use log::{IntentLog, LoggedWrite};
 
 /// Where new extended attributes go (property `xattr`). Both forms are always read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +101,10 @@ pub trait Host: Send + Sync {
     /// Until the transaction group is on stable storage. Nothing may be locked.
     fn wait_synced(&self, txg: u64) -> std::result::Result<(), DmuError>;
     fn space(&self) -> FsSpace;
+    /// Where there is one: what is durable is then in it before its transaction group is synced.
+    fn log(&self) -> Option<&dyn IntentLog> {
+        None
+    }
 }
 
 /// One file system. See the module; the operations are `engine_api::FileSystem`'s.
@@ -120,6 +127,8 @@ pub struct Zpl {
     verifier: Verifier,
     /// Unlinked nodes may be left over from before the last start.
     drain_pending: AtomicBool,
+    /// What the intent log says is being done again.
+    replaying: AtomicBool,
 }
 
 impl Zpl {
@@ -168,6 +177,7 @@ impl Zpl {
             changed,
             verifier,
             drain_pending: AtomicBool::new(!frozen),
+            replaying: AtomicBool::new(false),
         };
         fs.root.generation = fs.node_by_number(root)?.generation();
         Ok(Arc::new(fs))
@@ -187,7 +197,7 @@ impl Zpl {
     }
 
     fn is_readonly(&self) -> bool {
-        self.frozen || self.settings().readonly
+        self.frozen || self.settings().readonly && !self.replaying.load(Ordering::SeqCst)
     }
 
     fn check_writable(&self) -> Result<()> {
@@ -205,6 +215,11 @@ impl Zpl {
     fn now(&self) -> Time {
         let wall = self.env.clock.wall();
         Time { secs: wall.secs, nanos: wall.nanos }
+    }
+
+    /// The newest transaction group in which anything changed.
+    fn newest_change(&self) -> u64 {
+        self.changed.load(Ordering::SeqCst)
     }
 
     /// Everything up to the transaction group is stable, or it is an error.

@@ -221,6 +221,18 @@ impl Zpl {
         tx: &Tx,
         change: impl FnOnce(&Attrs, Time) -> Change,
     ) -> Result<Time> {
+        self.update_and(node, tx, change, |_, _| ())
+    }
+
+    /// As [`Zpl::update`]; `log` is told the attributes before and the new ctime while nobody else can change them, so
+    /// that records are in the order of what they say.
+    pub(super) fn update_and(
+        &self,
+        node: &Node,
+        tx: &Tx,
+        change: impl FnOnce(&Attrs, Time) -> Change,
+        log: impl FnOnce(&Attrs, Time),
+    ) -> Result<Time> {
         let _attrs = env::lock(node.attrs_lock());
         let old = self.stored_attrs(node.dnode())?;
         let ctime = next_ctime(old.ctime, self.now());
@@ -228,6 +240,7 @@ impl Zpl {
         let sets_atime = new.values.iter().any(|(changed, _)| changed.name == attr::ATIME.name);
         new = new.maybe_time(&attr::ATIME, node.take_pending_atime().filter(|_| !sets_atime));
         self.store(node, new, tx)?;
+        log(&old, ctime);
         Ok(ctime)
     }
 

@@ -10,7 +10,7 @@ use engine_api::{
     CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime, Time,
 };
 use ondisk::BlkPtr;
-use ondisk::dnode::{CORE_SIZE, SLOT_SIZE};
+use ondisk::dnode::{CORE_SIZE, SLOT_SIZE, SLOTS_PER_BLOCK};
 use ondisk::object_type::ObjectType;
 use ondisk::sa::pack_words;
 use ondisk::znode::attr::{self, ZplAttr};
@@ -21,6 +21,7 @@ use super::attrs::{Attrs, time_words};
 use super::dir::entry_for;
 use super::error::api_error;
 use super::file::MAX_FILE_SIZE;
+use super::log::Settled;
 use super::node::{Node, lock_all};
 use super::perm::{check, check_data, check_mutable, refused, rules, who};
 use super::size::grow_block;
@@ -118,6 +119,17 @@ pub struct NewAttrs {
     pub now: Time,
     /// Further flags, `flags::XATTR` for one.
     pub flags: u64,
+    /// The node existed before: which it was.
+    pub born: Option<Born>,
+}
+
+/// What a node that is made once more had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Born {
+    pub object: u64,
+    /// Of its dnode.
+    pub slots: u8,
+    pub generation: u64,
 }
 
 /// A new object's bonus: all the room there is.
@@ -138,14 +150,24 @@ pub fn new_object(
     let policy = fs.objset.policy();
     let is_dir = body.kind == kind::DIR;
     let object_type = if is_dir { ObjectType::DIRECTORY_CONTENTS } else { ObjectType::PLAIN_FILE_CONTENTS };
-    let spec = ObjectSpec::new(object_type).with_bonus(ObjectType::SA, bonus_len(policy.dnode_slots.max(1)));
-    fs.objset.alloc_with(spec, tx, |dnode| {
+    let slots = new.born.map_or(policy.dnode_slots, |born| born.slots).clamp(1, SLOTS_PER_BLOCK as u8);
+    let spec = ObjectSpec::new(object_type).with_bonus(ObjectType::SA, bonus_len(slots)).with_slots(slots);
+    let make = |dnode: &Arc<Dnode>| {
         if is_dir {
             let params = ZapParams { salt: fs.salt, normflags: fs.normflags, flags: 0 };
             Zap::of(dnode.clone())?.format(params, tx)?;
         }
         fill(fs, dnode, body, new, (parent, inherited), tx)
-    })
+    };
+    let Some(born) = new.born else { return fs.objset.alloc_with(spec, tx, make) };
+    let dnode = fs.objset.claim(born.object, spec, tx)?;
+    match make(&dnode) {
+        Ok(()) => Ok(dnode),
+        Err(error) => {
+            fs.objset.free(born.object, tx)?;
+            Err(error)
+        }
+    }
 }
 
 /// Gives a new node its attributes. `family`: its parent, and that one's flags.
@@ -164,7 +186,7 @@ fn fill(
     let attrs = Attrs {
         mode: u64::from(body.kind) << 12 | u64::from(new.mode),
         size: if is_dir { 2 } else { body.size.max(target_len) },
-        generation: tx.txg(),
+        generation: new.born.map_or(tx.txg(), |born| born.generation),
         uid: new.uid.into(),
         gid: new.gid.into(),
         parent: if parent == 0 { dnode.object() } else { parent },
@@ -341,6 +363,15 @@ impl Zpl {
         }
         let node = self.nodes.insert(node, &self.changed);
         self.touch_dir(dir, 1, i64::from(attrs.is_dir()), &tx)?;
+        let asked = |time: Option<SetTime>, is: Time| time.map(|_| is);
+        let set = Settled {
+            size: Some(body.size).filter(|size| *size > 0),
+            atime: asked(attr.atime, new.atime),
+            mtime: asked(attr.mtime, new.mtime),
+            ..Settled::default()
+        };
+        self.log_create(dir.object(), node.dnode(), &attrs, name, body.target.as_deref(), &tx);
+        self.log_new_attrs(node.object(), set, &tx);
         let after = self.show_now(dir)?;
         let attr = self.show(&node, &attrs);
         drop((tx, locked));
@@ -375,6 +406,7 @@ impl Zpl {
             mtime: at(attr.mtime),
             now,
             flags: 0,
+            born: None,
         })
     }
 }

@@ -11,6 +11,7 @@ use stdx::posix;
 
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
+use super::log::Settled;
 use super::node::Node;
 use super::perm::{check_data, check_mutable, check_read, refused, rules, who};
 use super::size::grow_block;
@@ -97,18 +98,19 @@ impl Zpl {
             let verifier = self.verifier;
             return Ok((at, Written { before, after: before, stable: Stable::FileSync, verifier }));
         }
-        let txg = self.write_locked(cred, &node, at, data)?;
+        let soon = stable > Stable::Unstable;
+        self.write_locked(cred, &node, at, data, soon)?;
         let after = self.show_now(&node)?;
         drop(range);
-        if stable > Stable::Unstable {
-            self.wait_synced(txg)?;
+        if soon || self.commits_always() {
+            self.make_durable(Some(&node))?;
         }
-        let stable = if stable > Stable::Unstable { Stable::FileSync } else { Stable::Unstable };
+        let stable = if soon { Stable::FileSync } else { Stable::Unstable };
         Ok((at, Written { before, after, stable, verifier: self.verifier }))
     }
 
-    /// One transaction. The caller holds the range, or all of it where the file grows. Gives the transaction group.
-    fn write_locked(&self, cred: &Cred, node: &Node, at: u64, data: &[u8]) -> Result<u64> {
+    /// One transaction. The caller holds the range, or all of it where the file grows, and says whether it will commit.
+    fn write_locked(&self, cred: &Cred, node: &Node, at: u64, data: &[u8], soon: bool) -> Result<()> {
         let dnode = node.dnode();
         let end = at + data.len() as u64;
         let block = u64::from(dnode.block_size());
@@ -118,14 +120,28 @@ impl Zpl {
             grow_block(dnode, size, end, self.settings().recordsize, &tx).map_err(api_error)?;
         }
         dnode.write(at, data, &tx).map_err(api_error)?;
-        self.update(node, &tx, |old, now| {
+        let change = |old: &Attrs, now| {
             let change = Change::default()
                 .time(&attr::MTIME, now)
                 .word(&attr::SIZE, old.size.max(end))
                 .word(&attr::FLAGS, modified(old.flags));
             drop_setid(change, cred, old)
-        })?;
-        Ok(tx.txg())
+        };
+        self.update_and(node, &tx, change, |old, _| {
+            if old.links > 0 {
+                self.log_drop_setid(node, cred, old, &tx);
+                self.log_write(node, at, data, soon, &tx);
+            }
+        })
+        .map(drop)
+    }
+
+    fn log_drop_setid(&self, node: &Node, cred: &Cred, old: &Attrs, tx: &dmu::Tx) {
+        let mode = posix::mode_after_write(&who(cred), &rules(old));
+        if mode != old.permissions() {
+            let mode = Some(old.mode & !0o7777 | u64::from(mode));
+            self.log_setattr(node.object(), Settled { mode, ..Settled::default() }, tx);
+        }
     }
 
     pub(super) fn punch_file(&self, cred: &Cred, id: NodeId, offset: u64, len: u64) -> Result<()> {
@@ -151,9 +167,17 @@ impl Zpl {
             let len = if to_end { u64::MAX } else { len };
             node.dnode().free_range(offset, len, &tx).map_err(api_error)?;
         }
-        self.update(&node, &tx, |old, now| {
+        let change = |old: &Attrs, now| {
             let change = Change::default().time(&attr::MTIME, now).word(&attr::FLAGS, modified(old.flags));
             drop_setid(change, cred, old)
+        };
+        self.update_and(&node, &tx, change, |old, _| {
+            if old.links > 0 {
+                self.log_drop_setid(&node, cred, old, &tx);
+                if offset < size {
+                    self.log_punch(node.object(), offset, len.min(size - offset), &tx);
+                }
+            }
         })
         .map(drop)
     }

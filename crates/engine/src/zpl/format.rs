@@ -55,7 +55,7 @@ pub fn create_fs(objset: &Arc<Objset>, env: &Env, props: AtCreation, tx: &Tx) ->
         project: None,
     };
     for (name, mode) in [(master::ROOT, ROOT_MODE), (master::SHARES_DIR, SHARES_MODE)] {
-        let new = NewAttrs { uid: 0, gid: 0, mode, atime: now, mtime: now, now, flags: 0 };
+        let new = NewAttrs { uid: 0, gid: 0, mode, atime: now, mtime: now, now, flags: 0, born: None };
         let dir = new_object(&nodes, &Body::plain(kind::DIR), &new, 0, 0, tx)?;
         master.add(name, dir.object(), tx)?;
     }

@@ -1,7 +1,5 @@
 //! The engine's interface, operation by operation.
 
-use std::sync::atomic::Ordering;
-
 use dmu::Holds;
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, FileSystem, FsId, FsStat,
@@ -55,7 +53,7 @@ impl FileSystem for Zpl {
     }
 
     fn setattr(&self, cred: &Cred, node: NodeId, set: &SetAttr) -> Result<(Attr, Attr)> {
-        self.set_attributes(cred, node, set)
+        self.settled(self.set_attributes(cred, node, set))
     }
 
     fn access(&self, cred: &Cred, node: NodeId) -> Result<Access> {
@@ -84,7 +82,7 @@ impl FileSystem for Zpl {
 
     fn commit(&self, node: NodeId) -> Result<Verifier> {
         let node = self.node(node)?;
-        self.wait_synced(node.changed())?;
+        self.make_durable(Some(&node))?;
         Ok(self.verifier)
     }
 
@@ -97,7 +95,7 @@ impl FileSystem for Zpl {
                 }
             }
         }
-        self.wait_synced(self.changed.load(Ordering::SeqCst))
+        self.make_durable(None)
     }
 
     fn verifier(&self) -> Verifier {
@@ -112,23 +110,23 @@ impl FileSystem for Zpl {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created> {
-        self.create_file(cred, dir, name, mode, attr)
+        self.settled(self.create_file(cred, dir, name, mode, attr))
     }
 
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
-        self.make_node(cred, dir, name, what, attr)
+        self.settled(self.make_node(cred, dir, name, what, attr))
     }
 
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)> {
-        self.link_node(cred, node, dir, name)
+        self.settled(self.link_node(cred, node, dir, name))
     }
 
     fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
-        self.remove_name(cred, dir, name, false)
+        self.settled(self.remove_name(cred, dir, name, false))
     }
 
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
-        self.remove_name(cred, dir, name, true)
+        self.settled(self.remove_name(cred, dir, name, true))
     }
 
     fn rename(
@@ -138,7 +136,7 @@ impl FileSystem for Zpl {
         to: (NodeId, &[u8]),
         mode: RenameMode,
     ) -> Result<(DirChange, DirChange)> {
-        self.rename_node(cred, from, to, mode)
+        self.settled(self.rename_node(cred, from, to, mode))
     }
 
     fn seek(&self, cred: &Cred, node: NodeId, offset: u64, what: Seek) -> Result<u64> {
@@ -146,7 +144,7 @@ impl FileSystem for Zpl {
     }
 
     fn punch(&self, cred: &Cred, node: NodeId, offset: u64, len: u64) -> Result<()> {
-        self.punch_file(cred, node, offset, len)
+        self.settled(self.punch_file(cred, node, offset, len))
     }
 
     fn open(&self, node: NodeId) -> Result<()> {
@@ -162,7 +160,7 @@ impl FileSystem for Zpl {
     }
 
     fn setxattr(&self, cred: &Cred, node: NodeId, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        self.set_xattr(cred, node, name, value, mode)
+        self.settled(self.set_xattr(cred, node, name, value, mode))
     }
 
     fn listxattr(&self, cred: &Cred, node: NodeId) -> Result<Vec<Vec<u8>>> {
@@ -170,6 +168,6 @@ impl FileSystem for Zpl {
     }
 
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
-        self.remove_xattr(cred, node, name)
+        self.settled(self.remove_xattr(cred, node, name))
     }
 }

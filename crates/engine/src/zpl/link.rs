@@ -10,7 +10,7 @@ use stdx::posix;
 use super::Zpl;
 use super::attrs::{Attrs, Change};
 use super::create::LINK_MAX;
-use super::dir::{entry_for, gone};
+use super::dir::{Found, entry_for, gone};
 use super::file::allowed;
 use super::node::{Node, lock_all};
 use super::perm::{check, check_mutable, check_removable, rules, who};
@@ -53,12 +53,25 @@ impl Zpl {
         check_mutable(&parent)?;
         let before = self.show(&dir, &parent);
         let tx = self.begin(Holds::new(0, META_BLOCKS))?;
-        self.add_entry(&dir, name, entry_for(&node, &attrs), &tx)?;
-        self.update(&node, &tx, |old, _| {
+        self.give_name(&dir, name, &node, &attrs, &tx)?;
+        self.log_link(dir.object(), node.object(), name, &tx);
+        Ok((self.show_now(&node)?, DirChange { before, after: self.show_now(&dir)? }))
+    }
+
+    /// One more name for a node. The caller has checked that it may have it, and holds both `ops` locks.
+    pub(super) fn give_name(
+        &self,
+        dir: &Node,
+        name: &[u8],
+        node: &Node,
+        attrs: &Attrs,
+        tx: &Tx,
+    ) -> Result<()> {
+        self.add_entry(dir, name, entry_for(node, attrs), tx)?;
+        self.update(node, tx, |old, _| {
             Change::default().word(&attr::LINKS, old.links + 1).word(&attr::PARENT, dir.object())
         })?;
-        self.touch_dir(&dir, 1, 0, &tx)?;
-        Ok((self.show_now(&node)?, DirChange { before, after: self.show_now(&dir)? }))
+        self.touch_dir(dir, 1, 0, tx)
     }
 
     pub(super) fn remove_name(
@@ -85,14 +98,29 @@ impl Zpl {
             let range = victim.ranges().whole(&self.env);
             let before = self.show(&dir, &parent);
             let tx = self.begin(Holds::freeing(META_BLOCKS))?;
-            self.remove_entry(&dir, &found.name, &tx)?;
-            let fate = self.drop_name(&victim, &tx)?;
-            self.touch_dir(&dir, -1, -i64::from(attrs.is_dir()), &tx)?;
+            let fate = self.take_name(&dir, &found, &victim, attrs.is_dir(), &tx)?;
+            let gone = !matches!(fate, Fate::Lives);
+            self.log_remove(dir.object(), &found.name, victim.object(), want_dir, gone, &tx);
             let after = self.show_now(&dir)?;
             drop((tx, range, ops));
             self.finish(fate)?;
             return Ok(DirChange { before, after });
         }
+    }
+
+    /// Takes a name away. The caller holds both `ops` locks and the node's whole range.
+    pub(super) fn take_name(
+        &self,
+        dir: &Node,
+        found: &Found,
+        victim: &Arc<Node>,
+        is_dir: bool,
+        tx: &Tx,
+    ) -> Result<Fate> {
+        self.remove_entry(dir, &found.name, tx)?;
+        let fate = self.drop_name(victim, tx)?;
+        self.touch_dir(dir, -1, -i64::from(is_dir), tx)?;
+        Ok(fate)
     }
 
     fn check_remove(

@@ -220,13 +220,13 @@ impl Zpl {
     }
 
     /// An extended attribute among the system attributes was set, or removed.
-    pub(super) fn log_system_xattr(&self, object: u64, name: &str, value: Option<&[u8]>, tx: &Tx) {
+    pub(super) fn log_system_xattr(&self, object: u64, name: &[u8], value: Option<&[u8]>, tx: &Tx) {
         let Some(log) = self.journal() else { return };
         // An empty value would mean that it was removed.
         if !log.takes_system_xattrs() || value.is_some_and(<[u8]>::is_empty) {
             return log.unlogged(tx);
         }
-        let set = LrSetSaXattr { object, name: name.as_bytes(), value: value.unwrap_or_default() };
+        let set = LrSetSaXattr { object, name, value: value.unwrap_or_default() };
         log.log(tx, Record::SetSaXattr(set).encode());
     }
 
@@ -239,10 +239,15 @@ impl Zpl {
         }
     }
 
+    /// Property `sync=always`.
+    pub(super) fn commits_always(&self) -> bool {
+        self.journal().is_some_and(|log| log.is_always())
+    }
+
     /// The answer of an operation that is done, once it may be given: under `sync=always` when it is durable.
     pub(super) fn settled<T>(&self, answer: Result<T>) -> Result<T> {
         let answer = answer?;
-        if self.journal().is_some_and(IntentLog::is_always) {
+        if self.commits_always() {
             self.make_durable(None)?;
         }
         Ok(answer)
@@ -250,7 +255,13 @@ impl Zpl {
 
     /// The bytes of a logged write, for its record: `None` where the file is gone, or ends before them. Waits for the
     /// file's range.
-    pub fn logged_data(&self, object: u64, generation: u64, offset: u64, len: u64) -> Result<Option<Vec<u8>>> {
+    pub fn logged_data(
+        &self,
+        object: u64,
+        generation: u64,
+        offset: u64,
+        len: u64,
+    ) -> Result<Option<Vec<u8>>> {
         let node = match self.node_by_number(object) {
             Err(Error::NotFound | Error::Stale) => return Ok(None),
             node => node?,

@@ -29,14 +29,48 @@ struct End<'a> {
 }
 
 /// Both, with the nodes behind the names.
-struct Plan<'a> {
+pub struct Plan<'a> {
     from: End<'a>,
     to: End<'a>,
     source: Arc<Node>,
     target: Option<Arc<Node>>,
 }
 
+impl Plan<'_> {
+    /// All nodes whose `ops` locks the rename needs.
+    pub fn involved(&self) -> Vec<&Arc<Node>> {
+        let mut involved = vec![&self.from.dir, &self.to.dir, &self.source];
+        involved.extend(&self.target);
+        involved
+    }
+
+    pub fn target(&self) -> Option<&Arc<Node>> {
+        self.target.as_ref()
+    }
+
+    pub fn source_dir(&self) -> &Arc<Node> {
+        &self.from.dir
+    }
+}
+
 impl Zpl {
+    /// The rename of a name, without asking who wants it.
+    pub(super) fn plan_rename<'a>(
+        &self,
+        from: (Arc<Node>, &'a [u8]),
+        to: (Arc<Node>, &'a [u8]),
+    ) -> Result<Plan<'a>> {
+        let end = |(dir, name): (Arc<Node>, &'a [u8])| -> Result<End<'a>> {
+            let found = self.find_entry(&dir, name)?;
+            Ok(End { dir, name, found })
+        };
+        let (from, to) = (end(from)?, end(to)?);
+        let source = from.found.as_ref().ok_or(Error::NotFound)?;
+        let source = self.node_by_number(source.entry.object)?;
+        let target = to.found.as_ref().map(|found| self.node_by_number(found.entry.object));
+        Ok(Plan { from, to, source, target: target.transpose()? })
+    }
+
     pub(super) fn rename_node(
         &self,
         cred: &Cred,
@@ -50,22 +84,19 @@ impl Zpl {
         let _renaming = (from.0 != to.0).then(|| env::lock(&self.renaming));
         loop {
             let plan = self.look(cred, from, to)?;
-            let mut involved = vec![&plan.from.dir, &plan.to.dir, &plan.source];
-            involved.extend(&plan.target);
-            let ops = lock_all(&involved);
+            let ops = lock_all(&plan.involved());
             if !self.still_true(&plan)? {
                 continue;
             }
             let moves = self.check_rename(cred, &plan, mode)?;
             let before = (self.show_now(&plan.from.dir)?, self.show_now(&plan.to.dir)?);
             let range = plan.target.as_ref().map(|target| target.ranges().whole(&self.env));
-            let mut fate = Fate::Settled;
+            let mut fate = Fate::Lives;
             if moves {
                 let tx = self.begin(Holds::new(0, META_BLOCKS))?;
-                match mode {
-                    RenameMode::Exchange => self.exchange(&plan, &tx)?,
-                    RenameMode::Replace | RenameMode::NoReplace => fate = self.move_name(&plan, &tx)?,
-                }
+                let exchange = mode == RenameMode::Exchange;
+                fate = if exchange { self.exchange(&plan, &tx)? } else { self.move_name(&plan, &tx)? };
+                self.log_plan(&plan, exchange, &fate, &tx);
             }
             let after = (self.show_now(&plan.from.dir)?, self.show_now(&plan.to.dir)?);
             drop((range, ops));
@@ -185,7 +216,15 @@ impl Zpl {
             && plan.from.found.as_ref().is_some_and(|found| found.name != plan.to.name)
     }
 
-    fn move_name(&self, plan: &Plan<'_>, tx: &Tx) -> Result<Fate> {
+    fn log_plan(&self, plan: &Plan<'_>, exchange: bool, fate: &Fate, tx: &Tx) {
+        let from = plan.from.found.as_ref().map_or(plan.from.name, |found| &found.name);
+        let ends = [(plan.from.dir.object(), from), (plan.to.dir.object(), plan.to.name)];
+        let lost =
+            plan.target.as_ref().filter(|_| !matches!(fate, Fate::Lives)).map(|target| target.object());
+        self.log_rename(ends, exchange, plan.source.object(), lost, tx);
+    }
+
+    pub(super) fn move_name(&self, plan: &Plan<'_>, tx: &Tx) -> Result<Fate> {
         let Some(source) = &plan.from.found else { return Err(Error::NotFound) };
         let (from, to) = (&plan.from.dir, &plan.to.dir);
         let same_dir = from.object() == to.object();
@@ -195,9 +234,9 @@ impl Zpl {
             self.add_entry(to, plan.to.name, source.entry, tx)?;
             self.moved(&plan.source, to, tx)?;
             self.touch_dir(to, 0, 0, tx)?;
-            return Ok(Fate::Settled);
+            return Ok(Fate::Lives);
         }
-        let mut fate = Fate::Settled;
+        let mut fate = Fate::Lives;
         let mut replaced = 0;
         let mut replaced_dir = 0;
         match (&plan.target, &plan.to.found) {
@@ -220,7 +259,7 @@ impl Zpl {
         Ok(fate)
     }
 
-    fn exchange(&self, plan: &Plan<'_>, tx: &Tx) -> Result<()> {
+    pub(super) fn exchange(&self, plan: &Plan<'_>, tx: &Tx) -> Result<Fate> {
         let (Some(one), Some(other), Some(target)) = (&plan.from.found, &plan.to.found, &plan.target) else {
             return Err(Error::NotFound);
         };
@@ -234,10 +273,12 @@ impl Zpl {
         self.moved(target, from, tx)?;
         let gained = i64::from(is_dir(&plan.source)) - i64::from(is_dir(target));
         if from.object() == to.object() {
-            return self.touch_dir(from, 0, 0, tx);
+            self.touch_dir(from, 0, 0, tx)?;
+            return Ok(Fate::Lives);
         }
         self.touch_dir(from, 0, -gained, tx)?;
-        self.touch_dir(to, 0, gained, tx)
+        self.touch_dir(to, 0, gained, tx)?;
+        Ok(Fate::Lives)
     }
 
     /// A node has its name in another directory now.

@@ -1,13 +1,14 @@
 //! setattr and access: checks everything, then changes everything in one transaction.
 
 use dmu::Holds;
-use engine_api::{Access, Attr, Cred, Error, NodeId, Result, SetAttr, SetTime};
+use engine_api::{Access, Attr, Cred, Error, NodeId, Result, SetAttr, SetTime, Time};
 use ondisk::znode::{attr, kind};
 use stdx::posix;
 
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
 use super::file::{MAX_FILE_SIZE, allowed};
+use super::log::Settled;
 use super::node::{Node, lock_all};
 use super::perm::{check_data, check_mutable, refused, rules, who};
 use super::size::grow_block;
@@ -49,26 +50,30 @@ impl Zpl {
         if let Some(size) = set.size {
             self.resize(&node, attrs.size, size, &tx)?;
         }
-        self.update(&node, &tx, |old, now| {
-            let at = |time: SetTime| if let SetTime::To(time) = time { time } else { now };
+        let change = |old: &Attrs, now| {
+            let new = settled(set, mode, old, now);
             let mut change = Change::default();
-            if mode != old.permissions() || set.mode.is_some() {
-                let mode = old.mode & !0o7777 | u64::from(mode);
+            if let Some(mode) = new.mode {
                 change = acl::change_mode(change, modified(old.flags), mode, old.is_dir());
             }
             change
-                .maybe_word(&attr::UID, set.uid.map(u64::from))
-                .maybe_word(&attr::GID, set.gid.map(u64::from))
-                .maybe_word(&attr::SIZE, set.size)
-                .maybe_time(&attr::ATIME, set.atime.map(at))
-                .maybe_time(&attr::MTIME, set.mtime.map(at).or(set.size.map(|_| now)))
+                .maybe_word(&attr::UID, new.uid)
+                .maybe_word(&attr::GID, new.gid)
+                .maybe_word(&attr::SIZE, new.size)
+                .maybe_time(&attr::ATIME, new.atime)
+                .maybe_time(&attr::MTIME, new.mtime)
+        };
+        self.update_and(&node, &tx, change, |old, now| {
+            if old.links > 0 {
+                self.log_setattr(node.object(), settled(set, mode, old, now), &tx);
+            }
         })?;
         let after = self.show_now(&node)?;
         Ok((before, after))
     }
 
     /// The caller holds the whole range.
-    fn resize(&self, node: &Node, old: u64, new: u64, tx: &dmu::Tx) -> Result<()> {
+    pub(super) fn resize(&self, node: &Node, old: u64, new: u64, tx: &dmu::Tx) -> Result<()> {
         if new < old {
             node.dnode().free_range(new, u64::MAX, tx).map_err(api_error)
         } else {
@@ -89,6 +94,20 @@ impl Zpl {
         } else {
             Access { read, modify: write, extend: write, delete: false, lookup: false, execute: exec }
         })
+    }
+}
+
+/// What the attributes become.
+fn settled(set: &SetAttr, mode: u32, old: &Attrs, now: Time) -> Settled {
+    let at = |time: SetTime| if let SetTime::To(time) = time { time } else { now };
+    let changes_mode = mode != old.permissions() || set.mode.is_some();
+    Settled {
+        mode: changes_mode.then_some(old.mode & !0o7777 | u64::from(mode)),
+        uid: set.uid.map(u64::from),
+        gid: set.gid.map(u64::from),
+        size: set.size,
+        atime: set.atime.map(at),
+        mtime: set.mtime.map(at).or(set.size.map(|_| now)),
     }
 }
 

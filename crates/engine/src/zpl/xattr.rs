@@ -13,7 +13,7 @@ use ondisk::nvlist::{NvList, NvValue};
 use ondisk::znode::attr;
 use stdx::posix;
 
-use super::attrs::Change;
+use super::attrs::{Attrs, Change};
 use super::file::allowed;
 use super::node::{Node, lock_all};
 use super::perm::{check_mutable, rules, who};
@@ -37,7 +37,7 @@ enum Place {
 
 impl Zpl {
     /// The list in the system attributes.
-    fn system_xattrs(&self, node: &Node) -> Result<NvList> {
+    pub(super) fn system_xattrs(&self, node: &Node) -> Result<NvList> {
         self.xattr_places(node).map(|(list, _)| list)
     }
 
@@ -153,18 +153,22 @@ impl Zpl {
         let tx = self.begin(Holds::new(2 * VALUE_MAX as u64, 16))?;
         if let Some(bytes) = packed {
             match self.store_system_xattrs(&node, bytes, &tx) {
-                Ok(()) => return self.drop_xattr_file(&node, old.as_ref(), None, &tx),
+                Ok(()) => {
+                    self.log_system_change(&node, &attrs, old.as_ref(), Some((name, value)), &tx);
+                    return self.drop_xattr_file(&node, &attrs, old.as_ref(), None, &tx);
+                }
                 // No room left in the spill block.
                 Err(Error::NoSpace | Error::FileTooLarge) => {}
                 Err(error) => return Err(error),
             }
         }
         self.write_xattr_file(cred, &node, &attrs, name, value, &tx)?;
-        self.drop_xattr_file(&node, old.as_ref(), Some(name), &tx)?;
-        if let Some(Place::System(old)) = &old {
+        self.drop_xattr_file(&node, &attrs, old.as_ref(), Some(name), &tx)?;
+        if let Some(Place::System(was)) = &old {
             let mut list = old_list;
-            list.remove(old);
+            list.remove(was);
             self.store_system_list(&node, &list, &tx)?;
+            self.log_system_change(&node, &attrs, old.as_ref(), None, &tx);
         }
         self.update(&node, &tx, |_, _| Change::default()).map(drop)
     }
@@ -183,13 +187,14 @@ impl Zpl {
             Place::System(name) => {
                 list.remove(name);
                 self.store_system_list(&node, &list, &tx)?;
+                self.log_system_change(&node, &attrs, Some(&old), None, &tx);
             }
-            Place::Directory(_) => self.drop_xattr_file(&node, Some(&old), None, &tx)?,
+            Place::Directory(_) => self.drop_xattr_file(&node, &attrs, Some(&old), None, &tx)?,
         }
         self.update(&node, &tx, |_, _| Change::default()).map(drop)
     }
 
-    fn store_system_list(&self, node: &Node, list: &NvList, tx: &Tx) -> Result<()> {
+    pub(super) fn store_system_list(&self, node: &Node, list: &NvList, tx: &Tx) -> Result<()> {
         if list.is_empty() {
             return self.set(node, Change::default().remove(&attr::DXATTR), tx);
         }
@@ -201,10 +206,42 @@ impl Zpl {
     }
 
     /// Removes the file an attribute was in, unless it is the one it is in now.
-    fn drop_xattr_file(&self, node: &Node, old: Option<&Place>, now: Option<&[u8]>, tx: &Tx) -> Result<()> {
+    fn drop_xattr_file(
+        &self,
+        node: &Node,
+        attrs: &Attrs,
+        old: Option<&Place>,
+        now: Option<&[u8]>,
+        tx: &Tx,
+    ) -> Result<()> {
         match old {
-            Some(Place::Directory(name)) if now != Some(name) => self.remove_xattr_file(node, name, tx),
+            Some(Place::Directory(name)) if now != Some(name) => {
+                self.remove_xattr_file(node, name, attrs.links > 0, tx)
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// The list in the system attributes has changed: what it lost, unless that is what it has now anew.
+    fn log_system_change(
+        &self,
+        node: &Node,
+        attrs: &Attrs,
+        old: Option<&Place>,
+        now: Option<(&[u8], &[u8])>,
+        tx: &Tx,
+    ) {
+        if attrs.links == 0 {
+            return;
+        }
+        match old {
+            Some(Place::System(old)) if now.is_none_or(|(name, _)| name != old.as_bytes()) => {
+                self.log_system_xattr(node.object(), old.as_bytes(), None, tx);
+            }
+            _ => {}
+        }
+        if let Some((name, value)) = now {
+            self.log_system_xattr(node.object(), name, Some(value), tx);
         }
     }
 }

@@ -65,9 +65,9 @@ impl Zpl {
         value: &[u8],
         tx: &Tx,
     ) -> Result<()> {
-        let file = match self.find_xattr_file(node, name)? {
-            Some(file) => file,
-            None => self.new_xattr_file(cred, node, owner, name, tx)?,
+        let (file, is_new) = match self.find_xattr_file(node, name)? {
+            Some(file) => (file, false),
+            None => (self.new_xattr_file(cred, node, owner, name, tx)?, true),
         };
         let len = value.len() as u64;
         file.free_range(0, u64::MAX, tx).map_err(api_error)?;
@@ -75,7 +75,11 @@ impl Zpl {
         file.write(0, value, tx).map_err(api_error)?;
         let now = self.now();
         let change = Change::default().word(&attr::SIZE, len).time(&attr::MTIME, now).time(&attr::CTIME, now);
-        self.store_hidden(&file, change, tx)
+        self.store_hidden(&file, change, tx)?;
+        if owner.links > 0 {
+            self.log_xattr_file(file.object(), is_new, value, tx);
+        }
+        Ok(())
     }
 
     fn new_xattr_file(
@@ -87,8 +91,16 @@ impl Zpl {
         tx: &Tx,
     ) -> Result<Arc<Dnode>> {
         let now = self.now();
-        let new =
-            |uid, gid, mode| NewAttrs { uid, gid, mode, atime: now, mtime: now, now, flags: flags::XATTR };
+        let new = |uid, gid, mode| NewAttrs {
+            uid,
+            gid,
+            mode,
+            atime: now,
+            mtime: now,
+            now,
+            flags: flags::XATTR,
+            born: None,
+        };
         let project = self.inherited_project(node, owner)?;
         let dir = match self.sa.word(&self.whole_view(node)?, &attr::XATTR).unwrap_or(0) {
             0 => {
@@ -104,6 +116,9 @@ impl Zpl {
                 )
                 .map_err(api_error)?;
                 self.set(node, Change::default().word(&attr::XATTR, dir.object()), tx)?;
+                if owner.links > 0 {
+                    self.log_xattr_dir(node.object(), &dir, &self.stored_attrs(&dir)?, tx);
+                }
                 dir
             }
             object => self.objset.hold(object).map_err(api_error)?,
@@ -126,14 +141,22 @@ impl Zpl {
             return Err(api_error(error));
         }
         self.touch_hidden_dir(&dir, attrs.size + 1, tx)?;
+        if owner.links > 0 {
+            self.log_create(dir.object(), &file, &self.stored_attrs(&file)?, name, None, tx);
+        }
         Ok(file)
     }
 
-    pub(super) fn remove_xattr_file(&self, node: &Node, name: &[u8], tx: &Tx) -> Result<()> {
+    /// `logged`: the node would be there after a crash.
+    pub(super) fn remove_xattr_file(&self, node: &Node, name: &[u8], logged: bool, tx: &Tx) -> Result<()> {
         let Some(zap) = self.xattr_dir(node)? else { return Err(Error::NotFound) };
         let entry = zap.lookup_u64(name).map_err(api_error)?;
         zap.remove(name, tx).map_err(api_error)?;
-        match self.objset.free(Dirent::decode(entry).object, tx) {
+        let object = Dirent::decode(entry).object;
+        if logged {
+            self.log_remove(zap.object(), name, object, false, true, tx);
+        }
+        match self.objset.free(object, tx) {
             Ok(()) | Err(DmuError::NotFound) => {}
             Err(error) => return Err(api_error(error)),
         }

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use dmu::store::{ReadError, WriteError, WriteItem};
 use dmu::{
     Admission, Block, BlockOwner, BlockStore, DmuError, Holds, Objset, ObjsetPolicy, SyncTx, Tx, TxHold, Txg,
 };
-use engine::zpl::{AtCreation, FsSpace, Host, Settings, Zpl, create_fs};
+use engine::zpl::{AtCreation, FsSpace, Host, IntentLog, Settings, Zpl, create_fs};
 use engine_api::FsId;
 use env::{Clock, Env, IoClass, Nanos, RealClock, WallTime, lock};
 use ondisk::blkptr::Dva;
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind, Endian};
+
+use crate::journal::Journal;
 
 pub const ID: FsId = FsId { pool_guid: 7, dataset_guid: 8 };
 
@@ -24,10 +26,24 @@ struct Memory {
     blocks: Mutex<BTreeMap<u64, Arc<Block>>>,
     next: AtomicU64,
     open: AtomicU64,
-    synced: AtomicU64,
+    journal: Journal,
+    objset: Mutex<Weak<Objset>>,
+    /// Where the last synced group's root is.
+    root: Mutex<BlkPtr>,
 }
 
 impl Memory {
+    /// Writes the open group and opens the next.
+    fn sync(&self) -> BlkPtr {
+        let txg = self.open.fetch_add(1, Ordering::SeqCst);
+        let objset = lock(&self.objset).upgrade().expect("the object set is open");
+        let root = objset.sync(&SyncTx { txg, pass: 1, rewrite: false }).expect("memory does not fail");
+        objset.sync_done(txg);
+        *lock(&self.root) = root;
+        self.journal.synced(txg);
+        root
+    }
+
     fn place(&self, item: &WriteItem, txg: Txg) -> BlkPtr {
         let policy = &item.policy;
         if policy.level == 0 && item.data.iter().all(|byte| *byte == 0) {
@@ -90,12 +106,17 @@ impl Admission for Memory {
 
 impl Host for Memory {
     fn wait_synced(&self, txg: u64) -> Result<(), DmuError> {
-        // Who must wait in these single-threaded tests is told that it would have been done.
         assert!(txg <= self.open.load(Ordering::SeqCst));
+        if txg == self.open.load(Ordering::SeqCst) {
+            self.sync();
+        }
         Ok(())
     }
     fn space(&self) -> FsSpace {
         FsSpace { referenced: 1 << 20, available: 1 << 30 }
+    }
+    fn log(&self) -> Option<&dyn IntentLog> {
+        Some(&self.journal)
     }
 }
 
@@ -139,6 +160,12 @@ impl Bench {
             5,
         );
         create_fs(&objset, &env, props, &Tx::syncing(5)).expect("nothing is in the way");
+        *lock(&memory.objset) = Arc::downgrade(&objset);
+        let of_memory = Arc::downgrade(&memory);
+        let sync = move || {
+            of_memory.upgrade().expect("the bench lives").sync();
+        };
+        memory.journal.sync.set(Box::new(sync)).unwrap_or_else(|_| panic!("set once"));
         let fs = Zpl::open(objset.clone(), ID, env.clone(), memory.clone(), settings.clone(), false).unwrap();
         let mut bench = Bench { fs, settings, memory, objset, policy, env };
         bench.reopen();
@@ -147,21 +174,40 @@ impl Bench {
 
     /// Writes the open group and opens the next.
     pub fn sync(&self) -> BlkPtr {
-        let txg = self.memory.open.fetch_add(1, Ordering::SeqCst);
-        let root = self.objset.sync(&SyncTx { txg, pass: 1, rewrite: false }).expect("memory does not fail");
-        self.objset.sync_done(txg);
-        self.memory.synced.store(txg, Ordering::SeqCst);
-        root
+        self.memory.sync()
+    }
+
+    pub fn journal(&self) -> &Journal {
+        &self.memory.journal
     }
 
     /// Syncs, forgets all that is in memory, and opens what was written: a crash, for open files.
     pub fn reopen(&mut self) {
-        let root = self.sync();
+        self.sync();
+        self.crash();
+        self.memory.journal.clear();
+    }
+
+    /// All that is in memory is gone, and what was synced is opened. The log is not replayed yet.
+    pub fn crash(&mut self) {
+        let root = *lock(&self.memory.root);
         let memory = self.memory.clone();
+        memory.journal.crash();
         self.objset =
             Objset::open(memory.clone(), root, memory.clone(), memory.clone(), self.policy.clone()).unwrap();
-        self.fs = Zpl::open(self.objset.clone(), ID, self.env.clone(), memory, self.settings.clone(), false)
-            .unwrap();
+        *lock(&memory.objset) = Arc::downgrade(&self.objset);
+        // No group has the number of one that was lost.
+        memory.open.fetch_add(1, Ordering::SeqCst);
+        self.fs = Zpl::open(
+            self.objset.clone(),
+            ID,
+            self.env.clone(),
+            memory.clone(),
+            self.settings.clone(),
+            false,
+        )
+        .unwrap();
+        memory.journal.attach(Arc::downgrade(&self.fs));
     }
 
     pub fn objset(&self) -> &Arc<Objset> {

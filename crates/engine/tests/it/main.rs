@@ -3,8 +3,10 @@
 
 mod basics;
 mod bench;
+mod crash;
 mod disks;
 mod fixtures;
+mod journal;
 mod manifest;
 mod random;
 mod threads;

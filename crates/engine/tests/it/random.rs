@@ -34,18 +34,18 @@ fn plain<T>(answer: Result<T>) -> std::result::Result<T, String> {
     })
 }
 
-struct Duel {
-    rng: Prng,
-    bench: Bench,
-    oracle: Arc<MemFs>,
+pub struct Duel {
+    pub rng: Prng,
+    pub bench: Bench,
+    pub oracle: Arc<MemFs>,
     /// The same node on both sides; some are long gone.
-    nodes: Vec<(NodeId, NodeId)>,
-    open: Vec<(NodeId, NodeId)>,
+    pub nodes: Vec<(NodeId, NodeId)>,
+    pub open: Vec<(NodeId, NodeId)>,
     creds: Vec<Cred>,
 }
 
 impl Duel {
-    fn new(seed: u64) -> Duel {
+    pub fn new(seed: u64) -> Duel {
         let mut rng = Prng::new(seed);
         let settings = Settings {
             recordsize: 512 << rng.below(10),
@@ -104,7 +104,7 @@ impl Duel {
         }
     }
 
-    fn step(&mut self) -> String {
+    pub fn step(&mut self) -> String {
         let weights = [8, 10, 6, 14, 8, 5, 6, 4, 8, 4, 8, 3, 3, 4, 4, 3];
         match self.rng.weighted(&weights) {
             0 => self.create(),
@@ -378,7 +378,7 @@ impl Duel {
         what
     }
 
-    fn compare(&self, when: &str) {
+    pub fn compare(&self, when: &str) {
         let (expected, found) = (dump(&*self.oracle).unwrap(), dump(&*self.bench.fs).unwrap());
         let differences = expected.differences(&found, Compare { times: false });
         assert!(differences.is_empty(), "{when}: {differences:#?}");
