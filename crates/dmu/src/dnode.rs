@@ -4,6 +4,7 @@
 //! its state is behind one lock, held only for memory work: never across a read from disk. Whoever needs old content
 //! looks, reads without the lock, and looks again; `State::generation` tells whether what was read is still clean.
 
+pub(crate) mod early;
 mod read;
 mod write;
 

@@ -39,6 +39,7 @@ pub mod zap;
 pub use accounting::{Owner, OwnerOf};
 pub use bpobj::Bpobj;
 pub use bptree::Bptree;
+pub use dnode::early::write_early;
 pub use dnode::{Bonus, Chunk, Dnode, Seek};
 pub use error::{DmuError, SyncError};
 pub use objset::{ObjectSpec, Objset};

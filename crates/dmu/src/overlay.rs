@@ -116,6 +116,15 @@ pub struct Dirty {
     pub written: bool,
 }
 
+/// A dirty block that was written before its group is synced, because a record of an intent log leads to it. The sync
+/// takes `bp` for the block if it is still this very one; whoever changes the block copies it, since it is shared here.
+#[derive(Debug, Clone)]
+pub struct Early {
+    pub blkid: u64,
+    pub block: Arc<Block>,
+    pub bp: BlkPtr,
+}
+
 /// What became of the spill block.
 #[derive(Debug, Clone, Default)]
 pub enum SpillChange {
@@ -136,6 +145,7 @@ pub struct Changes {
     /// The part of `freed` that no sync pass has applied yet.
     pub to_free: Ranges,
     pub spill: SpillChange,
+    pub early: Vec<Early>,
     /// First written in this group: there is nothing on disk.
     pub allocated: bool,
     /// Something changed since the last sync pass.
@@ -214,6 +224,7 @@ impl State {
                 freed: Ranges::default(),
                 to_free: Ranges::default(),
                 spill: SpillChange::Kept,
+                early: Vec::new(),
                 allocated: false,
                 pending: true,
             }));

@@ -107,6 +107,7 @@ impl ObjsetPolicy {
             copies: (self.copies + u8::from(extra)).min(MAX_COPIES),
             embed: self.embedded_data && what.level == 0 && !kind.has_fill(),
             is_metadata: metadata,
+            authenticated: false,
             fill,
             keep: self.keep,
         }

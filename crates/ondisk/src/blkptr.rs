@@ -412,6 +412,11 @@ impl BlkPtr {
         self.set_prop(LEVEL, level as u64)
     }
 
+    /// Of a block that is not encrypted itself, in a data set that is.
+    pub const fn set_authenticated(&mut self, authenticated: bool) -> &mut Self {
+        self.set_prop(CRYPT, authenticated as u64)
+    }
+
     pub const fn set_dedup(&mut self, dedup: bool) -> &mut Self {
         self.set_prop(DEDUP, dedup as u64)
     }

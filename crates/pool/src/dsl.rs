@@ -42,6 +42,7 @@ pub use dataset::Dataset;
 pub use dir::{Dir, Sums, Used};
 pub use list::{DatasetKind, ListFilter, Listed};
 pub(crate) use mos::Mos;
+pub(crate) use open::ENCRYPTED;
 
 /// How the content of a new file system is made, without this crate knowing files.
 pub trait FsFormat: Send + Sync {

@@ -28,7 +28,7 @@ mod queue;
 mod replay;
 mod walk;
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 
 use dmu::{DmuError, Objset, Tx};
@@ -66,9 +66,26 @@ pub struct LoggedWrite<'a> {
     /// Bytes.
     pub offset: u64,
     pub len: u64,
-    /// To be copied now, because the caller is going to commit at once; else they are fetched when they are needed.
+    /// Of the file's blocks, in bytes.
+    pub block_size: u64,
+    /// Given where the caller is going to commit at once: then the bytes are copied now if they are few. Else they are
+    /// fetched when they are needed.
     pub data: Option<&'a [u8]>,
 }
+
+/// The property `logbias`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LogBias {
+    /// Log devices are for this dataset too.
+    #[default]
+    Latency,
+    /// Bytes go where they belong at once, and the log only leads there.
+    Throughput,
+}
+
+/// From so many bytes on a write is not copied into the log where there is no log device: it is written to its place,
+/// and the record leads there (`zfs_immediate_write_sz`).
+const IMMEDIATE_MAX: u64 = 32 << 10;
 
 /// Who can give the bytes of a file to a commit.
 pub trait LogData: Send + Sync {
@@ -87,6 +104,8 @@ pub struct ZilStats {
     pub fell_back: Counter,
     /// Records written, and the writes among them by where their bytes came from, with these bytes.
     pub records: Counter,
+    pub indirect: Counter,
+    pub indirect_bytes: Counter,
     pub copied: Counter,
     pub copied_bytes: Counter,
     pub fetched: Counter,
@@ -125,6 +144,7 @@ pub struct Zil {
     changed: Condvar,
     source: OnceLock<Weak<dyn LogData>>,
     mode: AtomicU8,
+    throughput: AtomicBool,
     /// Sequence number of the record being replayed, 0 when none is.
     replaying: AtomicU64,
 }
@@ -149,6 +169,7 @@ impl Zil {
             changed: Condvar::new(),
             source: OnceLock::new(),
             mode: AtomicU8::new(SyncMode::default() as u8),
+            throughput: AtomicBool::new(false),
             replaying: AtomicU64::new(0),
         })
     }
@@ -175,6 +196,10 @@ impl Zil {
         }
     }
 
+    pub fn set_bias(&self, bias: LogBias) {
+        self.throughput.store(bias == LogBias::Throughput, Relaxed);
+    }
+
     /// Whether every change has to be committed before it is answered.
     pub fn is_always(&self) -> bool {
         self.mode() == SyncMode::Always
@@ -192,8 +217,19 @@ impl Zil {
 
     /// Remembers a write; see [`LoggedWrite`].
     pub fn log_write(&self, tx: &Tx, write: &LoggedWrite<'_>) {
+        if write.len == 0 {
+            return;
+        }
+        // As `zfs_log_write` decides in module/zfs/zfs_log.c.
+        let large = write.len >= IMMEDIATE_MAX && !self.parts.storage.has_log_devices();
+        let indirect = large || self.throughput.load(Relaxed);
         self.remember(tx, |queue, txg| {
-            queue.push_own(write.object, Itx { txg, what: What::of_write(write) });
+            if !indirect {
+                return queue.push_own(write.object, Itx { txg, what: What::of_write(write) });
+            }
+            for what in What::blocks_of(write) {
+                queue.push_own(write.object, Itx { txg, what });
+            }
         });
     }
 

@@ -33,6 +33,8 @@ pub struct WritePolicy {
     /// Whether data of at most 112 bytes may go into the pointer (feature embedded_data).
     pub embed: bool,
     pub is_metadata: bool,
+    /// The block of an encrypted object set that carries its own MACs.
+    pub authenticated: bool,
     /// For the pointer's fill count.
     pub fill: u64,
     /// What caches may have.
@@ -51,6 +53,7 @@ impl WritePolicy {
             copies: 1,
             embed: false,
             is_metadata: false,
+            authenticated: false,
             fill: 1,
             keep: Keep::ALL,
         }

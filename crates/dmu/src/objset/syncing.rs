@@ -101,11 +101,16 @@ impl Objset {
         debug_assert!(phys.size > ObjsetSize::V1 || phys.userused_dnode.is_none());
         let what = BlockKind { object_type: ObjectType::OBJSET, level: 0, spill: false, own: (0, 0) };
         let fill = objects_below(&phys.meta_dnode);
-        let item = WriteItem {
-            data: Arc::new(Block::from_slice(&phys.encode())),
-            policy: cx.policy.block(what, fill),
-            rewrite: cx.rewrite(&old),
-        };
+        let mut policy = cx.policy.block(what, fill);
+        if old.uses_crypt() {
+            // Only the head of the log may differ, and that is under no MAC. Such a block is never compressed
+            // (`dmu_objset_open_impl`), and the third DVA is not for DVAs here.
+            policy.authenticated = true;
+            policy.compression = CompressKind::Off;
+            policy.copies = policy.copies.min(2);
+        }
+        let data = Arc::new(Block::from_slice(&phys.encode()));
+        let item = WriteItem { data, policy, rewrite: cx.rewrite(&old) };
         let new = write(cx, vec![item])?[0];
         settle(cx, &old, &new);
         env::lock(&self.root).bp = new;

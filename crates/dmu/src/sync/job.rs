@@ -1,14 +1,16 @@
 //! One object's share of a sync pass.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ondisk::BlkPtr;
 use ondisk::dnode::{DnodePhys, FLAG_USED_BYTES, MAX_LEVELS};
 
 use super::tree::SyncTree;
 use super::{Cx, free};
 use crate::DmuError;
 use crate::dnode::Dnode;
-use crate::overlay::{Attrs, Clean, Ranges, SpillChange};
+use crate::overlay::{Attrs, Clean, Early, Ranges, SpillChange};
 use crate::store::{Block, Txg};
 
 /// See the module.
@@ -18,6 +20,10 @@ pub struct Job {
     pub attrs: Attrs,
     /// Dirty data blocks no pass has written, ascending.
     pub data: Vec<(u64, Arc<Block>)>,
+    /// Those of `data` that are on disk already.
+    pub early: BTreeMap<u64, BlkPtr>,
+    /// Blocks written early that were changed afterwards.
+    pub outdated: Vec<BlkPtr>,
     pub spill: Option<Arc<Block>>,
     /// The dnode as it was before this pass, if it was one at all.
     pub previous: Option<DnodePhys>,
@@ -36,6 +42,14 @@ impl Job {
         let previous = last.attrs.exists.then(|| phys.clone());
         let changes = state.changes_mut(txg).filter(|c| c.pending)?;
         changes.pending = false;
+        let (mut early, mut outdated) = (BTreeMap::new(), Vec::new());
+        for Early { blkid, block, bp } in std::mem::take(&mut changes.early) {
+            match changes.blocks.get(&blkid) {
+                // Of two that came at once, one is enough.
+                Some(dirty) if Arc::ptr_eq(&dirty.block, &block) => outdated.extend(early.insert(blkid, bp)),
+                _ => outdated.push(bp),
+            }
+        }
         let unwritten = changes.blocks.iter().filter(|(_, dirty)| !dirty.written);
         let data = unwritten.map(|(&blkid, dirty)| (blkid, dirty.block.clone())).collect();
         let spill = match &changes.spill {
@@ -46,7 +60,8 @@ impl Job {
         let attrs = changes.attrs.clone();
         drop(state);
         let tree = SyncTree::new(dnode.object(), phys);
-        Some(Job { dnode: dnode.clone(), tree, attrs, data, spill, previous, to_free, txg })
+        let dnode = dnode.clone();
+        Some(Job { dnode, tree, attrs, data, early, outdated, spill, previous, to_free, txg })
     }
 
     /// Nothing of the object remains.
@@ -61,6 +76,11 @@ impl Job {
 
     /// Everything but blocks: geometry, frees, growth.
     pub fn apply_changes(&mut self, cx: &Cx<'_>) -> Result<(), DmuError> {
+        for bp in std::mem::take(&mut self.outdated) {
+            // Nobody refers to it: for its owner it comes and goes in this group.
+            cx.core.owner.born(&bp, &cx.tx);
+            cx.core.owner.kill(&bp, &cx.tx);
+        }
         for (start, end) in std::mem::take(&mut self.to_free).iter() {
             free::free_range(cx, &mut self.tree, start..end)?;
         }

@@ -140,6 +140,7 @@ fn groups_of(i: usize, job: &Job) -> Vec<Group> {
 fn data(cx: &Cx<'_>, jobs: &mut [Job], slice: &[Group]) -> Result<(), SyncError> {
     let mut items = Vec::new();
     let mut places = Vec::new();
+    let mut there = Vec::new();
     for group in slice {
         let job = &jobs[group.job];
         let what = BlockKind {
@@ -150,11 +151,21 @@ fn data(cx: &Cx<'_>, jobs: &mut [Job], slice: &[Group]) -> Result<(), SyncError>
         };
         for (blkid, block) in &job.data[group.data.clone()] {
             let old = job.tree.get(0, *blkid);
+            if let Some(bp) = job.early.get(blkid) {
+                there.push((group.job, *blkid, old, block.len() as u64, *bp));
+                continue;
+            }
             let fill = if what.object_type == ObjectType::DNODE { dnodes_in(block) } else { 1 };
             let policy = cx.policy.block(what, fill);
             items.push(WriteItem { data: block.clone(), policy, rewrite: cx.rewrite(&old) });
             places.push((group.job, *blkid, old, block.len() as u64));
         }
+    }
+    for (i, blkid, old, lsize, bp) in there {
+        let kind = jobs[i].attrs.object_type;
+        let new = account(cx, &mut jobs[i], &old, bp, (kind, 0, lsize));
+        jobs[i].tree.set(0, blkid, &new);
+        cx.core.admission.written(cx.tx.txg, lsize);
     }
     let mut note = |bytes| cx.core.admission.written(cx.tx.txg, bytes);
     let written = cx.core.store.write_batch_noting(items, cx.tx.txg, &mut note);

@@ -27,6 +27,9 @@ const FSID_MASK: u64 = (1 << 56) - 1;
 /// The first transaction group of a pool; `$ORIGIN` has to look older than everything in it.
 const ORIGIN_TXG: u64 = 1;
 
+/// Why an encrypted dataset is not written.
+pub(crate) const ENCRYPTED: &str = "dataset is encrypted";
+
 /// The number of `casesensitivity=insensitive`.
 const CASE_INSENSITIVE: u64 = 1;
 
@@ -446,7 +449,7 @@ impl Dsl {
             return Ok(Some("dataset is incomplete: a receive did not finish"));
         }
         if core.state(|state| state.features.contains(&"encryption")) {
-            return Ok(Some("dataset is encrypted"));
+            return Ok(Some(ENCRYPTED));
         }
         if self.mos.is_zapified(core.dir.object)?
             && self.mos.find(core.dir.object, dsl_dir::FIELD_LIVELIST)?.is_some()

@@ -16,7 +16,7 @@ use ondisk::{BlkPtr, objset::ObjsetPhys};
 
 use super::commit::SEQUENCE;
 use super::walk::{Walk, records, target};
-use crate::dsl::{Dataset, Dsl};
+use crate::dsl::{Dataset, Dsl, ENCRYPTED};
 use crate::{PoolError, Result};
 
 /// A log can be ahead of the last durable group by those that were open, and by what an import went back.
@@ -57,10 +57,11 @@ impl Dsl {
         Ok(found)
     }
 
-    /// Whether a dataset that this program cannot write has a log that would have to be claimed.
+    /// Whether a dataset whose header this program cannot write has a log that would have to be claimed. That of an
+    /// encrypted one can be claimed without the key.
     pub(crate) fn has_logs_out_of_reach(&self) -> Result<bool> {
         for (object, _) in self.unclaimed()? {
-            if self.open_object(object)?.readonly().is_some() {
+            if self.open_object(object)?.readonly().is_some_and(|why| why != ENCRYPTED) {
                 return Ok(true);
             }
         }
@@ -92,7 +93,7 @@ impl Dsl {
             blocks += 1;
             for (head, bytes, endian) in records(block) {
                 if let Some(bp) = target(&head, bytes, endian, txg)
-                    && (self.parts.store().read(&bp, IoClass::SyncRead).is_err()
+                    && (self.parts.store().read_undeciphered(&bp, IoClass::SyncRead).is_err()
                         || !self.claim_block(&bp, txg, &mut seen, newest))
                 {
                     break 'chain;

@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 
 use dmu::{DmuError, Tx};
 use env::lock;
-use ondisk::BlkPtr;
 use ondisk::zil::record::{LrWrite, stamp};
 use ondisk::zil::{CHAIN_SIZE, ZilChain};
+use ondisk::{BlkPtr, Dva};
 
 use super::chain::Chain;
 use super::queue::{Itx, Ticket, What};
@@ -163,7 +163,7 @@ impl Zil {
 
     /// Fills the open block, carries it to disk, and tells everyone. `filling` is set and is ours.
     fn lead(&self) {
-        let Some(Load { bp, bytes }) = self.load() else {
+        let Some(Load { bp, bytes, tops }) = self.load() else {
             let mut state = lock(&self.state);
             state.pipeline.filling = false;
             if let Some(chain) = &mut state.chain {
@@ -176,7 +176,11 @@ impl Zil {
         self.changed.notify_all(); // The next block can be filled.
         let stats = self.place_stats(&bp);
         stats.written.add(bytes.len() as u64);
-        let result = self.parts.storage.write_log(&bp, bytes).land();
+        let landed = self.parts.storage.write_log(&bp, bytes).land();
+        // Blocks that were there before the log was written are flushed with it where they share its device.
+        let others: Vec<u32> = tops.into_iter().filter(|top| *top != bp.dva(0).vdev).collect();
+        let result =
+            if others.is_empty() { landed } else { landed.and(self.parts.storage.flush_tops(&others)) };
         if let Err(error) = &result {
             tracing::error!(dataset = self.parts.dataset, %error, "log write failed; waiting for the group instead");
         }
@@ -193,31 +197,81 @@ impl Zil {
 
     /// Takes records from the queue into the open block. `None`: the chain must end, and what was taken goes the other way.
     fn load(&self) -> Option<Load> {
-        let (batch, cargo) = {
-            let mut state = lock(&self.state);
-            let wanted = state.queue.bytes();
-            let chain = state.chain.as_ref()?;
-            let (room, seq) = (chain.room(), chain.seq);
-            if room == 0 {
-                return None;
+        loop {
+            let (batch, mut cargo) = {
+                let mut state = lock(&self.state);
+                let wanted = state.queue.bytes();
+                let chain = state.chain.as_ref()?;
+                let (room, seq) = (chain.room(), chain.seq);
+                if room == 0 {
+                    return None;
+                }
+                let (batch, upto) = state.queue.take(room);
+                let newest = batch.iter().map(|itx| itx.txg).max().unwrap_or(0);
+                (batch, Cargo { upto, wanted, seq, newest, tops: Vec::new(), bytes: vec![0; CHAIN_SIZE] })
+            };
+            let newest = cargo.newest;
+            let some = !batch.is_empty();
+            let placed = self.place(batch, &mut cargo);
+            if some && placed.as_ref().is_some_and(Vec::is_empty) {
+                continue;
             }
-            let (batch, upto) = state.queue.take(room);
-            let newest = batch.iter().map(|itx| itx.txg).max().unwrap_or(0);
-            (batch, Cargo { upto, wanted, seq, newest, bytes: vec![0; CHAIN_SIZE] })
-        };
-        let newest = cargo.newest;
-        let load = self.encode(batch, cargo).and_then(|cargo| self.chain_up(cargo));
-        if load.is_none() {
-            lock(&self.state).queue.unlogged(newest);
+            let load =
+                placed.and_then(|batch| self.encode(batch, cargo)).and_then(|cargo| self.chain_up(cargo));
+            if load.is_none() {
+                lock(&self.state).queue.unlogged(newest);
+            }
+            return load;
         }
-        load
+    }
+
+    /// Writes the blocks that records are to lead to. A block whose group is closed already cannot be written ahead of
+    /// it: from there on everything goes back, to be taken with its bytes.
+    fn place(&self, batch: Vec<Itx>, cargo: &mut Cargo) -> Option<Vec<(Itx, Option<BlkPtr>)>> {
+        let is_indirect = |itx: &Itx| matches!(itx.what, What::Indirect { .. });
+        if !batch.iter().any(is_indirect) {
+            return Some(batch.into_iter().map(|itx| (itx, None)).collect());
+        }
+        let tx = self.enter().ok()?;
+        let mut wanted = Vec::new();
+        let mut places: Vec<Option<usize>> = Vec::new();
+        for itx in &batch {
+            let What::Indirect { object, blkid, .. } = itx.what else {
+                places.push(None);
+                continue;
+            };
+            let dnode = (itx.txg == tx.txg()).then(|| self.parts.objset.hold(object).ok()).flatten();
+            places.push(dnode.map(|dnode| {
+                wanted.push((dnode, blkid));
+                wanted.len() - 1
+            }));
+        }
+        let written = dmu::write_early(&wanted, &tx).ok()?;
+        drop(tx);
+        cargo.tops =
+            written.iter().flatten().flat_map(BlkPtr::dvas).filter(Dva::is_valid).map(|d| d.vdev).collect();
+        cargo.tops.sort_unstable();
+        cargo.tops.dedup();
+        let mut placed = Vec::new();
+        let mut rest = batch.into_iter().zip(places);
+        while let Some((mut itx, place)) = rest.next() {
+            let bp = place.and_then(|n| written[n]);
+            if is_indirect(&itx) && bp.is_none() {
+                itx.what = itx.what.fetched();
+                let back = std::iter::once(itx).chain(rest.map(|(itx, _)| itx)).collect();
+                cargo.upto = lock(&self.state).queue.put_back(back);
+                break;
+            }
+            placed.push((itx, bp));
+        }
+        Some(placed)
     }
 
     /// The records as they go to disk; bytes of files are fetched here, with no lock held.
-    fn encode(&self, batch: Vec<Itx>, mut cargo: Cargo) -> Option<Cargo> {
-        for itx in batch {
+    fn encode(&self, batch: Vec<(Itx, Option<BlkPtr>)>, mut cargo: Cargo) -> Option<Cargo> {
+        for (itx, place) in batch {
             let txg = itx.txg;
-            let Some(mut record) = self.record(itx).ok()? else { continue };
+            let Some(mut record) = self.record(itx, place).ok()? else { continue };
             cargo.seq += 1;
             stamp(&mut record, txg, cargo.seq);
             cargo.bytes.extend_from_slice(&record);
@@ -228,7 +282,7 @@ impl Zil {
 
     /// Gives the open block its content and its successor.
     fn chain_up(&self, cargo: Cargo) -> Option<Load> {
-        let Cargo { upto, wanted, seq, newest, mut bytes } = cargo;
+        let Cargo { upto, wanted, seq, newest, tops, mut bytes } = cargo;
         let tx = self.enter().ok()?;
         let mut state = lock(&self.state);
         let chain = state.chain.as_mut()?;
@@ -253,18 +307,26 @@ impl Zil {
         stats.count.add(1);
         stats.bytes.add((bytes.len() - CHAIN_SIZE) as u64);
         stats.allocated.add(bp.lsize());
-        Some(Load { bp, bytes })
+        Some(Load { bp, bytes, tops })
     }
 
     /// The bytes of a record; `None` where it has lost its meaning because the file was removed or cut.
-    fn record(&self, itx: Itx) -> Result<Option<Vec<u8>>, DmuError> {
+    fn record(&self, itx: Itx, place: Option<BlkPtr>) -> Result<Option<Vec<u8>>, DmuError> {
         let stats = &self.parts.stats;
-        match itx.what {
-            What::Record(record) => Ok(Some(record)),
-            What::Write { object, generation, offset, len } => {
+        match (itx.what, place) {
+            (What::Record(record), _) => Ok(Some(record)),
+            (What::Indirect { object, offset, len, .. }, Some(bp)) => {
+                stats.indirect.add(1);
+                stats.indirect_bytes.add(len);
+                Ok(Some(LrWrite { object, offset, length: len }.encode_indirect(0, &bp)))
+            }
+            (
+                What::Write { object, generation, offset, len }
+                | What::Indirect { object, generation, offset, len, .. },
+                _,
+            ) => {
                 let source = self.source.get().and_then(std::sync::Weak::upgrade);
-                let Some(source) = source else { return Err(DmuError::Suspended) };
-                let data = source.read(object, generation, offset, len)?;
+                let data = source.ok_or(DmuError::Suspended)?.read(object, generation, offset, len)?;
                 stats.fetched.add(1);
                 stats.fetched_bytes.add(len);
                 Ok(data.map(|data| LrWrite { object, offset, length: len }.encode_with(&data)))
@@ -305,6 +367,8 @@ struct Cargo {
     seq: u64,
     /// The newest group of a record.
     newest: u64,
+    /// Top-level vdevs that its records lead to.
+    tops: Vec<u32>,
     bytes: Vec<u8>,
 }
 
@@ -312,4 +376,6 @@ struct Cargo {
 struct Load {
     bp: BlkPtr,
     bytes: Vec<u8>,
+    /// To be flushed too.
+    tops: Vec<u32>,
 }

@@ -20,14 +20,39 @@ pub(super) enum What {
     Record(Vec<u8>),
     /// Bytes of a file, fetched when the record is written.
     Write { object: u64, generation: u64, offset: u64, len: u64 },
+    /// Bytes within one block, which is written to its place; the record leads there.
+    Indirect { object: u64, generation: u64, offset: u64, len: u64, blkid: u64 },
 }
 
 impl What {
     pub fn of_write(write: &LoggedWrite<'_>) -> What {
-        let &LoggedWrite { object, generation, offset, len, data } = write;
+        let &LoggedWrite { object, generation, offset, len, data, .. } = write;
         match data {
-            Some(data) => What::Record(LrWrite { object, offset, length: len }.encode_with(data)),
-            None => What::Write { object, generation, offset, len },
+            Some(data) if len <= COPIED_MAX => {
+                What::Record(LrWrite { object, offset, length: len }.encode_with(data))
+            }
+            _ => What::Write { object, generation, offset, len },
+        }
+    }
+
+    /// A write block by block.
+    pub fn blocks_of(write: &LoggedWrite<'_>) -> impl Iterator<Item = What> {
+        let &LoggedWrite { object, generation, offset, len, block_size, .. } = write;
+        let (first, last) = (offset / block_size, (offset + len - 1) / block_size);
+        (first..=last).map(move |blkid| {
+            let start = offset.max(blkid * block_size);
+            let end = (offset + len).min((blkid + 1).saturating_mul(block_size));
+            What::Indirect { object, generation, offset: start, len: end - start, blkid }
+        })
+    }
+
+    /// The same, its bytes in the record.
+    pub fn fetched(self) -> What {
+        match self {
+            What::Indirect { object, generation, offset, len, .. } => {
+                What::Write { object, generation, offset, len }
+            }
+            other => other,
         }
     }
 
@@ -36,6 +61,7 @@ impl What {
         match self {
             What::Record(record) => record.len(),
             What::Write { len, .. } => WRITE_HEAD + (*len as usize).next_multiple_of(8),
+            What::Indirect { .. } => WRITE_HEAD,
         }
     }
 }
@@ -55,6 +81,9 @@ pub(super) struct Queue {
     newest: u64,
     unlogged: u64,
 }
+
+/// Larger writes are fetched, in pieces if need be (`zil_maxcopied`).
+const COPIED_MAX: u64 = 7680;
 
 /// What a commit has to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +178,16 @@ impl Queue {
         }
         self.popped = self.pushed - self.ordered.len() as u64;
         (batch, self.popped)
+    }
+
+    /// Puts what was taken last back in its place; gives the number up to which the order is written then.
+    pub fn put_back(&mut self, batch: Vec<Itx>) -> u64 {
+        for itx in batch.into_iter().rev() {
+            self.bytes += itx.what.size();
+            self.popped -= 1;
+            self.ordered.push_front(itx);
+        }
+        self.popped
     }
 
     /// What is durable need not be written.

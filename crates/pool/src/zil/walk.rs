@@ -64,7 +64,8 @@ pub(crate) fn records(block: &LogBlock) -> impl Iterator<Item = (RecordHead, &[u
 /// The block of a file that a record leads to, if it was born in `since` or later: then nobody else refers to it.
 pub(crate) fn target(head: &RecordHead, bytes: &[u8], endian: Endian, since: u64) -> Option<BlkPtr> {
     let bp = zil::write_target(head.txtype, bytes, endian)?.ok()?;
-    (!bp.is_hole() && bp.validate().is_ok() && bp.birth() >= since).then_some(bp)
+    let has_space = !bp.is_hole() && !bp.is_embedded();
+    (has_space && bp.validate().is_ok() && bp.birth() >= since).then_some(bp)
 }
 
 /// Gives back a log on disk that nobody will read again, and what only its records lead to.

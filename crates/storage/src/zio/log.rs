@@ -59,6 +59,11 @@ impl Storage {
         self.classes().log.has(bp.dva(0).vdev)
     }
 
+    /// Whether there are devices that logs have to themselves, working or not.
+    pub fn has_log_devices(&self) -> bool {
+        self.classes().log.space().capacity > 0
+    }
+
     /// Takes back what [`Storage::allocate_log`] gave in `txg`, if that is still open and nothing on disk leads there.
     pub fn free_log_place(&self, bp: &BlkPtr, txg: u64) {
         self.classes().unallocate(&bp.dva(0), txg);

@@ -125,7 +125,8 @@ impl Stored {
         bp.set_compression(self.compression)
             .set_checksum(self.checksum_kind, self.checksum)
             .set_birth(txg, txg)
-            .set_fill(policy.fill);
+            .set_fill(policy.fill)
+            .set_authenticated(policy.authenticated);
         bp
     }
 }

@@ -1,12 +1,14 @@
 //! Random work on an object set, done to plain bytes as well.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetType;
 use stdx::prng::Prng;
 
 use crate::owner::SyncTx;
+use crate::store::BlockStore;
 use crate::store::Txg;
 use crate::testing::Bench;
 use crate::{DmuError, Dnode, ObjectSpec, ObjsetPolicy, Seek, Tx};
@@ -96,7 +98,7 @@ impl Model {
         };
         let dnode = self.bench.objset.hold(object).unwrap();
         let size = u64::from(dnode.block_size());
-        match self.prng.below(20) {
+        match self.prng.below(22) {
             0 => self.make(&tx),
             1 => {
                 self.bench.objset.free(object, &tx).unwrap();
@@ -110,7 +112,22 @@ impl Model {
                 self.prng.fill(&mut file.bonus);
                 dnode.set_bonus(ObjectType::OTN_UINT8_METADATA, &file.bonus, &tx).unwrap();
             }
-            _ => self.spill(&dnode, &tx),
+            18 | 19 => self.spill(&dnode, &tx),
+            _ => self.write_early(&dnode, &tx),
+        }
+    }
+
+    /// Blocks that are dirty, and some that are not.
+    fn write_early(&mut self, dnode: &Arc<Dnode>, tx: &Tx) {
+        if tx.is_syncing() {
+            return;
+        }
+        let last = dnode.max_blkid().min(64);
+        let wanted: Vec<_> = (0..3).map(|_| (dnode.clone(), self.prng.below(last + 1))).collect();
+        for (answer, (_, blkid)) in crate::write_early(&wanted, tx).unwrap().iter().zip(&wanted) {
+            let Some(bp) = answer else { continue };
+            let there = self.bench.store.cached(bp).expect("it is on disk");
+            assert_eq!(Some(&there[..]), dnode.block(*blkid).unwrap().as_deref().map(|b| &b[..]));
         }
     }
 

@@ -11,6 +11,7 @@ fn write(txg: u64, offset: u64, len: u64) -> Itx {
 fn pieces(batch: &[Itx]) -> Vec<(u64, u64)> {
     let piece = |itx: &Itx| match itx.what {
         What::Write { offset, len, .. } => (offset, len),
+        What::Indirect { offset, len, .. } => (offset, len),
         What::Record(ref record) => (u64::MAX, record.len() as u64),
     };
     batch.iter().map(piece).collect()
@@ -82,4 +83,19 @@ fn a_removed_object_leaves_nothing_and_an_ordered_one_its_place() {
     queue.forget(8);
     queue.ticket(None, 0);
     assert_eq!(pieces(&queue.take(1000).0), [(u64::MAX, 1), (u64::MAX, 3)]);
+}
+
+#[test]
+fn a_write_is_led_to_block_by_block() {
+    let write =
+        LoggedWrite { object: 7, generation: 1, offset: 1000, len: 9000, block_size: 4096, data: None };
+    let itxs: Vec<Itx> = What::blocks_of(&write).map(|what| Itx { txg: 5, what }).collect();
+    assert_eq!(pieces(&itxs), [(1000, 3096), (4096, 4096), (8192, 1808)]);
+    let mut queue = Queue::default();
+    itxs.into_iter().for_each(|itx| queue.push(itx));
+    let (mut batch, upto) = queue.take(3 * WRITE_HEAD);
+    assert_eq!((upto, queue.bytes()), (3, 0));
+    let back: Vec<Itx> = batch.drain(1..).collect();
+    assert_eq!(queue.put_back(back), 1);
+    assert_eq!(pieces(&queue.take(1 << 20).0), [(4096, 4096), (8192, 1808)]);
 }
