@@ -4,6 +4,7 @@
 //! are clients of it. `cistern inspect …` looks at pools without it.
 
 mod appliance;
+mod bench;
 mod first_start;
 mod host;
 mod local;
@@ -29,6 +30,7 @@ usage:
   cistern zpool COMMAND …        manage pools, as zpool(8)
   cistern zfs COMMAND …          manage file systems, as zfs(8)
   cistern inspect PATH …         look into pools without the daemon (cistern inspect --help)
+  cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
 
 examples:
@@ -62,6 +64,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("zpool") => cli::zpool(rest),
         Some("zfs") => cli::zfs(rest),
         Some("inspect") => inspect(rest),
+        Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {
             println!("cistern {}", env!("CARGO_PKG_VERSION"));
             0

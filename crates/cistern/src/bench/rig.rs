@@ -1,0 +1,151 @@
+//! A set-up standing ready: modelled devices, a pool on them, its server.
+
+use std::cell::Cell;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{LocalEngine, Options};
+use engine_api::{Change, Engine, PoolSpec, PropertyChange, VdevSpec};
+use env::{Clock, DeviceModel, Env, MemDisks, ModelDisks, SectorSize};
+use nfs::{Server, ServerConfig};
+
+use super::client::Share;
+use super::load::Fail;
+
+const POOL: &str = "bench";
+/// Bytes of each device; memory is taken as it is written.
+const DEVICE_SIZE: u64 = 4 << 30;
+
+/// What a pool is made of.
+pub struct SetUp {
+    pub name: &'static str,
+    /// Spinning disks; more than one are a mirror.
+    pub disks: usize,
+    pub cache: Option<DeviceModel>,
+    pub log: Option<DeviceModel>,
+}
+
+/// In the order in which they are measured.
+pub const SET_UPS: &[SetUp] = &[
+    SetUp { name: "one disk", disks: 1, cache: None, log: None },
+    SetUp { name: "mirror", disks: 2, cache: None, log: None },
+    SetUp { name: "disk + cache SSD", disks: 1, cache: Some(DeviceModel::consumer_ssd()), log: None },
+    SetUp { name: "disk + log SSD", disks: 1, cache: None, log: Some(DeviceModel::consumer_ssd()) },
+    SetUp { name: "disk + RAM log", disks: 1, cache: None, log: Some(DeviceModel::ram_log()) },
+];
+
+/// What was used up to a moment.
+#[derive(Clone, Copy, Default)]
+pub struct Usage {
+    /// Of the processors, by this process, client included.
+    pub cpu: Duration,
+    /// Time in which the first disk was at work.
+    pub disk_busy: Duration,
+    pub disk_flushes: u64,
+    pub log_flushes: u64,
+    pub log_writes: u64,
+}
+
+impl Usage {
+    pub fn since(&self, before: &Usage) -> Usage {
+        Usage {
+            cpu: self.cpu.saturating_sub(before.cpu),
+            disk_busy: self.disk_busy.saturating_sub(before.disk_busy),
+            disk_flushes: self.disk_flushes - before.disk_flushes,
+            log_flushes: self.log_flushes - before.log_flushes,
+            log_writes: self.log_writes - before.log_writes,
+        }
+    }
+}
+
+pub struct Rig {
+    devices: ModelDisks,
+    engine: Arc<LocalEngine>,
+    server: Server,
+    /// File systems made so far.
+    shares: Cell<u32>,
+}
+
+const LOG: &str = "/model/log";
+const CACHE: &str = "/model/cache";
+
+fn disk(i: usize) -> String {
+    format!("/model/disk{i}")
+}
+
+fn prop(name: &str, value: &str) -> PropertyChange {
+    PropertyChange { name: name.into(), value: value.into() }
+}
+
+impl Rig {
+    pub fn build(set_up: &SetUp) -> Result<Rig, Fail> {
+        let env = Env::real();
+        let memory = MemDisks::new();
+        let devices = ModelDisks::new(Arc::new(memory.clone()), env.clock.clone() as Arc<dyn Clock>);
+        let add = |path: &str, model: DeviceModel| {
+            memory.add_with_sectors(path, DEVICE_SIZE, SectorSize { logical: 512, physical: 4096 });
+            devices.set(path, model);
+        };
+        let disks: Vec<String> = (0..set_up.disks).map(disk).collect();
+        disks.iter().for_each(|path| add(path, DeviceModel::sata_disk()));
+        set_up.log.inspect(|&model| add(LOG, model));
+        set_up.cache.inspect(|&model| add(CACHE, model));
+        let env = Env { disks: Arc::new(devices.clone()), ..env };
+        let engine = LocalEngine::new(env, Options { search: Vec::new(), ..Options::default() });
+        let leaves: Vec<VdevSpec> = disks.into_iter().map(VdevSpec::Leaf).collect();
+        let spec = PoolSpec {
+            name: POOL.into(),
+            vdevs: if leaves.len() > 1 { vec![VdevSpec::Mirror(leaves)] } else { leaves },
+            logs: set_up.log.iter().map(|_| VdevSpec::Leaf(LOG.into())).collect(),
+            cache: set_up.cache.iter().map(|_| CACHE.into()).collect(),
+            fs_props: vec![prop("compression", "lz4"), prop("sharenfs", "rw,no_root_squash")],
+            ..PoolSpec::default()
+        };
+        engine.create(&spec)?;
+        let server = Server::start(ServerConfig::new(([127, 0, 0, 1], 0).into()), engine.clone())?;
+        Ok(Rig { devices, engine, server, shares: Cell::new(0) })
+    }
+
+    /// A new file system with this value of `sync`, on a pool at rest.
+    pub fn share(&self, sync: &str) -> Result<Share, Fail> {
+        self.shares.set(self.shares.get() + 1);
+        let name = format!("{POOL}/fs{}", self.shares.get());
+        let change =
+            Change::CreateFilesystem { name: name.clone(), parents: false, props: vec![prop("sync", sync)] };
+        self.engine.pool(POOL)?.commit(&change, "")?;
+        self.settle()?;
+        Ok(Share { server: self.server.addr(), path: format!("/{name}") })
+    }
+
+    /// Waits until everything is on the disks.
+    pub fn settle(&self) -> Result<(), Fail> {
+        self.engine.pool(POOL)?.sync()?;
+        Ok(())
+    }
+
+    pub fn usage(&self) -> Usage {
+        let (disk, log) = (self.devices.counts(&disk(0)), self.devices.counts(LOG));
+        Usage {
+            cpu: cpu_time(),
+            disk_busy: Duration::from_nanos(disk.busy.0),
+            disk_flushes: disk.flushes,
+            log_flushes: log.flushes,
+            log_writes: log.writes,
+        }
+    }
+
+    pub fn take_down(self) -> Result<(), Fail> {
+        self.server.stop();
+        Ok(self.engine.export_all()?)
+    }
+}
+
+/// Processor time of this process so far, from proc(5): utime and stime, in hundredths of a second.
+fn cpu_time() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field is the program's name in brackets, which may hold anything.
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
