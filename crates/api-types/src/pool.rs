@@ -74,10 +74,10 @@ pub struct PoolAdd {
     pub history: String,
 }
 
-/// `POST /v1/pools/{name}/remove`
+/// `POST /v1/pools/{name}/remove` and `/online`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct PoolRemove {
+pub struct PoolVdev {
     /// Of the vdev.
     pub guid: u64,
     pub history: String,

@@ -11,8 +11,10 @@ pub const POOL_EXPORT: &str = "/v1/pools/{name}/export";
 pub const POOL_DESTROY: &str = "/v1/pools/{name}/destroy";
 /// POST [`crate::PoolAdd`] → job
 pub const POOL_VDEVS: &str = "/v1/pools/{name}/vdevs";
-/// POST [`crate::PoolRemove`] → job
+/// POST [`crate::PoolVdev`] → job
 pub const POOL_REMOVE: &str = "/v1/pools/{name}/remove";
+/// POST [`crate::PoolVdev`] → job
+pub const POOL_ONLINE: &str = "/v1/pools/{name}/online";
 /// POST → job
 pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
 /// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]

@@ -128,6 +128,7 @@ fn router(app: App) -> Router {
         .route(routes::POOL_DESTROY, post(pools::destroy))
         .route(routes::POOL_VDEVS, post(pools::add))
         .route(routes::POOL_REMOVE, post(pools::remove))
+        .route(routes::POOL_ONLINE, post(pools::online))
         .route(routes::POOL_SYNC, post(pools::sync))
         .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
         .route(routes::POOL_HISTORY, get(pools::history))

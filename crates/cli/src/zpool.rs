@@ -78,7 +78,12 @@ pub const COMMANDS: &[Command] = &[
         status::status,
     ),
     Command::GAP,
-    Command::planned("online", "\tonline [--power][-e] <pool> <device> ..."),
+    Command::built(
+        "online",
+        "\tonline [--power][-e] <pool> <device> ...",
+        &["zpool online tank nvme0n1"],
+        add::online,
+    ),
     Command::planned("offline", "\toffline [--power]|[[-f][-t]] <pool> <device> ..."),
     Command::planned("clear", "\tclear [--power] <pool> [device]"),
     Command::planned("reopen", "\treopen [-n] <pool>"),

@@ -52,6 +52,10 @@ pub enum Change {
     RemoveVdev {
         guid: u64,
     },
+    /// Takes a device that is out of use into use again.
+    OnlineVdev {
+        guid: u64,
+    },
 }
 
 /// The change is on stable storage.

@@ -286,6 +286,11 @@ impl Storage {
         self.level2.remove(guid)
     }
 
+    /// Opens a known cache device once more; `None` if there is none of this guid.
+    pub fn reopen_cache(&self, guid: u64) -> Option<Result<(), env::DiskError>> {
+        self.level2.reopen(guid)
+    }
+
     /// All of them, in the order they were added.
     pub fn cache_devices(&self) -> Vec<CacheDevice> {
         self.level2.devices()
@@ -434,7 +439,7 @@ impl Drop for Storage {
         if let Some(prefetcher) = self.prefetcher.get() {
             prefetcher.wake();
         }
-        self.level2.let_go();
+        self.level2.wake();
     }
 }
 

@@ -6,7 +6,7 @@ use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolCreate, PoolImport, PoolRelease,
-    PoolRemove, Problem, PropertiesQuery, PropertiesSet, kind,
+    PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -149,11 +149,20 @@ pub async fn add(State(app): State<Shared>, Path(name): Path<String>, body: Body
 
 pub async fn remove(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let target = name.clone();
-    let run = move |app: &App, remove: &PoolRemove, reporter: &Reporter| {
+    let run = move |app: &App, remove: &PoolVdev, reporter: &Reporter| {
         reporter.step(format!("removing from {name}"), 0, 0);
         change_vdevs(app, &name, &Change::RemoveVdev { guid: remove.guid }, &remove.history)
     };
     job(app, "pool.remove", body, |_| target, run).await
+}
+
+pub async fn online(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, online: &PoolVdev, reporter: &Reporter| {
+        reporter.step(format!("bringing a device of {name} online"), 0, 0);
+        change_vdevs(app, &name, &Change::OnlineVdev { guid: online.guid }, &online.history)
+    };
+    job(app, "pool.online", body, |_| target, run).await
 }
 
 fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Problem> {

@@ -233,6 +233,7 @@ impl Pool for LocalPool {
                 Some(self.pool.add_vdevs(&new_vdevs(vdevs), *force, history))
             }
             Change::RemoveVdev { guid } => Some(self.pool.remove_vdev(*guid, history)),
+            Change::OnlineVdev { guid } => Some(self.pool.online_vdev(*guid, history)),
             _ => None,
         };
         if let Some(done) = vdevs {

@@ -45,12 +45,32 @@ impl Pool {
             return Err(PoolError::ReadOnly);
         }
         if !self.core.remove_cache(guid) {
-            let mut known = false;
-            lock(&self.core.config).tree.visit(&mut |vdev| known |= vdev.guid == guid);
             let why = "only cache devices can be removed yet";
-            return Err(if known { PoolError::Unsupported(why.into()) } else { PoolError::NotFound });
+            return Err(if self.knows(guid) { PoolError::Unsupported(why.into()) } else { PoolError::NotFound });
         }
         self.list_vdevs(history)
+    }
+
+    /// Takes a device that is out of use into use again.
+    pub fn online_vdev(&self, guid: u64, history: &str) -> Result<u64> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        match self.core.storage.reopen_cache(guid) {
+            Some(Ok(())) => self.list_vdevs(history),
+            Some(Err(why)) => Err(PoolError::Invalid(why.to_string())),
+            None if self.knows(guid) => {
+                Err(PoolError::Unsupported("only cache devices can be brought online yet".into()))
+            }
+            None => Err(PoolError::NotFound),
+        }
+    }
+
+    /// Whether the tree has such a vdev.
+    fn knows(&self, guid: u64) -> bool {
+        let mut known = false;
+        lock(&self.core.config).tree.visit(&mut |vdev| known |= vdev.guid == guid);
+        known
     }
 
     /// Waits for a group that lists the devices as they are now.

@@ -201,6 +201,39 @@ impl Level2 {
         Ok(())
     }
 
+    /// Opens a known device once more, if it is not in use; `None` if there is none of this guid.
+    pub fn reopen(&self, guid: u64) -> Option<Result<(), DiskError>> {
+        let (number, mut config, limits) = {
+            let mut state = lock(&self.state);
+            let device = state.devices.iter().find(|device| device.config.guid == guid)?;
+            if device.ring.is_some() {
+                return Some(Ok(()));
+            }
+            let config = device.config.clone();
+            state.numbers += 1;
+            (state.numbers, config, state.limits)
+        };
+        // The old handle goes first: it holds the disk.
+        self.replace(guid, Device::absent(number, &config))?;
+        let opened = Device::open(&self.env, self.pool, number, &mut config, CacheIntent::Known, &limits);
+        let done = opened.map(|device| {
+            self.replace(guid, device);
+        });
+        self.look_who_is_there();
+        self.wake();
+        Some(done)
+    }
+
+    fn replace(&self, guid: u64, device: Device) -> Option<()> {
+        let old = {
+            let mut state = lock(&self.state);
+            let place = state.devices.iter_mut().find(|device| device.config.guid == guid)?;
+            std::mem::replace(place, device)
+        };
+        drop(old); // Closes the disk, which may wait for its workers.
+        Some(())
+    }
+
     /// Stops using a device and closes it; `false` if there is none of this guid.
     pub fn remove(&self, guid: u64) -> bool {
         let taken = {
@@ -233,8 +266,8 @@ impl Level2 {
         drop(devices);
     }
 
-    /// Wakes the writer, which sees that it has nobody to work for any more.
-    pub fn let_go(&self) {
+    /// Wakes the writer, which sees what there is to do, or that it has nobody to work for any more.
+    pub fn wake(&self) {
         if let Some(feeder) = &*lock(&self.feeder) {
             feeder.wake();
         }

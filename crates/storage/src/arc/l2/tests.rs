@@ -86,6 +86,11 @@ impl Bench {
     fn reopen(&mut self) {
         assert!(self.rig.storage.remove_cache(GUID));
         self.rig.storage.add_cache(&mut self.config, CacheIntent::Known).unwrap();
+        self.rebuilt();
+    }
+
+    /// Waits until the contents are known.
+    fn rebuilt(&self) {
         while lock(&self.l2().state).devices.iter().any(|device| device.rebuild.is_some()) {
             std::thread::yield_now();
         }
@@ -188,6 +193,26 @@ fn errors_and_a_device_that_goes_cost_nothing_but_the_device() {
         assert!(counts.read_errors + counts.write_errors > 0);
         assert_eq!((counts.blocks, counts.asize, counts.header_bytes, counts.log_count), (0, 0, 0, 0));
     }
+}
+
+#[test]
+fn a_device_that_comes_back_is_used_again_with_what_it_holds() {
+    let bench = Bench::new();
+    let blocks = bench.write(0..60, plain());
+    bench.fail(FaultOp::Any, FaultKind::Fail(DiskError::Gone));
+    bench.check(&blocks);
+    assert_eq!((bench.state(), bench.held(&blocks)), (VdevState::Faulted, 0));
+    assert!(bench.rig.storage.reopen_cache(GUID).unwrap().is_err(), "it is still gone");
+    assert_eq!(bench.state(), VdevState::Unavail);
+    bench.rig.faults.clear();
+    bench.rig.storage.reopen_cache(GUID).unwrap().unwrap();
+    bench.rebuilt();
+    assert_eq!((bench.state(), bench.held(&blocks)), (VdevState::Online, 60));
+    let hits = bench.counts().hits;
+    bench.check(&blocks);
+    assert_eq!(bench.counts().hits, hits + 60);
+    assert!(bench.rig.storage.reopen_cache(GUID).unwrap().is_ok(), "nothing to do");
+    assert!(bench.rig.storage.reopen_cache(GUID + 1).is_none());
 }
 
 #[test]
