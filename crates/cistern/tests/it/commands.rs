@@ -227,3 +227,42 @@ fn a_pool_left_active_comes_back_to_its_own_machine() {
     second.stop();
     assert_clean(&scratch.path("disks"), "tank");
 }
+
+#[test]
+fn cache_devices_are_added_lost_brought_back_and_removed() {
+    let scratch = Scratch::new("cache");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, c, d) = (scratch.image("a", 128), scratch.image("c", 128), scratch.image("d", 128));
+    daemon.zpool(&format!("create -m none tank {a} cache {c}")).done();
+    daemon.zpool(&format!("add tank cache {d}")).done();
+    let state = |daemon: &Daemon, path: &str| {
+        let status = daemon.zpool("status tank").done();
+        let line = status.lines().skip_while(|line| *line != "\tcache").find(|line| line.contains(path));
+        line.and_then(|line| line.split_whitespace().nth(1).map(str::to_owned))
+    };
+    assert_eq!(state(&daemon, &c).as_deref(), Some("ONLINE"));
+    assert_eq!(state(&daemon, &d).as_deref(), Some("ONLINE"));
+    let busy = "cannot add to 'tank': one or more vdevs refer to the same device, or one of\n\
+                the devices is part of an active md or lvm device";
+    refuse(&daemon, "zpool", &format!("add tank cache {d}"), busy);
+    let mirror = "invalid vdev specification: unsupported 'cache' device: mirror";
+    refuse(&daemon, "zpool", &format!("add tank cache mirror {c} {d}"), mirror);
+    daemon.zpool(&format!("remove tank {c}")).done();
+    assert_eq!(state(&daemon, &c), None);
+    refuse(&daemon, "zpool", "remove tank nothing", "cannot remove nothing: no such device in pool");
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+
+    let away = format!("{d}.away");
+    fs::rename(&d, &away).unwrap();
+    daemon.begin();
+    assert_eq!(state(&daemon, &d).as_deref(), Some("UNAVAIL"));
+    assert_eq!(daemon.zpool("list -H -o health tank").done(), "ONLINE\n");
+    refuse(&daemon, "zpool", &format!("online tank {d}"), &format!("cannot online {d}: no such device"));
+    fs::rename(&away, &d).unwrap();
+    daemon.zpool(&format!("online tank {d}")).done();
+    assert_eq!(state(&daemon, &d).as_deref(), Some("ONLINE"));
+    daemon.zpool(&format!("remove tank {d}")).done();
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
