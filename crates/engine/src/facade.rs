@@ -6,6 +6,7 @@
 mod convert;
 mod discover;
 mod format;
+mod intent;
 mod pool;
 mod pool_props;
 mod serve;

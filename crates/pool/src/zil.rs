@@ -32,8 +32,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 
 use dmu::{DmuError, Objset, Tx};
-use env::metric::Counter;
-use env::{Env, lock};
+use env::metric::{Counter, Waits};
+use env::{Env, Nanos, lock};
 use ondisk::zil::ZilHeader;
 use storage::Storage;
 
@@ -102,6 +102,11 @@ pub struct ZilStats {
     pub blocks: Counter,
     /// Commits that had to wait for their group.
     pub fell_back: Counter,
+    /// How commits waited that had to, and which of it was for their group. What is in log blocks is told by place.
+    pub waits: Waits,
+    pub group_waits: Waits,
+    /// Processor time of the whole process when the first commit waited.
+    pub processor_before: OnceLock<Nanos>,
     /// Records written, and the writes among them by where their bytes came from, with these bytes.
     pub records: Counter,
     pub indirect: Counter,
@@ -122,6 +127,10 @@ pub struct PlaceStats {
     pub bytes: Counter,
     pub written: Counter,
     pub allocated: Counter,
+    /// Nanoseconds from taking the records to telling that they are durable; of those, writing and flushing.
+    pub nanos: Counter,
+    pub write_nanos: Counter,
+    pub flush_nanos: Counter,
 }
 
 /// What a log is built on.
@@ -142,7 +151,7 @@ pub struct Zil {
     state: Mutex<State>,
     /// Something in `state` moved that a commit may wait for.
     changed: Condvar,
-    source: OnceLock<Weak<dyn LogData>>,
+    source: Mutex<Option<Weak<dyn LogData>>>,
     mode: AtomicU8,
     throughput: AtomicBool,
     /// Sequence number of the record being replayed, 0 when none is.
@@ -156,6 +165,8 @@ struct State {
     pipeline: Pipeline,
     /// A log from before this import waits to be replayed: no new one may begin.
     unreplayed: bool,
+    /// Somebody is at it.
+    replaying: bool,
     /// By group: the newest record whose replay is in it.
     replayed: [u64; 4],
 }
@@ -167,16 +178,16 @@ impl Zil {
             parts,
             state: Mutex::new(State { unreplayed, ..State::default() }),
             changed: Condvar::new(),
-            source: OnceLock::new(),
+            source: Mutex::default(),
             mode: AtomicU8::new(SyncMode::default() as u8),
             throughput: AtomicBool::new(false),
             replaying: AtomicU64::new(0),
         })
     }
 
-    /// Who gives the bytes of writes that were not copied. Once.
+    /// Who gives the bytes of writes that were not copied, from now on.
     pub fn attach(&self, source: Weak<dyn LogData>) {
-        let _ = self.source.set(source);
+        *lock(&self.source) = Some(source);
     }
 
     pub fn mode(&self) -> SyncMode {

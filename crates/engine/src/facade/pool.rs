@@ -14,8 +14,8 @@ use engine_api::{
 use env::{Env, lock};
 
 use super::convert::{api_error, health, prop_value, vdev_status};
-use super::{pool_props, vdev_spec};
 use super::serve::{Mounted, SharedList};
+use super::{pool_props, vdev_spec};
 
 /// Events kept for slow readers.
 const EVENTS_MAX: usize = 4096;
@@ -25,6 +25,8 @@ pub(super) struct LocalPool {
     pub(super) pool: Arc<::pool::Pool>,
     /// Open file systems by dataset object.
     pub(super) mounted: Mutex<BTreeMap<u64, Arc<Mounted>>>,
+    /// One file system is opened at a time.
+    pub(super) mounting: Mutex<()>,
     pub(super) shared: Mutex<Option<SharedList>>,
     /// The engine's: grows with every change of what may be served.
     pub(super) generation: Arc<AtomicU64>,
@@ -43,6 +45,7 @@ impl LocalPool {
             env,
             pool,
             mounted: Mutex::default(),
+            mounting: Mutex::default(),
             shared: Mutex::default(),
             generation,
             events: Mutex::default(),

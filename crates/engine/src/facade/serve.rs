@@ -1,19 +1,21 @@
 //! Open file systems of a pool: opened at first use, kept until their dataset or pool goes.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Weak};
 
 use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
 use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
+use ::pool::zil::LogData;
 use dmu::DmuError;
 use engine_api::{Error, FsId, Result, Served};
 use env::lock;
 use ondisk::objset::ObjsetType;
 
 use super::convert::api_error;
+use super::intent::{self, FileSystemLog};
 use super::pool::LocalPool;
-use crate::zpl::{FsSpace, Host, Settings, XattrStore, Zpl};
+use crate::zpl::{FsSpace, Host, IntentLog, Settings, XattrStore, Zpl};
 
 /// A dataset that is open as a file system.
 pub(super) struct Mounted {
@@ -30,6 +32,7 @@ pub(super) struct SharedList {
 struct PoolHost {
     txgs: Arc<Txgs>,
     dataset: Arc<Dataset>,
+    log: Option<FileSystemLog>,
 }
 
 impl Host for PoolHost {
@@ -40,6 +43,10 @@ impl Host for PoolHost {
     fn space(&self) -> FsSpace {
         let (referenced, available) = self.dataset.space().unwrap_or((0, 0));
         FsSpace { referenced, available }
+    }
+
+    fn log(&self) -> Option<&dyn IntentLog> {
+        self.log.as_ref().map(|log| log as &dyn IntentLog)
     }
 }
 
@@ -61,25 +68,55 @@ impl LocalPool {
     /// The open file system of a dataset.
     pub(super) fn mount(&self, name: &str) -> Result<Arc<Mounted>> {
         let dataset = self.pool.dsl.open_dataset(name).map_err(api_error)?;
-        if let Some(mounted) = lock(&self.mounted).get(&dataset.object()) {
-            return Ok(mounted.clone());
+        let found = || lock(&self.mounted).get(&dataset.object()).cloned();
+        if let Some(mounted) = found() {
+            return Ok(mounted);
+        }
+        // Nobody uses a file system before its log has been replayed, once.
+        let _one = lock(&self.mounting);
+        if let Some(mounted) = found() {
+            return Ok(mounted);
         }
         if dataset.objset().kind() != ObjsetType::Zfs {
             return Err(Error::Invalid(format!("'{name}' is not a filesystem")));
         }
+        let fs = self.open_zpl(name, &dataset)?;
+        let mounted = Arc::new(Mounted { dataset: dataset.clone(), fs });
+        lock(&self.mounted).insert(dataset.object(), mounted.clone());
+        Ok(mounted)
+    }
+
+    /// A file system ready for use: what its log says has been done. Where that fails it can be read, and the log stays
+    /// for another try.
+    fn open_zpl(&self, name: &str, dataset: &Arc<Dataset>) -> Result<Arc<Zpl>> {
         let props = dataset.props().map_err(api_error)?;
         let core = self.pool.core();
-        let host = Arc::new(PoolHost { txgs: core.txgs.clone(), dataset: dataset.clone() });
         let id = FsId { pool_guid: self.pool.guid(), dataset_guid: dataset.guid() };
-        let frozen = core.readonly || dataset.is_snapshot() || dataset.readonly().is_some();
-        let fs = Zpl::open(dataset.objset().clone(), id, self.env.clone(), host, settings(&props), frozen)?;
-        let mounted = Arc::new(Mounted { dataset: dataset.clone(), fs });
-        // Two may have come here at once: there must be one.
-        let kept = lock(&self.mounted).entry(dataset.object()).or_insert_with(|| mounted.clone()).clone();
-        if Arc::ptr_eq(&kept, &mounted) && !frozen {
-            kept.fs.drain_unlinked()?;
+        let open = |frozen: bool| {
+            let zil = dataset.zil().filter(|_| !frozen);
+            let log = zil.map(|zil| FileSystemLog::new(zil.clone(), core.features.clone()));
+            let host = Arc::new(PoolHost { txgs: core.txgs.clone(), dataset: dataset.clone(), log });
+            Zpl::open(dataset.objset().clone(), id, self.env.clone(), host, settings(&props), frozen)
+        };
+        if core.readonly || dataset.is_snapshot() || dataset.readonly().is_some() {
+            return open(true);
         }
-        Ok(kept)
+        let fs = open(false)?;
+        if let Some(zil) = dataset.zil() {
+            intent::set_mode(zil, &props);
+            if let Err(why) = intent::replay(&fs, zil, name) {
+                tracing::error!(
+                    name,
+                    why,
+                    "the intent log cannot be replayed: the file system is read-only, and its log is kept"
+                );
+                return open(true);
+            }
+            let source: Weak<dyn LogData> = Arc::<Zpl>::downgrade(&fs);
+            zil.attach(source);
+        }
+        fs.drain_unlinked()?;
+        Ok(fs)
     }
 
     /// Properties may have changed: tell the open file systems.
@@ -87,7 +124,10 @@ impl LocalPool {
         let open: Vec<Arc<Mounted>> = lock(&self.mounted).values().cloned().collect();
         for mounted in open {
             match mounted.dataset.props() {
-                Ok(props) => mounted.fs.set_settings(settings(&props)),
+                Ok(props) => {
+                    mounted.fs.set_settings(settings(&props));
+                    mounted.dataset.zil().inspect(|zil| intent::set_mode(zil, &props));
+                }
                 Err(error) => tracing::warn!(%error, "properties of an open file system cannot be read"),
             }
         }

@@ -367,7 +367,7 @@ impl Zpl {
         let set = Settled {
             size: Some(body.size).filter(|size| *size > 0),
             atime: asked(attr.atime, new.atime),
-            mtime: asked(attr.mtime, new.mtime),
+            mtime: asked(attr.mtime, new.mtime).or((body.size > 0).then_some(new.mtime)),
             ..Settled::default()
         };
         self.log_create(dir.object(), node.dnode(), &attrs, name, body.target.as_deref(), &tx);

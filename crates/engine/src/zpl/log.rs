@@ -25,10 +25,6 @@ use super::attrs::{Attrs, time_words};
 use super::error::api_error;
 use super::node::Node;
 
-/// Data up to this long is copied into its record at once when the caller is about to commit
-/// (`zfs_immediate_write_sz`).
-const IMMEDIATE: usize = 32 << 10;
-
 /// A write as the log wants it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedWrite<'a> {
@@ -36,7 +32,9 @@ pub struct LoggedWrite<'a> {
     pub generation: u64,
     pub offset: u64,
     pub len: u64,
-    /// The bytes, where they are to be copied now; else they are asked for at the commit ([`Zpl::logged_data`]).
+    /// Of the file, in bytes.
+    pub block_size: u64,
+    /// The bytes, where a commit follows at once; else they are asked for when there is one ([`Zpl::logged_data`]).
     pub data: Option<&'a [u8]>,
 }
 
@@ -180,7 +178,7 @@ impl Zpl {
     /// Bytes were written. `soon`: the caller is about to commit them.
     pub(super) fn log_write(&self, node: &Node, offset: u64, data: &[u8], soon: bool, tx: &Tx) {
         let Some(log) = self.journal() else { return };
-        let copied = (soon || log.is_always()) && data.len() <= IMMEDIATE;
+        let soon = soon || log.is_always();
         log.log_write(
             tx,
             LoggedWrite {
@@ -188,7 +186,8 @@ impl Zpl {
                 generation: node.generation(),
                 offset,
                 len: data.len() as u64,
-                data: copied.then_some(data),
+                block_size: node.dnode().block_size().into(),
+                data: soon.then_some(data),
             },
         );
     }

@@ -213,7 +213,9 @@ impl Zpl {
         if let Some(size) = size {
             self.resize(&node, old_size, size, &tx)?;
         }
-        self.update(&node, &tx, |old, now| {
+        // A change of size comes with its time even where the mask does not say so.
+        let mtime = (has(mask::MTIME) || size.is_some()).then(|| time(set.mtime));
+        self.update(&node, &tx, |old, _| {
             let mut change = Change::default();
             let mut bits = old.flags;
             if let Some(xvattr) = &set.xvattr {
@@ -229,7 +231,7 @@ impl Zpl {
                 .maybe_word(&attr::GID, has(mask::GID).then_some(set.gid))
                 .maybe_word(&attr::SIZE, size)
                 .maybe_time(&attr::ATIME, has(mask::ATIME).then(|| time(set.atime)))
-                .maybe_time(&attr::MTIME, has(mask::MTIME).then(|| time(set.mtime)).or(size.map(|_| now)))
+                .maybe_time(&attr::MTIME, mtime)
         })?;
         self.replayed(&tx);
         Ok(())

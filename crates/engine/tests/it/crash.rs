@@ -53,7 +53,7 @@ fn storm(seed: u64, steps: u32) -> u64 {
     let mut commits = duel.bench.journal().commits.load(SeqCst);
     for step in 0..steps {
         let what = duel.step();
-        let synced = duel.rng.chance(1, 60);
+        let synced = duel.rng.chance(1, 200);
         if synced {
             duel.bench.sync();
         } else if duel.rng.chance(1, 25) {

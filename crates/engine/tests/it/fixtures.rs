@@ -4,6 +4,7 @@ use engine::facade::{LocalEngine, Options};
 use engine_api::{Engine, ImportOptions, PoolSpec, VdevSpec, VdevStatus};
 use env::Env;
 
+use crate::disks::zdb_is_content;
 use crate::manifest::Fixture;
 
 fn reads_whole(name: &str, pool: &str) {
@@ -41,6 +42,22 @@ fn a_stripe_of_mirrors() {
 #[test]
 fn snapshots_and_clones() {
     reads_whole("snapshots", "g_snap");
+}
+
+/// Power was cut with records in the logs of two file systems, one with `logbias=throughput`, and of a volume.
+#[test]
+fn the_logs_of_a_dirty_pool_are_replayed() {
+    let fixture = Fixture::unpack_dirty("dirty-zil");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let options = ImportOptions { search: vec![fixture.images()], force: true, ..ImportOptions::default() };
+    for turn in ["replayed", "as replayed before"] {
+        let imported = engine.import("g_zil", &options).unwrap();
+        let wrong = fixture.check(&*imported);
+        assert!(wrong.is_empty(), "{turn}: {} of {}: {wrong:#?}", wrong.len(), fixture.paths());
+        drop(imported);
+        engine.export("g_zil", false).unwrap();
+        zdb_is_content(fixture.partitions().to_str().unwrap(), "g_zil");
+    }
 }
 
 /// Labels of spares and cache devices name no pool; a new pool must not be made on those of an imported one.

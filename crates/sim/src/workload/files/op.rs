@@ -116,15 +116,6 @@ impl Op {
         })
     }
 
-    /// The node whose data is durable when the call returns.
-    pub fn promises(&self) -> Option<Which> {
-        match self {
-            Op::Commit { node } => Some(*node),
-            Op::Write { node, stable, .. } if *stable != Stable::Unstable => Some(*node),
-            _ => None,
-        }
-    }
-
     /// The node whose data changes.
     pub fn writes(&self) -> Option<Which> {
         match self {

@@ -1,0 +1,140 @@
+//! Between a file system and the intent log of its dataset: `zpl` knows no pools, and `pool` no files.
+
+use std::sync::{Arc, Mutex};
+
+use ::pool::feature::Features;
+use ::pool::prop::FsProps;
+use ::pool::zil::{LogBias, LogData, LoggedRecord, LoggedWrite as ZilWrite, Replay, SyncMode, Zil};
+use dmu::{DmuError, Tx};
+use engine_api::Error;
+use env::lock;
+
+use crate::zpl::{IntentLog, LoggedWrite, Zpl};
+
+/// The log of a dataset, as its file system uses it.
+pub(super) struct FileSystemLog {
+    zil: Arc<Zil>,
+    features: Arc<Features>,
+}
+
+impl FileSystemLog {
+    pub fn new(zil: Arc<Zil>, features: Arc<Features>) -> FileSystemLog {
+        FileSystemLog { zil, features }
+    }
+}
+
+impl IntentLog for FileSystemLog {
+    fn log(&self, tx: &Tx, record: Vec<u8>) {
+        self.zil.log(tx, record);
+    }
+
+    fn log_of(&self, tx: &Tx, object: u64, record: Vec<u8>) {
+        self.zil.log_of(tx, object, record);
+    }
+
+    fn log_write(&self, tx: &Tx, write: LoggedWrite<'_>) {
+        let LoggedWrite { object, generation, offset, len, block_size, data } = write;
+        self.zil.log_write(tx, &ZilWrite { object, generation, offset, len, block_size, data });
+    }
+
+    fn order(&self, object: u64) {
+        self.zil.order(object);
+    }
+
+    fn forget(&self, object: u64) {
+        self.zil.forget(object);
+    }
+
+    fn unlogged(&self, tx: &Tx) {
+        self.zil.unlogged(tx);
+    }
+
+    fn replayed(&self, tx: &Tx) {
+        // While it replays, the log takes nothing from this but that the transaction belongs to the record.
+        self.zil.log(tx, Vec::new());
+    }
+
+    fn commit(&self, object: Option<u64>) -> Result<(), DmuError> {
+        self.zil.commit(object)
+    }
+
+    fn is_always(&self) -> bool {
+        self.zil.is_always()
+    }
+
+    fn takes_system_xattrs(&self) -> bool {
+        self.features.is_active("zilsaxattr")
+    }
+}
+
+impl LogData for Zpl {
+    fn read(&self, object: u64, generation: u64, offset: u64, len: u64) -> Result<Option<Vec<u8>>, DmuError> {
+        self.logged_data(object, generation, offset, len).map_err(|error| dmu_error(&error))
+    }
+}
+
+/// An error of a file system on its way through the log; its words are lost.
+fn dmu_error(error: &Error) -> DmuError {
+    match error {
+        Error::NotFound | Error::Stale => DmuError::NotFound,
+        Error::Exists => DmuError::Exists,
+        Error::NoSpace => DmuError::NoSpace,
+        Error::Quota => DmuError::Quota,
+        Error::ReadOnly => DmuError::ReadOnly,
+        Error::Suspended => DmuError::Suspended,
+        Error::FileTooLarge => DmuError::TooBig,
+        Error::Corrupt { object, block } => DmuError::Corrupt { object: *object, block: *block },
+        Error::Unsupported(_) => DmuError::Unsupported("a record of the intent log"),
+        _ => DmuError::Invalid("a record of the intent log"),
+    }
+}
+
+/// Applies records to a file system, and keeps the words of what went wrong.
+struct Again<'a> {
+    fs: &'a Zpl,
+    failure: Mutex<Option<String>>,
+}
+
+impl Replay for Again<'_> {
+    fn replay(&self, record: &LoggedRecord<'_>) -> Result<(), DmuError> {
+        let applied =
+            self.fs.replay_record(&record.head, record.bytes, record.endian, record.data.as_deref());
+        applied.map_err(|error| {
+            let (txtype, seq) = (record.head.txtype, record.head.seq);
+            *lock(&self.failure) = Some(format!("record {seq} of type {txtype}: {error}"));
+            dmu_error(&error)
+        })
+    }
+}
+
+/// Does again what the log says; in words what went wrong, else. What lost its last name before the crash goes first:
+/// its number may be taken by a record.
+pub(super) fn replay(fs: &Zpl, zil: &Zil, name: &str) -> Result<(), String> {
+    if !zil.needs_replay() {
+        // A log that holds nothing is given back all the same.
+        return zil
+            .replay(&Again { fs, failure: Mutex::default() })
+            .map(drop)
+            .map_err(|error| error.to_string());
+    }
+    let again = Again { fs, failure: Mutex::default() };
+    let done = fs.while_replaying(|| {
+        fs.drain_unlinked().map_err(|error| error.to_string())?;
+        zil.replay(&again).map_err(|error| {
+            let words = lock(&again.failure).take();
+            words.unwrap_or_else(|| error.to_string())
+        })
+    })?;
+    tracing::info!(name, records = done, "the intent log was replayed");
+    Ok(())
+}
+
+/// Properties of the dataset that the log goes by.
+pub(super) fn set_mode(zil: &Zil, props: &FsProps) {
+    zil.set_mode(match props.number("sync") {
+        1 => SyncMode::Always,
+        2 => SyncMode::Disabled,
+        _ => SyncMode::Standard,
+    });
+    zil.set_bias(if props.number("logbias") == 1 { LogBias::Throughput } else { LogBias::Latency });
+}
