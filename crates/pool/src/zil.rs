@@ -29,11 +29,11 @@ mod replay;
 mod walk;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 
 use dmu::{DmuError, Objset, Tx};
-use env::metric::{Counter, Waits};
-use env::{Env, Nanos, lock};
+use env::metric::Counter;
+use env::{Env, lock};
 use ondisk::zil::ZilHeader;
 use storage::Storage;
 
@@ -102,11 +102,6 @@ pub struct ZilStats {
     pub blocks: Counter,
     /// Commits that had to wait for their group.
     pub fell_back: Counter,
-    /// How commits waited that had to, and which of it was for their group. What is in log blocks is told by place.
-    pub waits: Waits,
-    pub group_waits: Waits,
-    /// Processor time of the whole process when the first commit waited.
-    pub processor_before: OnceLock<Nanos>,
     /// Records written, and the writes among them by where their bytes came from, with these bytes.
     pub records: Counter,
     pub indirect: Counter,
@@ -127,10 +122,6 @@ pub struct PlaceStats {
     pub bytes: Counter,
     pub written: Counter,
     pub allocated: Counter,
-    /// Nanoseconds from taking the records to telling that they are durable; of those, writing and flushing.
-    pub nanos: Counter,
-    pub write_nanos: Counter,
-    pub flush_nanos: Counter,
 }
 
 /// What a log is built on.
@@ -165,8 +156,6 @@ struct State {
     pipeline: Pipeline,
     /// A log from before this import waits to be replayed: no new one may begin.
     unreplayed: bool,
-    /// Somebody is at it.
-    replaying: bool,
     /// By group: the newest record whose replay is in it.
     replayed: [u64; 4],
 }

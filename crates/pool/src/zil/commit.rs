@@ -103,30 +103,15 @@ impl Zil {
         let mut state = lock(&self.state);
         state.pipeline.synced = state.pipeline.synced.max(synced);
         let ticket = state.queue.ticket(object, synced);
-        if ticket.txg <= state.pipeline.synced {
-            return Ok(());
-        }
-        drop(state);
-        let begun = self.parts.env.clock.now();
-        self.parts.stats.processor_before.get_or_init(|| self.parts.env.clock.processor());
-        self.parts.stats.waits.begin(begun);
-        let done = self.wait_for(&ticket);
-        self.parts.stats.waits.end(begun, self.parts.env.clock.now());
-        done
-    }
-
-    /// Waits until what a ticket stands for is durable, and does what nobody else does for that.
-    fn wait_for(&self, ticket: &Ticket) -> Result<(), DmuError> {
-        let mut state = lock(&self.state);
         loop {
             if ticket.txg <= state.pipeline.synced {
                 return Ok(());
             }
             if ticket.needs_group || !state.is_usable() {
                 drop(state);
-                return self.commit_with_group(ticket);
+                return self.commit_with_group(&ticket);
             }
-            if state.covers(ticket) {
+            if state.covers(&ticket) {
                 return Ok(());
             }
             if state.wants_leader() {
@@ -137,7 +122,7 @@ impl Zil {
                 continue;
             }
             state = self.parts.env.wait(&self.state, state, &self.changed, &mut |state| {
-                state.covers(ticket) || state.wants_leader() || !state.is_usable()
+                state.covers(&ticket) || state.wants_leader() || !state.is_usable()
             });
         }
     }
@@ -147,11 +132,7 @@ impl Zil {
     fn commit_with_group(&self, ticket: &Ticket) -> Result<(), DmuError> {
         self.parts.stats.fell_back.add(1);
         let txg = self.tend_chain().unwrap_or(0);
-        let begun = self.parts.env.clock.now();
-        self.parts.stats.group_waits.begin(begun);
-        let done = self.parts.txgs.wait_synced(ticket.txg.max(txg));
-        self.parts.stats.group_waits.end(begun, self.parts.env.clock.now());
-        done
+        self.parts.txgs.wait_synced(ticket.txg.max(txg))
     }
 
     /// Begins a chain, or makes sure that one which has come to its end is settled; gives the group that does it. Without
@@ -182,8 +163,6 @@ impl Zil {
 
     /// Fills the open block, carries it to disk, and tells everyone. `filling` is set and is ours.
     fn lead(&self) {
-        let clock = &self.parts.env.clock;
-        let begun = clock.now();
         let Some(Load { bp, bytes, tops }) = self.load() else {
             let mut state = lock(&self.state);
             state.pipeline.filling = false;
@@ -197,17 +176,11 @@ impl Zil {
         self.changed.notify_all(); // The next block can be filled.
         let stats = self.place_stats(&bp);
         stats.written.add(bytes.len() as u64);
-        let landed = self.parts.storage.write_log(&bp, bytes).land_timed();
-        if let Ok(times) = landed {
-            stats.write_nanos.add(times.write.0);
-            stats.flush_nanos.add(times.flush.0);
-        }
-        let landed = landed.map(drop);
+        let landed = self.parts.storage.write_log(&bp, bytes).land();
         // Blocks that were there before the log was written are flushed with it where they share its device.
         let others: Vec<u32> = tops.into_iter().filter(|top| *top != bp.dva(0).vdev).collect();
         let result =
             if others.is_empty() { landed } else { landed.and(self.parts.storage.flush_tops(&others)) };
-        stats.nanos.add(clock.now().since(begun).0);
         if let Err(error) = &result {
             tracing::error!(dataset = self.parts.dataset, %error, "log write failed; waiting for the group instead");
         }
