@@ -9,7 +9,9 @@ pub(crate) mod dtl;
 pub mod extra;
 pub mod import;
 pub mod labels;
+mod logs;
 pub mod status;
+mod topology;
 pub mod vdevs;
 
 use std::ops::ControlFlow;
@@ -69,6 +71,9 @@ pub struct Core {
     pub extras: extra::Extras,
     /// What the intent logs of all datasets did.
     pub zil_stats: Arc<ZilStats>,
+    pub(crate) topology: topology::Topology,
+    /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
+    pub lost_logs: Mutex<Vec<String>>,
 }
 
 impl Core {

@@ -76,6 +76,19 @@ impl SpaceMaps {
         lock(&self.vdevs).insert(vdev.vdev, vdev);
     }
 
+    /// Frees all maps of a vdev that goes, and forgets it.
+    pub fn remove_vdev(&self, vdev: u32, features: &Features, tx: &Tx) -> Result<()> {
+        let _nobody_reads = self.changing.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(space) = lock(&self.vdevs).remove(&vdev) else { return Ok(()) };
+        for metaslab in 0..space.metaslab_count {
+            let object = self.map_object(&space, metaslab)?;
+            if object != 0 {
+                self.free_map(object, features, tx)?;
+            }
+        }
+        Ok(self.mos.free(space.array, tx)?)
+    }
+
     pub fn vdevs(&self) -> Vec<VdevSpace> {
         lock(&self.vdevs).values().copied().collect()
     }

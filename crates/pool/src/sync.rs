@@ -63,6 +63,7 @@ impl Pool {
         core.mos.sync_done(txg);
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
+        core.watch_logs();
         Ok(())
     }
 
@@ -83,6 +84,7 @@ impl Pool {
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
         core.write_extras(tx)?;
+        core.change_trees(tx)?;
         core.write_config(tx)
     }
 

@@ -156,6 +156,8 @@ struct State {
     pipeline: Pipeline,
     /// A log from before this import waits to be replayed: no new one may begin.
     unreplayed: bool,
+    /// Somebody is at it.
+    replaying: bool,
     /// By group: the newest record whose replay is in it.
     replayed: [u64; 4],
 }

@@ -35,7 +35,7 @@ pub use error::{IoError, OpenError, ReadError, WriteError};
 pub use metaslab::{EpochGuard, Segment, SpaceMapSource};
 pub use payload::Payload;
 pub use policy::{WriteItem, WritePolicy};
-pub use storage::{OpenIntent, Storage, Tolerated};
+pub use storage::{OpenIntent, OpenedLeaf, Storage, Tolerated};
 pub use vdev::config::{VdevConfig, VdevKind};
 pub use vdev::leaf::LeafHandle;
 pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};

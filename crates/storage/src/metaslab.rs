@@ -20,7 +20,7 @@ mod group;
 mod range_tree;
 mod slab;
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, RwLock};
 
 use env::lock;
@@ -124,6 +124,8 @@ pub struct Class {
 struct GroupState {
     group: Group,
     capacity: u64,
+    /// Whether anything new may be placed here.
+    wanted: AtomicBool,
     /// Signed: it starts from what a damaged pool may claim.
     allocated: AtomicI64,
     deferred: AtomicI64,
@@ -178,10 +180,23 @@ impl Class {
         let state = GroupState {
             group: Group::new(spec),
             capacity,
+            wanted: AtomicBool::new(true),
             allocated: AtomicI64::new(allocated),
             deferred: AtomicI64::new(0),
         };
         self.groups.write().expect("class lock").push(Arc::new(state));
+    }
+
+    /// Forgets a group and all that is allocated there.
+    pub fn remove_group(&self, vdev: u32) {
+        self.groups.write().expect("class lock").retain(|state| state.group.spec.vdev != vdev);
+    }
+
+    /// Whether new blocks may be placed on a vdev.
+    pub fn set_wanted(&self, vdev: u32, wanted: bool) {
+        if let Some(state) = self.group(vdev) {
+            state.wanted.store(wanted, Relaxed);
+        }
     }
 
     /// Whether it has the vdev.
@@ -205,7 +220,7 @@ impl Class {
     ) -> Result<Vec<Dva>, AllocError> {
         assert!((1..=MAX_COPIES).contains(&copies) && psize > 0);
         let mut groups = self.groups.read().expect("class lock").clone();
-        groups.retain(|state| wanted(state.group.spec.vdev));
+        groups.retain(|state| state.wanted.load(Relaxed) && wanted(state.group.spec.vdev));
         let source = self.source.read().expect("class lock").clone().ok_or(AllocError::NoSpace)?;
         let mut dvas: Vec<Dva> = Vec::with_capacity(copies);
         let first = self.turn(&groups, psize);

@@ -1,6 +1,7 @@
 //! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in [`crate::zio`].
 
 mod flush;
+mod swap;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
@@ -21,6 +22,8 @@ use crate::vdev::leaf::{Leaf, LeafHandle};
 use crate::vdev::open::{self, Tree};
 use crate::vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 use crate::{OpenError, WriteError};
+
+pub use swap::OpenedLeaf;
 
 /// Hints kept; more are dropped.
 const PREFETCH_QUEUE: usize = 2048;
@@ -263,10 +266,14 @@ impl Storage {
         leaves.filter(|leaf| !leaf.is_whole()).map(|leaf| leaf.guid).collect()
     }
 
-    /// Sets all error counters to zero.
-    pub fn clear_errors(&self) {
-        self.tree().leaves.iter().for_each(|leaf| leaf.clear_errors());
-        self.level2.clear_errors();
+    /// Sets the error counters of one disk to zero, or of all, cache devices included.
+    pub fn clear_errors_of(&self, guid: Option<u64>) {
+        let tree = self.tree();
+        let wanted = tree.leaves.iter().filter(|leaf| guid.is_none_or(|guid| guid == leaf.guid));
+        wanted.for_each(|leaf| leaf.clear_errors());
+        if guid.is_none() {
+            self.level2.clear_errors();
+        }
     }
 
     // ── Cache devices ──

@@ -6,7 +6,7 @@
 
 use ondisk::label::config::{PoolState, key};
 use ondisk::nvlist::{NvList, NvValue};
-use storage::VdevConfig;
+use storage::{VdevConfig, VdevKind};
 
 use crate::{PoolError, Result};
 
@@ -97,11 +97,24 @@ impl PoolConfig {
         list
     }
 
+    /// Numbers of top-level vdevs that were removed, and are not the last; empty for none.
+    pub fn holes(&self) -> Vec<u64> {
+        self.tree.children.iter().filter(|top| top.kind == VdevKind::Hole).map(|top| top.id).collect()
+    }
+
+    fn put_tops(&self, list: &mut NvList) {
+        let holes = self.holes();
+        if !holes.is_empty() {
+            list.set(key::HOLE_ARRAY, NvValue::from(holes));
+        }
+        list.set(key::VDEV_CHILDREN, self.vdev_children);
+    }
+
     /// For the MOS.
     pub fn to_mos_nvlist(&self) -> NvList {
         let mut list = self.head();
         list.set_flag(key::HAS_PER_VDEV_ZAPS);
-        list.set(key::VDEV_CHILDREN, self.vdev_children);
+        self.put_tops(&mut list);
         list.set(key::VDEV_TREE, NvValue::from(self.tree.to_nvlist()));
         list.set(key::FEATURES_FOR_READ, NvValue::from(self.features()));
         list
@@ -115,7 +128,7 @@ impl PoolConfig {
         if top.is_log {
             list.set(key::IS_LOG, 1u64);
         }
-        list.set(key::VDEV_CHILDREN, self.vdev_children);
+        self.put_tops(&mut list);
         list.set(key::VDEV_TREE, NvValue::from(top.to_label_nvlist()));
         list.set(key::FEATURES_FOR_READ, NvValue::from(self.features()));
         list

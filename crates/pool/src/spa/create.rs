@@ -189,6 +189,8 @@ fn first_group(
         altroot: spec.altroot.clone(),
         extras: Default::default(),
         zil_stats: Arc::default(),
+        topology: Default::default(),
+        lost_logs: Default::default(),
     });
     core.add_caches(&spec.cache, spec.ashift, &format!("cannot create '{}'", spec.name))?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
@@ -231,7 +233,7 @@ pub(crate) fn dsl_parts(
     }
 }
 
-fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
+pub(super) fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
     let of = |vdev: &VdevSpec| match vdev {
         VdevSpec::Leaf(path) => vec![path.clone()],
         VdevSpec::Mirror(children) => leaf_paths(children),
@@ -281,7 +283,7 @@ fn plan_tree(env: &Env, guid: u64, spec: &CreateSpec) -> VdevConfig {
     root
 }
 
-fn plan_vdev(env: &Env, id: u64, spec: &VdevSpec) -> VdevConfig {
+pub(super) fn plan_vdev(env: &Env, id: u64, spec: &VdevSpec) -> VdevConfig {
     let mut vdev = match spec {
         VdevSpec::Leaf(path) => {
             let kind = if env.disks.is_block_device(path) { VdevKind::Disk } else { VdevKind::File };
@@ -310,7 +312,7 @@ const METASLAB_SHIFT_MAX: u64 = 34;
 const METASLABS_MAX: u64 = 1 << 17;
 
 /// Chooses the size of a new top-level vdev's metaslabs.
-fn size_metaslabs(top: &mut VdevConfig) {
+pub(super) fn size_metaslabs(top: &mut VdevConfig) {
     let asize = top.asize.unwrap_or(0);
     // One more than the floor of the logarithm, as ZFS's highbit64 counts.
     let highbit = |bytes: u64| u64::from(u64::BITS - bytes.leading_zeros());
@@ -337,41 +339,55 @@ fn make_vdev_objects(
     env: &Env,
     tx: &Tx,
 ) -> Result<()> {
-    let new_zap = || -> Result<Zap> {
-        let spec = ObjectSpec::new(ObjectType::OTN_ZAP_METADATA);
-        Ok(Zap::create(mos, spec, ZapParams::salted(env.entropy.u64()), tx)?)
-    };
-    let all = new_zap()?;
+    let all = new_zap(mos, env, tx)?;
     Zap::open(mos, pool_directory::OBJECT)?.add(pool_directory::VDEV_ZAP_MAP, all.object(), tx)?;
-    let listed = || -> Result<Option<u64>> {
-        let zap = new_zap()?.object();
-        all.add_int(zap, tx)?;
-        Ok(Some(zap))
-    };
     for top in &mut root.children {
-        top.top_zap = listed()?;
-        let mut failed = None;
-        top.visit_mut(&mut |vdev| {
-            if vdev.kind.is_leaf() {
-                match listed() {
-                    Ok(zap) => vdev.leaf_zap = zap,
-                    Err(error) => failed = Some(error),
-                }
-            }
-        });
-        failed.map_or(Ok(()), Err)?;
-        let array = mos.alloc(ObjectSpec::new(ObjectType::OBJECT_ARRAY), tx)?.object();
-        top.metaslab_array = Some(array);
-        let shift = top.metaslab_shift.unwrap_or(METASLAB_SHIFT_USUAL) as u32;
-        let space = VdevSpace {
-            vdev: top.id as u32,
-            ashift: top.ashift.unwrap_or(9) as u32,
-            metaslab_shift: shift,
-            metaslab_count: top.asize.unwrap_or(0) >> shift,
-            array,
-        };
+        let space = make_top_objects(mos, &all, top, env, tx)?;
         maps.add_vdev(space);
-        storage.init_metaslabs(space.vdev, shift, space.metaslab_count, Vec::new());
+        storage.init_metaslabs(space.vdev, space.metaslab_shift, space.metaslab_count, Vec::new());
     }
     Ok(())
+}
+
+fn new_zap(mos: &Arc<Objset>, env: &Env, tx: &Tx) -> Result<Zap> {
+    let spec = ObjectSpec::new(ObjectType::OTN_ZAP_METADATA);
+    Ok(Zap::create(mos, spec, ZapParams::salted(env.entropy.u64()), tx)?)
+}
+
+/// A vdev's ZAP, listed among all.
+pub(super) fn make_vdev_zap(mos: &Arc<Objset>, all: &Zap, env: &Env, tx: &Tx) -> Result<u64> {
+    let zap = new_zap(mos, env, tx)?.object();
+    all.add_int(zap, tx)?;
+    Ok(zap)
+}
+
+/// The objects of a top-level vdev and its leaves; gives what its space maps need.
+pub(super) fn make_top_objects(
+    mos: &Arc<Objset>,
+    all: &Zap,
+    top: &mut VdevConfig,
+    env: &Env,
+    tx: &Tx,
+) -> Result<VdevSpace> {
+    top.top_zap = Some(make_vdev_zap(mos, all, env, tx)?);
+    let mut failed = None;
+    top.visit_mut(&mut |vdev| {
+        if vdev.kind.is_leaf() {
+            match make_vdev_zap(mos, all, env, tx) {
+                Ok(zap) => vdev.leaf_zap = Some(zap),
+                Err(error) => failed = Some(error),
+            }
+        }
+    });
+    failed.map_or(Ok(()), Err)?;
+    let array = mos.alloc(ObjectSpec::new(ObjectType::OBJECT_ARRAY), tx)?.object();
+    top.metaslab_array = Some(array);
+    let shift = top.metaslab_shift.unwrap_or(METASLAB_SHIFT_USUAL) as u32;
+    Ok(VdevSpace {
+        vdev: top.id as u32,
+        ashift: top.ashift.unwrap_or(9) as u32,
+        metaslab_shift: shift,
+        metaslab_count: top.asize.unwrap_or(0) >> shift,
+        array,
+    })
 }

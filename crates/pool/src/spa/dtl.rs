@@ -56,6 +56,11 @@ impl DirtyTimeLogs {
         }
     }
 
+    /// The leaf lacks nothing any more, or is gone.
+    pub(super) fn forget(&self, guid: u64) {
+        lock(&self.0).remove(&guid);
+    }
+
     /// Adds a group to the logs of these leaves; gives those that did not have it, with all they have now.
     fn add(&self, guids: Vec<u64>, txg: u64) -> Vec<(u64, RangeTree)> {
         let mut logs = lock(&self.0);

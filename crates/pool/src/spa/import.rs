@@ -27,6 +27,8 @@ use super::create::{Surroundings, dsl_parts};
 use super::dtl::DirtyTimeLogs;
 use super::extra::Extras;
 use super::labels::FoundPool;
+use super::status::vdev_name;
+use super::topology::Topology;
 use super::{Core, Pool};
 use crate::dsl::{Dsl, MosUsage};
 use crate::feature::{Features, Verdict, judge};
@@ -166,7 +168,10 @@ fn load(
     } else {
         storage.open_tree_without(&config.tree, intent, tolerated)
     };
-    opened.map_err(|error| open_refused(error, &refuse))?;
+    opened.map_err(|error| match error {
+        OpenError::MissingLog { .. } => missing_logs(&found.config.name, storage),
+        other => open_refused(other, &refuse),
+    })?;
     tree = storage.config();
     let features = Arc::new(Features::open(mos.clone())?);
     let verdict = features.verdict()?;
@@ -213,6 +218,8 @@ fn load(
         altroot: spec.altroot.clone(),
         extras: Extras::read(&mos, &directory, found),
         zil_stats: Arc::default(),
+        topology: Topology::default(),
+        lost_logs: Mutex::default(),
     };
     core.txgs.observe(around.lender());
     let core = Arc::new(core);
@@ -241,10 +248,12 @@ fn begin(pool: &Arc<Pool>) -> Result<()> {
     let txgs = &pool.core.txgs;
     let claimed = {
         let tx = Tx::held(txgs.enter_now()?);
-        let claimed = pool.dsl.claim_logs(tx.txg())?;
+        let missing = pool.core.missing_logs();
+        let claimed = pool.dsl.claim_logs(tx.txg(), &|vdev| missing.contains(&vdev))?;
         claimed.store(&tx);
         claimed
     };
+    pool.core.note_lost_logs(&claimed.lost);
     txgs.start(pool.clone());
     // Nothing on disk may look as if it came from the future (`spa_claim_max_txg`).
     loop {
@@ -262,13 +271,27 @@ fn has_dedup_tables(directory: &Zap) -> Result<bool> {
     Ok(tables.into_iter().any(|name| name != pool_directory::DDT_STATS))
 }
 
+const UNAVAILABLE: &str = "one or more devices is currently unavailable";
+
+/// What `zpool import` says when logs are missing, with the tree of them (`zpool_import_props`).
+fn missing_logs(pool: &str, storage: &Storage) -> PoolError {
+    let mut text =
+        String::from("The devices below are missing or corrupted, use '-m' to import the pool anyway:\n");
+    let (tree, tops) = (storage.config(), storage.tops());
+    for (top, _) in tree.children.iter().zip(&tops).filter(|(top, open)| top.is_log && !open.is_readable) {
+        text += &format!("\t    {} [log]\n", config_name(top));
+        top.children.iter().for_each(|side| text += &format!("\t      {}\n", config_name(side)));
+    }
+    PoolError::Refused(format!("{text}\ncannot import '{pool}': {UNAVAILABLE}"))
+}
+
+fn config_name(vdev: &VdevConfig) -> String {
+    vdev_name(&vdev.kind, vdev.path.as_deref(), vdev.guid, vdev.id)
+}
+
 fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolError {
     match error {
-        OpenError::MissingTop { .. } => refuse("one or more devices is currently unavailable"),
-        OpenError::MissingLog { .. } => refuse(
-            "one or more devices is currently unavailable\n\
-             Devices of intent logs are missing or corrupted, use '-m' to import the pool anyway",
-        ),
+        OpenError::MissingTop { .. } | OpenError::MissingLog { .. } => refuse(UNAVAILABLE),
         OpenError::Unsupported { kind } => refuse(&format!("vdevs of type '{kind}' are not supported yet")),
         other => refuse(&other.to_string()),
     }

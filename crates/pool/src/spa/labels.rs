@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use env::{Disks, Env, OpenMode};
 use ondisk::label::config::{PoolState, key};
 use ondisk::uberblock::Uberblock;
-use storage::VdevConfig;
 use storage::labels::Device;
+use storage::{VdevConfig, VdevKind};
 
 use super::config::PoolConfig;
 use super::extra::Extra;
@@ -21,6 +21,8 @@ pub struct Candidate {
     pub path: String,
     /// Guid of the leaf it is.
     pub guid: u64,
+    /// Guids that any of its labels gives it: a crash may leave labels of a group that never was.
+    pub guids: Vec<u64>,
     /// Of its newest label.
     pub config: PoolConfig,
     /// Newest first.
@@ -49,11 +51,14 @@ impl FoundPool {
                 tops.insert(top.id, (device.config.txg, top.clone()));
             }
         }
-        let mut root = VdevConfig::new(storage::VdevKind::Root, 0, self.guid);
+        let mut root = VdevConfig::new(VdevKind::Root, 0, self.guid);
         let count = self.config.vdev_children.max(tops.keys().last().map_or(0, |id| id + 1)).min(1 << 16);
+        let holes = self.config.pairs.u64_array(key::HOLE_ARRAY).unwrap_or_default();
         for id in 0..count {
-            let missing = || VdevConfig::new(storage::VdevKind::Missing, id, 0);
-            root.children.push(tops.remove(&id).map_or_else(missing, |(_, top)| top));
+            let kind = if holes.contains(&id) { VdevKind::Hole } else { VdevKind::Missing };
+            // What was in the place of a hole before is a stale device's opinion.
+            let known = tops.remove(&id).map(|(_, top)| top).filter(|_| kind != VdevKind::Hole);
+            root.children.push(known.unwrap_or_else(|| VdevConfig::new(kind, id, 0)));
         }
         self.fix_paths(&mut root);
         root
@@ -63,11 +68,17 @@ impl FoundPool {
     pub fn fix_paths(&self, tree: &mut VdevConfig) {
         tree.visit_mut(&mut |vdev| {
             if vdev.kind.is_leaf()
-                && let Some(device) = self.devices.iter().find(|device| device.guid == vdev.guid)
+                && let Some(device) = self.device(vdev.guid)
             {
                 vdev.path = Some(device.path.clone());
             }
         });
+    }
+
+    /// The device that is this leaf: by its newest label, else by any.
+    pub fn device(&self, leaf: u64) -> Option<&Candidate> {
+        let newest = self.devices.iter().find(|device| device.guid == leaf);
+        newest.or_else(|| self.devices.iter().find(|device| device.guids.contains(&leaf)))
     }
 
     /// Every uberblock of every device, newest first.
@@ -104,7 +115,8 @@ fn look(env: &Env, path: &str) -> Option<Probed> {
     }
     let guid = list.u64(key::GUID)?;
     let config = PoolConfig::from_nvlist(list).ok()?;
-    let candidate = Candidate { path: path.to_owned(), guid, config, uberblocks: found.uberblocks };
+    let guids = found.configs.iter().flatten().filter_map(|label| label.u64(key::GUID)).collect();
+    let candidate = Candidate { path: path.to_owned(), guid, guids, config, uberblocks: found.uberblocks };
     Some(Probed::Member(Box::new(candidate)))
 }
 

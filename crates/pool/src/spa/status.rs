@@ -33,6 +33,8 @@ pub struct PoolReport {
     pub cache: Vec<VdevReport>,
     pub spares: Vec<VdevReport>,
     pub txg: u64,
+    /// Datasets whose last synchronous writes may be lost, because their intent logs were missing at import.
+    pub lost_logs: Vec<String>,
 }
 
 impl Pool {
@@ -55,6 +57,7 @@ impl Pool {
                 }
                 report
             })
+            .filter(|report| report.stat.kind != VdevKind::Hole)
             .collect();
         let suspended = core.storage.is_suspended() || (core.txgs.is_stopped() && !core.readonly);
         let root = VdevReport {
@@ -74,6 +77,7 @@ impl Pool {
             cache: core.cache_reports(),
             spares: core.extras.spares.iter().map(Listed::spare_report).collect(),
             txg: core.txgs.synced(),
+            lost_logs: lock(&core.lost_logs).clone(),
         }
     }
 }
@@ -125,7 +129,7 @@ pub fn found_state(found: &FoundPool) -> (VdevState, VdevConfig) {
 pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
     match &vdev.kind {
         kind if kind.is_leaf() => {
-            let there = found.devices.iter().any(|device| device.guid == vdev.guid);
+            let there = found.device(vdev.guid).is_some();
             if there { VdevState::Online } else { VdevState::Unavail }
         }
         VdevKind::Mirror => {

@@ -29,11 +29,15 @@ impl Pool {
         if core.readonly {
             return Err(PoolError::ReadOnly);
         }
-        if !new.data.is_empty() || !new.logs.is_empty() {
-            return Err(PoolError::Unsupported(format!("{refused}: only cache devices can be added yet")));
+        if !new.data.is_empty() {
+            let why = "only log and cache devices can be added yet";
+            return Err(PoolError::Unsupported(format!("{refused}: {why}")));
         }
         if !force {
             labels::refuse_used(&core.env, &new.cache)?;
+        }
+        if !new.logs.is_empty() {
+            self.add_logs(&new.logs, force, &refused)?;
         }
         core.add_caches(&new.cache, None, &refused)?;
         self.list_vdevs(history)
@@ -45,8 +49,7 @@ impl Pool {
             return Err(PoolError::ReadOnly);
         }
         if !self.core.remove_cache(guid) {
-            let why = "only cache devices can be removed yet";
-            return Err(if self.knows(guid) { PoolError::Unsupported(why.into()) } else { PoolError::NotFound });
+            self.remove_log(guid)?;
         }
         self.list_vdevs(history)
     }
@@ -59,18 +62,53 @@ impl Pool {
         match self.core.storage.reopen_cache(guid) {
             Some(Ok(())) => self.list_vdevs(history),
             Some(Err(why)) => Err(PoolError::Invalid(why.to_string())),
-            None if self.knows(guid) => {
-                Err(PoolError::Unsupported("only cache devices can be brought online yet".into()))
+            None => {
+                self.online_log(guid)?;
+                self.list_vdevs(history)
             }
-            None => Err(PoolError::NotFound),
         }
     }
 
-    /// Whether the tree has such a vdev.
-    fn knows(&self, guid: u64) -> bool {
-        let mut known = false;
-        lock(&self.core.config).tree.visit(&mut |vdev| known |= vdev.guid == guid);
-        known
+    /// Takes a device out of use; with `temporary` until the next import, else until it is brought online.
+    pub fn offline_vdev(&self, guid: u64, temporary: bool, history: &str) -> Result<u64> {
+        self.offline_log(guid, temporary)?;
+        self.list_vdevs(history)
+    }
+
+    /// Makes a device a side of the mirror that `guid` belongs to, or becomes.
+    pub fn attach_vdev(&self, guid: u64, path: &str, force: bool, history: &str) -> Result<u64> {
+        self.attach_log(guid, path, force)?;
+        self.list_vdevs(history)
+    }
+
+    /// Takes one side out of a mirror.
+    pub fn detach_vdev(&self, guid: u64, history: &str) -> Result<u64> {
+        self.detach_log(guid)?;
+        self.list_vdevs(history)
+    }
+
+    /// Puts a device in the place of another; without a path, of the one that was at its path before.
+    pub fn replace_vdev(&self, guid: u64, path: Option<&str>, force: bool, history: &str) -> Result<u64> {
+        self.replace_log(guid, path, force)?;
+        self.list_vdevs(history)
+    }
+
+    /// Forgets the errors of one device or of all, and takes devices of logs into use again that were given up.
+    pub fn clear_errors(&self, guid: Option<u64>, history: &str) -> Result<u64> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        self.core.storage.clear_errors_of(guid);
+        if guid.is_none() {
+            lock(&self.core.lost_logs).clear();
+        }
+        let failed = self.core.storage.failed_logs();
+        for leaf in failed.into_iter().filter(|leaf| guid.is_none_or(|guid| guid == *leaf)) {
+            if let Err(error) = self.online_log(leaf) {
+                tracing::warn!(guid = leaf, %error, "a device of logs stays out of use");
+            }
+        }
+        self.list_vdevs(history)
     }
 
     /// Waits for a group that lists the devices as they are now.

@@ -9,13 +9,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use dmu::Tx;
+use dmu::{DmuError, Tx};
 use env::IoClass;
 use ondisk::zil::{FLAG_CLAIM_LR_SEQ_VALID, FLAG_REPLAY_NEEDED, ZilHeader};
 use ondisk::{BlkPtr, objset::ObjsetPhys};
 
 use super::commit::SEQUENCE;
-use super::walk::{Walk, records, target};
+use super::replay::{LoggedRecord, Replay};
+use super::walk::{Walk, free_on_disk, records, target};
 use crate::dsl::{Dataset, Dsl, ENCRYPTED};
 use crate::{PoolError, Result};
 
@@ -29,6 +30,8 @@ pub(crate) struct Claimed {
     pub headers: Vec<(Arc<Dataset>, ZilHeader)>,
     /// The newest group any of the blocks belongs to.
     pub newest: u64,
+    /// Datasets whose logs, or ends of them, are on devices that are missing, with the vdev.
+    pub lost: Vec<(String, u32)>,
 }
 
 impl Dsl {
@@ -41,17 +44,20 @@ impl Dsl {
         Ok(ObjsetPhys::decode(&block, block.endian())?.zil_header)
     }
 
-    /// Objects of all datasets that have a log which no import has claimed.
-    fn unclaimed(&self) -> Result<Vec<(u64, ZilHeader)>> {
+    /// All datasets that have a log on disk: names, objects, headers.
+    fn logs_on_disk(&self) -> Result<Vec<(String, u64, ZilHeader)>> {
         let mut found = Vec::new();
         for name in self.names_below(&self.root()?)? {
             let object = self.find_dir(&name)?.phys().head_dataset_obj;
             if object == 0 {
                 continue;
             }
-            let header = self.log_of(&self.mos.dataset(object)?.bp)?;
-            if !header.log.is_hole() && header.claim_txg == 0 {
-                found.push((object, header));
+            let header = match self.if_open(object) {
+                Some(open) => open.objset().zil_header(),
+                None => self.log_of(&self.mos.dataset(object)?.bp)?,
+            };
+            if !header.log.is_hole() {
+                found.push((name, object, header));
             }
         }
         Ok(found)
@@ -60,23 +66,76 @@ impl Dsl {
     /// Whether a dataset whose header this program cannot write has a log that would have to be claimed. That of an
     /// encrypted one can be claimed without the key.
     pub(crate) fn has_logs_out_of_reach(&self) -> Result<bool> {
-        for (object, _) in self.unclaimed()? {
-            if self.open_object(object)?.readonly().is_some_and(|why| why != ENCRYPTED) {
+        for (_, object, header) in self.logs_on_disk()? {
+            let unclaimed = header.claim_txg == 0;
+            if unclaimed && self.open_object(object)?.readonly().is_some_and(|why| why != ENCRYPTED) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Claims all blocks of all logs for `txg`, the first group of this import. Nothing has been allocated yet.
-    pub(crate) fn claim_logs(&self, txg: u64) -> Result<Claimed> {
+    /// Claims all blocks of all logs for `txg`, the first group of this import. Nothing has been allocated yet. A log that
+    /// begins on a vdev which is `missing` is given up: it leads nowhere, and must not be believed when the device is
+    /// back.
+    pub(crate) fn claim_logs(&self, txg: u64, missing: &dyn Fn(u32) -> bool) -> Result<Claimed> {
         let mut claimed = Claimed::default();
-        for (object, header) in self.unclaimed()? {
-            let dataset = self.open_object(object)?;
-            let header = self.claim_log(&header, txg, &mut claimed.newest);
-            claimed.headers.push((dataset, header));
+        for (name, object, header) in self.logs_on_disk()? {
+            let mut vdevs = Walk::new(self.parts.store(), &header).map(|found| found.bp.dva(0).vdev);
+            claimed.lost.extend(vdevs.find(|vdev| missing(*vdev)).map(|vdev| (name, vdev)));
+            if missing(header.log.dva(0).vdev) {
+                self.give_up(&header, txg);
+                claimed.headers.push((self.open_object(object)?, ZilHeader::default()));
+            } else if header.claim_txg == 0 {
+                let dataset = self.open_object(object)?;
+                let header = self.claim_log(&header, txg, &mut claimed.newest);
+                claimed.headers.push((dataset, header));
+            }
         }
         Ok(claimed)
+    }
+
+    /// Frees what the space maps have of a log that cannot be read: at least its first block.
+    fn give_up(&self, header: &ZilHeader, txg: u64) {
+        if header.claim_txg != 0 {
+            free_on_disk(self.parts.store(), header, &self.parts.frees);
+        } else if header.log.birth() < txg {
+            self.parts.frees.free(&header.log);
+        }
+    }
+
+    /// Ends all logs in use, and those on disk that hold nothing to replay. What they promised is durable in the pool
+    /// afterwards. New ones may have begun meanwhile.
+    pub(crate) fn retire_logs(&self) -> Result<()> {
+        for dataset in self.open_datasets() {
+            dataset.zil().map_or(Ok(()), |zil| zil.retire())?;
+        }
+        let on_disk = {
+            let _config = self.reading();
+            self.logs_on_disk()?
+        };
+        for (_, object, header) in on_disk {
+            if header.claim_txg == 0 || header.flags & FLAG_REPLAY_NEEDED != 0 {
+                continue;
+            }
+            if let Some(zil) = self.open_object(object)?.zil().filter(|zil| zil.is_unreplayed()) {
+                zil.replay(&Nothing)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Datasets whose logs on disk have blocks on a vdev.
+    pub(crate) fn logs_on(&self, vdev: u32) -> Result<Vec<String>> {
+        let _config = self.reading();
+        let mut names = Vec::new();
+        for (name, _, header) in self.logs_on_disk()? {
+            let mut blocks = Walk::new(self.parts.store(), &header);
+            if blocks.any(|found| found.bp.dva(0).vdev == vdev) {
+                names.push(name);
+            }
+        }
+        Ok(names)
     }
 
     fn claim_log(&self, header: &ZilHeader, txg: u64, newest: &mut u64) -> ZilHeader {
@@ -121,6 +180,15 @@ impl Dsl {
             .iter()
             .filter(|dva| dva.is_valid())
             .all(|dva| !seen.insert((dva.vdev, dva.offset)) || self.parts.store().claim(dva, txg).is_ok())
+    }
+}
+
+/// For logs without records.
+struct Nothing;
+
+impl Replay for Nothing {
+    fn replay(&self, _: &LoggedRecord<'_>) -> std::result::Result<(), DmuError> {
+        unreachable!("a log that holds nothing to replay")
     }
 }
 

@@ -39,15 +39,33 @@ impl Zil {
     /// the number of records done. An error leaves the log as it is, for another try.
     pub fn replay(&self, to: &dyn Replay) -> Result<u64, DmuError> {
         let header = self.parts.objset.zil_header();
-        if header.log.is_hole() {
-            return Ok(0);
+        {
+            let mut state = lock(&self.state);
+            if header.log.is_hole() || !state.unreplayed {
+                state.unreplayed = false;
+                return Ok(0);
+            }
+            if std::mem::replace(&mut state.replaying, true) {
+                return Err(DmuError::Busy);
+            }
         }
-        let done = if header.flags & FLAG_REPLAY_NEEDED == 0 { 0 } else { self.replay_records(&header, to)? };
-        let (blocks, targets) = self.owned(&header);
+        let done = self.replay_and_give_back(&header, to);
+        lock(&self.state).replaying = false;
+        done
+    }
+
+    fn replay_and_give_back(&self, header: &ZilHeader, to: &dyn Replay) -> Result<u64, DmuError> {
+        let done = if header.flags & FLAG_REPLAY_NEEDED == 0 { 0 } else { self.replay_records(header, to)? };
+        let (blocks, targets) = self.owned(header);
         // The end of the replay is in the header of some group before the log is gone in a later one, or in the same.
         lock(&self.state).chain = Some(Chain::replayed(blocks, targets));
         self.retire()?;
         Ok(done)
+    }
+
+    /// Whether a log of before this import is still there, with or without records.
+    pub(crate) fn is_unreplayed(&self) -> bool {
+        lock(&self.state).unreplayed
     }
 
     /// Whether a log waits to be replayed.

@@ -1,6 +1,7 @@
 //! The intent log on image files: what it promises after a crash, and what zdb says of it. A crash is a copy of the
 //! images while the pool is in use.
 
+mod log_change;
 mod log_vdev;
 
 use std::process::Command;

@@ -107,8 +107,8 @@ pub struct Leaf {
     /// Number of the top-level vdev it belongs to.
     pub top: u32,
     /// The device, the partition on it, and its queue; `None` if it could not be opened.
-    device: Option<Device>,
-    state: AtomicU8,
+    device: Option<Arc<Device>>,
+    state: Arc<AtomicU8>,
     pub counters: Arc<Counters>,
 }
 
@@ -131,7 +131,7 @@ impl Leaf {
         let disk: Arc<dyn Disk> = Arc::new(SharedFlush::new(env.clone(), disk, leaf.counters.clone()));
         let queue = Arc::new(LeafQueue::new(disk.clone(), env.clock.clone(), leaf.counters.clone()));
         let workers = Workers::spawn(env, &queue);
-        leaf.device = Some(Device { disk, queue, _workers: workers, base, size });
+        leaf.device = Some(Arc::new(Device { disk, queue, _workers: workers, base, size }));
         leaf
     }
 
@@ -142,8 +142,20 @@ impl Leaf {
             path: path.to_owned(),
             top,
             device: None,
-            state: AtomicU8::new(state as u8),
+            state: Arc::new(AtomicU8::new(state as u8)),
             counters: Arc::default(),
+        }
+    }
+
+    /// The same disk, state and counts under another guid: as when a mirror's last side takes the mirror's place.
+    pub fn renamed(&self, guid: u64) -> Leaf {
+        Leaf {
+            guid,
+            path: self.path.clone(),
+            top: self.top,
+            device: self.device.clone(),
+            state: self.state.clone(),
+            counters: self.counters.clone(),
         }
     }
 

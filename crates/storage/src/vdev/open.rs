@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use env::{DiskError, Env, OpenMode};
 use ondisk::label;
 use ondisk::label::config::key;
+use ondisk::nvlist::NvList;
 
 use super::config::{VdevConfig, VdevKind};
 use super::leaf::Leaf;
@@ -26,7 +27,7 @@ pub struct Tree {
     pub tops: Vec<Top>,
     pub leaves: Vec<Arc<Leaf>>,
     /// Held while it is decided whether a leaf can go.
-    losing: Mutex<()>,
+    losing: Arc<Mutex<()>>,
 }
 
 /// A top-level vdev.
@@ -86,7 +87,7 @@ impl Tree {
 
     /// The first top-level vdev that cannot be read and that nobody said may be missing.
     pub fn refuse_missing(&self, tolerated: Tolerated) -> Result<(), OpenError> {
-        let missing = |top: &&Top| !top.vdev.is_readable(&self.leaves, None);
+        let missing = |top: &&Top| !top.vdev.is_readable(&self.leaves, None) && !self.is_retired(top);
         for Top { id, vdev, is_log, .. } in self.tops.iter().filter(missing) {
             let (id, guid) = (*id, vdev.guid);
             match (is_log, vdev.kind) {
@@ -97,6 +98,15 @@ impl Tree {
             }
         }
         Ok(())
+    }
+
+    /// Whether a log was taken out of use while the pool had all it held, as its configuration tells.
+    fn is_retired(&self, top: &Top) -> bool {
+        let sides = top.vdev.leaves();
+        let given_up = |leaf: usize| {
+            matches!(self.leaves[leaf].state(), VdevState::Offline | VdevState::Removed | VdevState::Faulted)
+        };
+        top.is_log && !sides.is_empty() && sides.into_iter().all(given_up)
     }
 
     /// Log2 of the largest sector of any top-level vdev.
@@ -200,17 +210,29 @@ pub fn open(
     if root.kind != VdevKind::Root {
         return Err(OpenError::Malformed("the tree's top is not a root"));
     }
-    let mut opener = Opener { env, pool, intent, leaves: Vec::new() };
-    let mut tops = Vec::new();
-    for (index, config) in root.children.iter_mut().enumerate() {
-        if config.id != index as u64 || index >= 1 << 24 {
-            return Err(OpenError::Malformed("top-level vdevs are not numbered in order"));
-        }
-        tops.push(opener.top(config)?);
-    }
-    let tree = Tree { tops, leaves: opener.leaves, losing: Mutex::default() };
+    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: None };
+    let tops = opener.tops(root)?;
+    let tree = Tree { tops, leaves: opener.leaves, losing: Arc::default() };
     tree.refuse_missing(tolerated)?;
     Ok(tree)
+}
+
+/// Disks that are open already, for a tree that takes the place of another.
+pub struct AtHand<'a> {
+    pub old: &'a Tree,
+    /// Disks that were not part of it.
+    pub new: &'a [Arc<Leaf>],
+    /// Guids that disks of the old tree get in the new one: (old, new).
+    pub renamed: &'a [(u64, u64)],
+}
+
+/// The tree of `root` made of disks that are open: nothing is opened, and one that is not at hand is absent. What is
+/// unknown of new top-level vdevs is measured.
+pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>) -> Result<Tree, OpenError> {
+    let intent = OpenIntent::Create;
+    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand) };
+    let tops = opener.tops(root)?;
+    Ok(Tree { tops, leaves: opener.leaves, losing: at_hand.old.losing.clone() })
 }
 
 struct Opener<'a> {
@@ -218,9 +240,21 @@ struct Opener<'a> {
     pool: u64,
     intent: OpenIntent,
     leaves: Vec<Arc<Leaf>>,
+    at_hand: Option<&'a AtHand<'a>>,
 }
 
 impl Opener<'_> {
+    fn tops(&mut self, root: &mut VdevConfig) -> Result<Vec<Top>, OpenError> {
+        let mut tops = Vec::new();
+        for (index, config) in root.children.iter_mut().enumerate() {
+            if config.id != index as u64 || index >= 1 << 24 {
+                return Err(OpenError::Malformed("top-level vdevs are not numbered in order"));
+            }
+            tops.push(self.top(config)?);
+        }
+        Ok(tops)
+    }
+
     fn top(&mut self, config: &mut VdevConfig) -> Result<Top, OpenError> {
         let vdev = self.vdev(config, config.id as u32)?;
         let measured = self.measure(&vdev);
@@ -257,8 +291,11 @@ impl Opener<'_> {
     fn vdev(&mut self, config: &VdevConfig, top: u32) -> Result<Vdev, OpenError> {
         let kind = match &config.kind {
             VdevKind::Disk | VdevKind::File => {
-                let leaf = self.leaf(config, top)?;
-                self.leaves.push(Arc::new(leaf));
+                let leaf = match self.at_hand {
+                    Some(at_hand) => at_hand.leaf(config, top),
+                    None => Arc::new(self.leaf(config, top)?),
+                };
+                self.leaves.push(leaf);
                 Kind::Leaf(self.leaves.len() - 1)
             }
             VdevKind::Mirror if config.children.is_empty() => {
@@ -283,12 +320,8 @@ impl Opener<'_> {
     fn leaf(&self, config: &VdevConfig, top: u32) -> Result<Leaf, OpenError> {
         let path = config.path.clone().unwrap_or_default();
         let absent = |state| Ok(Leaf::absent(config.guid, &path, top, state));
-        if config.offline || config.removed || config.faulted {
-            return absent(match (config.offline, config.removed) {
-                (true, _) => VdevState::Offline,
-                (_, true) => VdevState::Removed,
-                _ => VdevState::Faulted,
-            });
+        if let Some(state) = out_of_use(config) {
+            return absent(state);
         }
         match self.open_disk(config, &path, top) {
             Ok(leaf) => Ok(leaf),
@@ -310,13 +343,46 @@ impl Opener<'_> {
             return Err(DiskError::OutOfRange);
         }
         if self.intent != OpenIntent::Create {
+            // Any label counts: a crash may leave labels of a group that never was, in which the disk had another guid.
             let found = device.read_labels();
-            let number = |name| found.config().and_then(|config| config.u64(name));
-            if number(key::POOL_GUID) != Some(self.pool) || number(key::GUID) != Some(config.guid) {
+            let is_it = |label: &NvList| {
+                label.u64(key::POOL_GUID) == Some(self.pool) && label.u64(key::GUID) == Some(config.guid)
+            };
+            if !found.configs.iter().flatten().any(is_it) {
                 return Err(DiskError::NotFound);
             }
         }
         Ok(Leaf::open(self.env, config.guid, path, top, device))
+    }
+}
+
+impl AtHand<'_> {
+    fn leaf(&self, config: &VdevConfig, top: u32) -> Arc<Leaf> {
+        if let Some(new) = self.new.iter().find(|leaf| leaf.guid == config.guid) {
+            return new.clone();
+        }
+        let before =
+            self.renamed.iter().find(|(_, new)| *new == config.guid).map_or(config.guid, |(old, _)| *old);
+        let old = self.old.leaf(before).filter(|leaf| leaf.top == top && !config.offline);
+        match old {
+            Some(leaf) if before == config.guid => leaf.clone(),
+            Some(leaf) => Arc::new(leaf.renamed(config.guid)),
+            None => {
+                let path = config.path.as_deref().unwrap_or_default();
+                let state = out_of_use(config).unwrap_or(VdevState::Unavail);
+                Arc::new(Leaf::absent(config.guid, path, top, state))
+            }
+        }
+    }
+}
+
+/// The state of a disk that was taken out of use on purpose, or for good.
+fn out_of_use(config: &VdevConfig) -> Option<VdevState> {
+    match (config.offline, config.removed, config.faulted) {
+        (true, ..) => Some(VdevState::Offline),
+        (_, true, _) => Some(VdevState::Removed),
+        (.., true) => Some(VdevState::Faulted),
+        _ => None,
     }
 }
 

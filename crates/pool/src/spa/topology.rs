@@ -1,0 +1,174 @@
+//! Changing the pool's tree of vdevs, one change at a time.
+//!
+//! The tree changes in syncing context, in the first pass of a group: so the configuration in the MOS, the labels and
+//! the uberblock of that group speak of the same tree. What can fail (opening disks, emptying logs) is done before, in
+//! open context. Source: module/zfs/spa.c (`spa_vdev_config_enter` and kin).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use dmu::Tx;
+use dmu::zap::Zap;
+use env::lock;
+use ondisk::label::config::{PoolState, key};
+use ondisk::object_type::pool_directory;
+use storage::{OpenedLeaf, VdevConfig};
+
+use super::Core;
+use crate::{PoolError, Result};
+
+/// What a group does to the tree.
+pub(super) type Step = Box<dyn FnOnce(&Core, &Tx) -> Result<()> + Send>;
+
+/// Changes under way.
+#[derive(Default)]
+pub struct Topology {
+    waiting: Mutex<BTreeMap<u64, Vec<Step>>>,
+    busy: AtomicBool,
+    /// Disks of logs that had failed when the last group was written; see [`Core::note_failed_logs`].
+    failed: Mutex<BTreeSet<u64>>,
+}
+
+/// Held by whoever changes the tree.
+pub(super) struct Alone<'a>(&'a AtomicBool);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, SeqCst);
+    }
+}
+
+impl Core {
+    /// Keeps others from changing the tree; `Busy` if somebody does.
+    pub(super) fn alone(&self) -> Result<Alone<'_>> {
+        if self.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        if self.topology.busy.swap(true, SeqCst) {
+            Err(PoolError::Busy)
+        } else {
+            Ok(Alone(&self.topology.busy))
+        }
+    }
+
+    /// Does a step in the open group and waits until it is durable; gives the group.
+    pub(super) fn change_tree(&self, step: Step) -> Result<u64> {
+        let hold = self.txgs.enter(true)?;
+        let txg = hold.txg();
+        lock(&self.topology.waiting).entry(txg).or_default().push(step);
+        drop(hold);
+        self.txgs.wait_synced(txg)?;
+        Ok(txg)
+    }
+
+    /// Syncing context: the steps of this group.
+    pub(crate) fn change_trees(&self, tx: &Tx) -> Result<()> {
+        self.note_failed_logs();
+        let steps = lock(&self.topology.waiting).remove(&tx.txg()).unwrap_or_default();
+        steps.into_iter().try_for_each(|step| step(self, tx))
+    }
+
+    /// Puts another tree in the place of the pool's. See [`storage::Storage::swap_tree`].
+    pub(super) fn put_tree(
+        &self,
+        tree: VdevConfig,
+        opened: &[OpenedLeaf],
+        renamed: &[(u64, u64)],
+    ) -> Result<()> {
+        self.storage
+            .swap_tree(&tree, opened, renamed)
+            .map_err(|error| PoolError::Invalid(error.to_string()))?;
+        let mut config = lock(&self.config);
+        config.tree = self.storage.config();
+        config.vdev_children = config.tree.children.len() as u64;
+        drop(config);
+        self.config_dirty.store(true, SeqCst);
+        Ok(())
+    }
+
+    /// The list of all vdevs' ZAPs.
+    pub(super) fn vdev_zaps(&self) -> Result<Zap> {
+        let directory = Zap::open(&self.mos, pool_directory::OBJECT)?;
+        Ok(Zap::open(&self.mos, directory.lookup_u64(pool_directory::VDEV_ZAP_MAP)?)?)
+    }
+
+    /// Frees the objects of a vdev that goes, and of those below: ZAPs and dirty time logs.
+    pub(super) fn free_vdev_objects(&self, vdev: &VdevConfig, tx: &Tx) -> Result<()> {
+        let all = self.vdev_zaps()?;
+        let mut gone = Vec::new();
+        vdev.visit(&mut |vdev| gone.push((vdev.guid, [vdev.top_zap, vdev.leaf_zap], vdev.dtl)));
+        for (guid, zaps, dtl) in gone {
+            for zap in zaps.into_iter().flatten().filter(|zap| *zap != 0) {
+                all.remove_int(zap, tx)?;
+                self.mos.free(zap, tx)?;
+            }
+            self.dtl.forget(guid);
+            if let Some(dtl) = dtl.filter(|object| *object != 0) {
+                self.maps.free_map(dtl, &self.features, tx)?;
+            }
+        }
+        Ok(())
+    }
+
+    // ── Logs that fail ──
+
+    /// Top-level vdevs of logs that cannot be read.
+    pub(super) fn missing_logs(&self) -> Vec<u32> {
+        let tops = self.storage.tops();
+        tops.iter().filter(|top| top.is_log && !top.is_readable).map(|top| top.id).collect()
+    }
+
+    /// Tells which datasets' logs were on vdevs that are missing. One that was taken out of use while the pool ran had
+    /// nothing that the pool lacks.
+    pub(super) fn note_lost_logs(&self, logs: &[(String, u32)]) {
+        let config = lock(&self.config);
+        let is_missing = |vdev: u32| {
+            let mut missing = false;
+            config.tree.children[vdev as usize].visit(&mut |vdev| {
+                missing |= vdev.kind.is_leaf() && !(vdev.offline || vdev.faulted || vdev.removed);
+            });
+            missing
+        };
+        let lost = logs.iter().filter(|(_, vdev)| is_missing(*vdev)).map(|(name, _)| name.clone());
+        let lost: Vec<String> = lost.collect();
+        if !lost.is_empty() {
+            let datasets = lost.join(", ");
+            tracing::warn!(datasets, "the last synchronous writes may be lost: intent logs are missing");
+        }
+        *lock(&self.lost_logs) = lost;
+    }
+
+    /// Keeps in the configuration that a log's disk has failed, so that the next import leaves it alone. Only once a
+    /// whole group has gone by: what was promised on the disk before it failed is durable then, and nobody need read it.
+    fn note_failed_logs(&self) {
+        let now = self.storage.failed_logs();
+        let mut before = lock(&self.topology.failed);
+        let mut config = lock(&self.config);
+        // At export no log has anything left.
+        let leaving = config.state != PoolState::Active;
+        let mut changed = false;
+        config.tree.visit_mut(&mut |vdev| {
+            let certain = now.contains(&vdev.guid) && (leaving || before.contains(&vdev.guid));
+            if certain && vdev.kind.is_leaf() && !vdev.faulted {
+                vdev.faulted = true;
+                vdev.pairs.set(key::AUX_STATE, "err_exceeded");
+                changed = true;
+            }
+        });
+        if changed {
+            self.config_dirty.store(true, SeqCst);
+        }
+        *before = now;
+    }
+
+    /// After a group: has another one follow where a disk of a log has failed that the configuration has as good.
+    pub(crate) fn watch_logs(&self) {
+        let failed = self.storage.failed_logs();
+        let mut unnoted = false;
+        lock(&self.config).tree.visit(&mut |vdev| unnoted |= failed.contains(&vdev.guid) && !vdev.faulted);
+        if unnoted {
+            drop(self.txgs.enter(false));
+        }
+    }
+}

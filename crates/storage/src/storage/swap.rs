@@ -1,0 +1,103 @@
+//! Changing the tree of vdevs while I/O goes on.
+//!
+//! Whoever does I/O holds the tree on which it began; a new tree shares the disks that stay with the old one, and the old
+//! one goes with its last user. Blocks must not lie where the new tree cannot find them: who removes or replaces a log
+//! has emptied it before, and has seen to it that nothing more is put there ([`Storage::use_log`]).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use env::{DiskError, OpenMode};
+use ondisk::label;
+
+use super::{POISON, Storage};
+use crate::OpenError;
+use crate::labels::Device;
+use crate::vdev::config::VdevConfig;
+use crate::vdev::leaf::Leaf;
+use crate::vdev::open::{self, AtHand};
+use crate::vdev::status::VdevState;
+
+/// A disk that is open for a tree to come.
+pub struct OpenedLeaf(Arc<Leaf>);
+
+impl OpenedLeaf {
+    /// Bytes that can be allocated.
+    pub fn asize(&self) -> u64 {
+        self.0.asize()
+    }
+
+    /// log2 of the sector that suits it best.
+    pub fn ashift(&self) -> u64 {
+        self.0.ashift()
+    }
+
+    /// For its labels.
+    pub fn device(&self) -> Device {
+        self.0.device().expect("it was opened")
+    }
+}
+
+impl Storage {
+    /// Opens a disk for top-level vdev `top`, whatever its labels say. Its path and guid are the configuration's.
+    pub fn open_leaf(&self, config: &VdevConfig, top: u32) -> Result<OpenedLeaf, DiskError> {
+        let path = config.path.as_deref().unwrap_or_default();
+        let device = Device::locate(self.env.disks.open(path, OpenMode::ReadWrite)?)?;
+        if device.size < label::MIN_DEVICE {
+            return Err(DiskError::OutOfRange);
+        }
+        Ok(OpenedLeaf(Arc::new(Leaf::open(&self.env, config.guid, path, top, device))))
+    }
+
+    /// Puts the tree of `root` in the place of the one that is open. Its disks are those of the old tree, some under new
+    /// guids (`renamed`: old, new), and `opened` ones; others are absent. What is measured of new top-level vdevs is in
+    /// [`Storage::config`] afterwards.
+    pub fn swap_tree(
+        &self,
+        root: &VdevConfig,
+        opened: &[OpenedLeaf],
+        renamed: &[(u64, u64)],
+    ) -> Result<(), OpenError> {
+        let mut root = root.clone();
+        let new: Vec<Arc<Leaf>> = opened.iter().map(|leaf| leaf.0.clone()).collect();
+        let mut place = self.tree.write().expect(POISON);
+        let at_hand = AtHand { old: &place, new: &new, renamed };
+        let tree = open::rebuild(&self.env, self.pool_guid, &mut root, &at_hand)?;
+        let old = std::mem::replace(&mut *place, Arc::new(tree));
+        drop(place);
+        // Disks that go may wait for their threads: not while others want the tree.
+        drop(old);
+        *self.config.write().expect(POISON) = root;
+        Ok(())
+    }
+
+    /// Whether new log blocks may be placed on a top-level vdev that holds logs. They may from the start.
+    pub fn use_log(&self, vdev: u32, wanted: bool) {
+        self.classes.log.set_wanted(vdev, wanted);
+    }
+
+    /// Disks of logs that are out of use because of errors, by guid.
+    pub fn failed_logs(&self) -> BTreeSet<u64> {
+        let tree = self.tree();
+        let logs = tree.tops.iter().filter(|top| top.is_log).flat_map(|top| top.vdev.leaves());
+        let leaves = logs.map(|leaf| &tree.leaves[leaf]);
+        leaves.filter(|leaf| leaf.state() == VdevState::Faulted).map(|leaf| leaf.guid).collect()
+    }
+
+    /// Whether a disk of the tree works and has missed nothing.
+    pub fn is_working(&self, guid: u64) -> bool {
+        self.tree().leaf(guid).is_some_and(|leaf| leaf.is_whole())
+    }
+
+    /// Whether a top-level vdev has a disk, other than `without`, that works and has missed nothing.
+    pub fn is_whole_without(&self, vdev: u32, without: u64) -> bool {
+        let tree = self.tree();
+        let Some(top) = tree.top(vdev) else { return false };
+        top.vdev.is_whole(&tree.leaves, tree.leaves.iter().position(|leaf| leaf.guid == without))
+    }
+
+    /// Nothing is allocated on this top-level vdev any more, and what was is forgotten with its space maps.
+    pub fn drop_metaslabs(&self, vdev: u32) {
+        self.classes.log.remove_group(vdev);
+    }
+}
