@@ -59,6 +59,10 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Nanos;
     /// May jump when an operator or NTP sets it.
     fn wall(&self) -> WallTime;
+    /// Processor time that this process has used so far; zero where nobody counts it.
+    fn processor(&self) -> Nanos {
+        Nanos(0)
+    }
     /// Blocks for the span. In a simulation other workers run meanwhile.
     fn sleep(&self, span: Nanos);
 }
@@ -90,6 +94,13 @@ impl Clock for RealClock {
             Ok(after) => WallTime { secs: after.as_secs() as i64, nanos: after.subsec_nanos() },
             Err(error) => before_epoch(error.duration()),
         }
+    }
+
+    fn processor(&self) -> Nanos {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a timespec that the call fills.
+        let status = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+        if status == 0 { Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64) } else { Nanos(0) }
     }
 
     fn sleep(&self, span: Nanos) {

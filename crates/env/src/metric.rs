@@ -2,8 +2,12 @@
 //!
 //! Updates are relaxed atomics; a reading taken while others count is not a consistent cut, and need not be.
 
+mod waits;
+
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+pub use waits::{Waited, Waits};
 
 const SHARDS: usize = 8;
 

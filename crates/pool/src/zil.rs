@@ -29,11 +29,11 @@ mod replay;
 mod walk;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 
 use dmu::{DmuError, Objset, Tx};
-use env::metric::Counter;
-use env::{Env, lock};
+use env::metric::{Counter, Waits};
+use env::{Env, Nanos, lock};
 use ondisk::zil::ZilHeader;
 use storage::Storage;
 
@@ -104,6 +104,11 @@ pub struct ZilStats {
     pub fell_back: Counter,
     /// Records written, and the writes among them by where their bytes came from, with these bytes.
     pub records: Counter,
+    /// How commits waited that had to, and which of it was for their group. What is in log blocks is told by place.
+    pub waits: Waits,
+    pub group_waits: Waits,
+    /// Processor time of the whole process when the first commit waited.
+    pub processor_before: OnceLock<Nanos>,
     pub indirect: Counter,
     pub indirect_bytes: Counter,
     pub copied: Counter,
@@ -124,6 +129,10 @@ pub struct PlaceStats {
     pub allocated: Counter,
 }
 
+    /// Nanoseconds from taking the records to telling that they are durable; of those, writing and flushing.
+    pub nanos: Counter,
+    pub write_nanos: Counter,
+    pub flush_nanos: Counter,
 /// What a log is built on.
 #[derive(Clone)]
 pub(crate) struct Parts {

@@ -20,19 +20,22 @@
 //!
 //! Behind it may be cache devices, a pool's own: see [`l2`].
 
+mod curve;
 mod keep;
 pub mod l2;
 mod shard;
 mod stats;
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use env::lock;
 use ondisk::BlkPtr;
 
 use crate::Block;
+use curve::Curve;
+pub use curve::HitCurve;
 pub use keep::{Keep, Scope, is_metadata};
 use shard::Shard;
 pub(crate) use shard::{Arrival, Ask, Cold, ColdEnd};
@@ -44,7 +47,7 @@ const SHARD_MIN: usize = 32 << 20;
 const SHARDS_MAX: usize = 16;
 
 /// What names a block for ever: pool, place and birth.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {
     pub pool: u64,
     pub vdev: u32,
@@ -73,12 +76,16 @@ pub struct Cache {
     /// Something has been evicted.
     warm: AtomicBool,
     pub(crate) l2: L2Counts,
+    curve: Mutex<Curve>,
+    /// Of the curve, so that most lookups need not lock it.
+    sampled_below: AtomicU32,
 }
 
 impl Cache {
     /// A cache of at most `limit` bytes, its own bookkeeping included.
     pub fn new(limit: usize) -> Arc<Cache> {
         let count = (limit / SHARD_MIN).clamp(1, SHARDS_MAX);
+        let curve = Curve::new();
         let shards = (0..count).map(|_| Mutex::new(Shard::new(limit / count))).collect();
         Arc::new(Cache {
             shards,
@@ -87,12 +94,34 @@ impl Cache {
             lent: AtomicUsize::new(0),
             warm: AtomicBool::new(false),
             l2: L2Counts::default(),
+            sampled_below: AtomicU32::new(curve.threshold()),
+            curve: Mutex::new(curve),
         })
     }
 
     fn shard(&self, key: &Key) -> &Mutex<Shard> {
-        let hash = self.hasher.hash_one(key);
+        self.shard_of(self.hasher.hash_one(key))
+    }
+
+    fn shard_of(&self, hash: u64) -> &Mutex<Shard> {
         &self.shards[(hash >> 32) as usize % self.shards.len()]
+    }
+
+    /// Tells the curve, if the block is one of its sample.
+    fn sample(&self, hash: u64, tell: impl FnOnce(&mut Curve, u32)) {
+        let hash = Curve::hash(hash);
+        if hash < self.sampled_below.load(Relaxed) {
+            let mut curve = lock(&self.curve);
+            tell(&mut curve, hash);
+            self.sampled_below.store(curve.threshold(), Relaxed);
+        }
+    }
+
+    /// What hit rate demand would have met with any size of cache, since start.
+    pub fn hit_curve(&self) -> HitCurve {
+        let Stats { hits, missed, .. } = self.stats();
+        let asked = [hits, missed].map(|t| t.demand_data + t.demand_metadata);
+        lock(&self.curve).hit_curve(asked[0] + asked[1])
     }
 
     pub fn get(&self, key: &Key) -> Option<Arc<Block>> {
@@ -100,7 +129,12 @@ impl Cache {
     }
 
     pub(crate) fn look(&self, key: &Key, ask: Ask<'_>) -> Option<Arc<Block>> {
-        lock(self.shard(key)).get(key, ask)
+        let hash = self.hasher.hash_one(key);
+        let found = lock(self.shard_of(hash)).get(key, ask);
+        if !ask.is_prefetch && (found.is_some() || !ask.is_glance) {
+            self.sample(hash, |curve, hash| curve.asked(key, hash));
+        }
+        found
     }
 
     /// Adds or replaces.
@@ -111,7 +145,9 @@ impl Cache {
     /// Adds or replaces. What this evicts is dropped after the lock is given back.
     pub(crate) fn put(&self, key: Key, block: Arc<Block>, what: Arrival) {
         let lent = self.lent.load(Relaxed).min(self.limit / 2) / self.shards.len();
-        let evicted = lock(self.shard(&key)).insert(key, block, what, lent);
+        let hash = self.hasher.hash_one(key);
+        self.sample(hash, |curve, hash| curve.arrived(&key, hash, block.footprint() as u64));
+        let evicted = lock(self.shard_of(hash)).insert(key, block, what, lent);
         if !evicted.is_empty() && !self.is_warm() {
             self.warm.store(true, Relaxed);
         }
@@ -143,7 +179,9 @@ impl Cache {
     }
 
     pub fn remove(&self, key: &Key) {
-        let removed = lock(self.shard(key)).remove(key);
+        let hash = self.hasher.hash_one(key);
+        self.sample(hash, |curve, hash| curve.gone(key, hash));
+        let removed = lock(self.shard_of(hash)).remove(key);
         drop(removed);
     }
 

@@ -29,6 +29,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::Payload;
 use crate::vdev::leaf::Counters;
+use crate::vdev::tally::KINDS;
 use burst::Burst;
 
 /// Threads a disk.
@@ -40,7 +41,7 @@ const JOINED_BELOW: usize = 64 << 10;
 
 /// (min, max) on the disk, by class in order of priority: sync read and write, async read and write, scrub, trim.
 const LIMITS: [(usize, usize); CLASSES] = [(10, 32), (10, 32), (1, 8), (4, 32), (1, 4), (1, 2)];
-const CLASSES: usize = 6;
+const CLASSES: usize = KINDS;
 
 const fn index(class: IoClass) -> usize {
     match class {
@@ -139,6 +140,8 @@ pub struct Request {
     pub completion: Arc<Completion>,
     /// Which of the completion's answers it gives.
     pub slot: usize,
+    /// When it came; the queue notes it.
+    pub since: Nanos,
 }
 
 /// See the module.
@@ -171,12 +174,21 @@ impl LeafQueue {
     /// Adds I/Os; nobody carries them yet: see [`LeafQueue::wake`] and [`LeafQueue::carry`].
     pub fn push(&self, requests: Vec<Request>) {
         self.counters.pending.fetch_add(requests.len() as u64, Relaxed);
+        let now = self.clock.now();
         let mut state = lock(&self.state);
         for request in requests {
+            let request = Request { since: now, ..request };
             let lane = &mut state.0[index(request.class)];
             lane.next += 1;
             lane.waiting.insert((request.offset, lane.next), request);
         }
+    }
+
+    /// I/Os that wait, and I/Os on the disk, by class.
+    pub fn depths(&self) -> ([u64; CLASSES], [u64; CLASSES]) {
+        let state = lock(&self.state);
+        let lanes = state.0.each_ref();
+        (lanes.map(|lane| lane.waiting.len() as u64), lanes.map(|lane| lane.active as u64))
     }
 
     /// Lets the workers carry.

@@ -39,5 +39,6 @@ pub use storage::{OpenIntent, OpenedLeaf, Storage, Tolerated};
 pub use vdev::config::{VdevConfig, VdevKind};
 pub use vdev::leaf::LeafHandle;
 pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
-pub use zio::log::{LogBlock, LogFlight};
+pub use vdev::tally::Tally;
+pub use zio::log::{LogBlock, LogFlight, LogTimes};
 pub use zio::survey::Survey;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
 use codec::Salt;
+use env::metric::Waits;
 use env::{Env, Nanos, Next, Worker, WorkerHandle, lock};
 use ondisk::BlkPtr;
 use stdx::bounded::Bounded;
@@ -67,6 +68,8 @@ pub struct Storage {
     classes: Classes,
     /// See [`Storage::log_latency`].
     pub(crate) log_latency: AtomicU64,
+    /// Reads that somebody waited for because memory did not have all of it.
+    pub(crate) read_waits: Waits,
     read_only: AtomicBool,
     suspended: AtomicBool,
     hints: Arc<Mutex<Bounded<Hint>>>,
@@ -88,6 +91,7 @@ impl Storage {
             tree: RwLock::default(),
             classes: Classes::default(),
             log_latency: AtomicU64::new(0),
+            read_waits: Waits::default(),
             read_only: AtomicBool::new(true),
             suspended: AtomicBool::new(false),
             hints: Arc::new(Mutex::new(Bounded::new(PREFETCH_QUEUE))),

@@ -14,6 +14,7 @@ pub mod leaf;
 mod mirror;
 pub mod open;
 pub mod status;
+pub mod tally;
 
 use std::sync::Arc;
 

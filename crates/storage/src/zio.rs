@@ -24,7 +24,7 @@ pub(crate) mod write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use env::{Env, IoClass};
+use env::{Env, IoClass, Nanos};
 
 use crate::leaf_queue::{Answer, Completion, LeafQueue, Request, Transfer};
 use crate::vdev::leaf::FAILURES_TO_FAULT;
@@ -117,6 +117,7 @@ impl Rounds {
                     class: self.class,
                     completion: self.completion.clone(),
                     slot,
+                    since: Nanos(0),
                 }),
                 Err(error) => self.completion.finish(slot, Err(error)),
             }

@@ -109,9 +109,24 @@ impl Zil {
             }
             if ticket.needs_group || !state.is_usable() {
                 drop(state);
-                return self.commit_with_group(&ticket);
+        if ticket.txg <= state.pipeline.synced {
+            return Ok(());
+        }
+        drop(state);
+        let begun = self.parts.env.clock.now();
+        self.parts.stats.processor_before.get_or_init(|| self.parts.env.clock.processor());
+        self.parts.stats.waits.begin(begun);
+        let done = self.wait_for(&ticket);
+        self.parts.stats.waits.end(begun, self.parts.env.clock.now());
+        done
+    }
+
+    /// Waits until what a ticket stands for is durable, and does what nobody else does for that.
+    fn wait_for(&self, ticket: &Ticket) -> Result<(), DmuError> {
+        let mut state = lock(&self.state);
+                return self.commit_with_group(ticket);
             }
-            if state.covers(&ticket) {
+            if state.covers(ticket) {
                 return Ok(());
             }
             if state.wants_leader() {
@@ -132,7 +147,11 @@ impl Zil {
     fn commit_with_group(&self, ticket: &Ticket) -> Result<(), DmuError> {
         self.parts.stats.fell_back.add(1);
         let txg = self.tend_chain().unwrap_or(0);
-        self.parts.txgs.wait_synced(ticket.txg.max(txg))
+        let begun = self.parts.env.clock.now();
+        self.parts.stats.group_waits.begin(begun);
+        let done = self.parts.txgs.wait_synced(ticket.txg.max(txg));
+        self.parts.stats.group_waits.end(begun, self.parts.env.clock.now());
+        done
     }
 
     /// Begins a chain, or makes sure that one which has come to its end is settled; gives the group that does it. Without
@@ -171,12 +190,19 @@ impl Zil {
             }
             drop(state);
             self.changed.notify_all();
+        let clock = &self.parts.env.clock;
+        let begun = clock.now();
             return;
         };
         self.changed.notify_all(); // The next block can be filled.
         let stats = self.place_stats(&bp);
         stats.written.add(bytes.len() as u64);
-        let landed = self.parts.storage.write_log(&bp, bytes).land();
+        let landed = self.parts.storage.write_log(&bp, bytes).land_timed();
+        if let Ok(times) = landed {
+            stats.write_nanos.add(times.write.0);
+            stats.flush_nanos.add(times.flush.0);
+        }
+        let landed = landed.map(drop);
         // Blocks that were there before the log was written are flushed with it where they share its device.
         let others: Vec<u32> = tops.into_iter().filter(|top| *top != bp.dva(0).vdev).collect();
         let result =
@@ -188,6 +214,7 @@ impl Zil {
         if let Some(chain) = &mut state.chain {
             chain.landed(&bp, result.is_ok());
         }
+        stats.nanos.add(clock.now().since(begun).0);
         // A block that failed ends the chain there: nothing behind it counts, however well it landed.
         let broken = state.chain.as_ref().is_none_or(|chain| chain.broken);
         state.pipeline.land(&bp, broken);

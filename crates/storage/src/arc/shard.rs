@@ -237,13 +237,16 @@ impl Shard {
     }
 
     pub fn stats(&self) -> Stats {
-        let metadata = self.list(Place::Mru, true).bytes + self.list(Place::Mfu, true).bytes;
+        let metadata = |place| self.list(place, true).bytes as u64;
         Stats {
             mru_bytes: self.resident(Place::Mru) as u64,
             mfu_bytes: self.resident(Place::Mfu) as u64,
-            metadata_bytes: metadata as u64,
+            mru_metadata_bytes: metadata(Place::Mru),
+            mfu_metadata_bytes: metadata(Place::Mfu),
             mru_ghost_bytes: self.resident(Place::GhostMru) as u64,
             mfu_ghost_bytes: self.resident(Place::GhostMfu) as u64,
+            mru_ghost_metadata_bytes: metadata(Place::GhostMru),
+            mfu_ghost_metadata_bytes: metadata(Place::GhostMfu),
             blocks: (self.count(Place::Mru) + self.count(Place::Mfu)) as u64,
             overhead_bytes: self.overhead() as u64,
             target: self.target as u64,

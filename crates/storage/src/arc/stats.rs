@@ -56,10 +56,14 @@ pub struct Stats {
     /// Bytes of blocks.
     pub mru_bytes: u64,
     pub mfu_bytes: u64,
-    pub metadata_bytes: u64,
+    /// Of those, of metadata.
+    pub mru_metadata_bytes: u64,
+    pub mfu_metadata_bytes: u64,
     /// Bytes that blocks had whose names are remembered.
     pub mru_ghost_bytes: u64,
     pub mfu_ghost_bytes: u64,
+    pub mru_ghost_metadata_bytes: u64,
+    pub mfu_ghost_metadata_bytes: u64,
     /// Blocks, and bytes of bookkeeping, ghosts included.
     pub blocks: u64,
     pub overhead_bytes: u64,
@@ -94,9 +98,12 @@ impl Stats {
             evicted_l2_ineligible: self.evicted_l2_ineligible + other.evicted_l2_ineligible,
             mru_bytes: self.mru_bytes + other.mru_bytes,
             mfu_bytes: self.mfu_bytes + other.mfu_bytes,
-            metadata_bytes: self.metadata_bytes + other.metadata_bytes,
+            mru_metadata_bytes: self.mru_metadata_bytes + other.mru_metadata_bytes,
+            mfu_metadata_bytes: self.mfu_metadata_bytes + other.mfu_metadata_bytes,
             mru_ghost_bytes: self.mru_ghost_bytes + other.mru_ghost_bytes,
             mfu_ghost_bytes: self.mfu_ghost_bytes + other.mfu_ghost_bytes,
+            mru_ghost_metadata_bytes: self.mru_ghost_metadata_bytes + other.mru_ghost_metadata_bytes,
+            mfu_ghost_metadata_bytes: self.mfu_ghost_metadata_bytes + other.mfu_ghost_metadata_bytes,
             blocks: self.blocks + other.blocks,
             overhead_bytes: self.overhead_bytes + other.overhead_bytes,
             target: self.target + other.target,

@@ -1,6 +1,6 @@
 //! A burst: what one carrier takes to the disk at once.
 
-use env::{AlignedBuf, Clock, Disk, DiskError, DiskIo, IoClass};
+use env::{AlignedBuf, Clock, Disk, DiskError, DiskIo, IoClass, Nanos};
 
 use super::{Answer, Request, Transfer};
 use crate::vdev::leaf::Counters;
@@ -51,6 +51,19 @@ impl Group {
             (Transfer::Write(payload), None) => DiskIo::write(first.offset, payload.bytes(), class),
             (Transfer::Read(_), None) => unreachable!("a read has memory"),
         }
+    }
+
+    /// Counts waiting and sizes.
+    fn tally(&self, class: usize, start: Nanos, now: Nanos, counters: &Counters) {
+        let tallies = &counters.tallies;
+        let is_write = self.members[0].transfer.is_write();
+        for request in &self.members {
+            tallies.total[usize::from(is_write)].record(now.since(request.since).0);
+            tallies.queued[class].record(start.since(request.since).0);
+        }
+        let bytes: usize = self.members.iter().map(|request| request.transfer.len()).sum();
+        let sizes = if self.members.len() > 1 { &tallies.joined } else { &tallies.alone };
+        sizes[class].record(bytes as u64);
     }
 
     /// One answer a member. If a joined I/O failed, its members are tried alone: one bad sector spoils only its own.
@@ -116,7 +129,9 @@ impl Burst {
         for (group, result) in self.groups.iter_mut().zip(results) {
             group.result = result;
             group.settle(disk, class);
-            let took = clock.now().since(start);
+            let now = clock.now();
+            let took = now.since(start);
+            group.tally(self.class, start, now, counters);
             for (request, answer) in group.members.iter().zip(&group.answers) {
                 let len = request.transfer.len() as u64;
                 let result = answer.as_ref().map(|_| ()).map_err(|error| *error);

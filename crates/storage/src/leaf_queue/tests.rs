@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use env::{Disks, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, OpenMode, RealClock};
+use env::{Disks, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, Nanos, OpenMode, RealClock};
 
 use super::*;
 
@@ -27,6 +27,7 @@ fn ask(queue: &LeafQueue, class: IoClass, ios: Vec<(u64, Transfer)>) -> Arc<Comp
         class,
         completion: completion.clone(),
         slot,
+        since: Nanos(0),
     };
     queue.push(ios.into_iter().enumerate().map(request).collect());
     completion
@@ -94,4 +95,23 @@ fn a_bad_sector_spoils_only_its_own_io() {
     }
     assert_eq!(rig.queue.counters.write_errors.load(Relaxed), 1);
     assert_eq!(rig.queue.counters.pending.load(Relaxed), 0);
+}
+
+#[test]
+fn every_request_is_counted_by_its_kind_alone_or_with_its_neighbours() {
+    let queue = rig().queue;
+    let done = ask(
+        &queue,
+        IoClass::AsyncWrite,
+        vec![(0, write(1, 4096)), (4096, write(2, 4096)), (65536, write(3, 512))],
+    );
+    assert_eq!(queue.depths().0[index(IoClass::AsyncWrite)], 3);
+    while queue.carry(None) {}
+    assert!(done.is_done());
+    let tally = queue.counters.tallies.snapshot();
+    let (class, sum) = (index(IoClass::AsyncWrite), |counts: &[u64; 64]| counts.iter().sum::<u64>());
+    assert_eq!(tally.joined[class][13], 1, "two neighbours are one I/O of 8 KiB");
+    assert_eq!(tally.alone[class][9], 1);
+    assert_eq!((sum(&tally.queued[class]), sum(&tally.total[1]), sum(&tally.total[0])), (3, 3, 0));
+    assert_eq!(queue.depths(), ([0; CLASSES], [0; CLASSES]));
 }

@@ -15,6 +15,7 @@ use env::{Disk, DiskError, Env, Nanos};
 use ondisk::label;
 
 use super::status::{LeafIo, VdevState};
+use super::tally::Tallies;
 use crate::labels;
 use crate::leaf_queue::shared_flush::SharedFlush;
 use crate::leaf_queue::{LeafQueue, Workers};
@@ -43,6 +44,7 @@ pub struct Counters {
     /// Nanoseconds on the disk.
     pub read_latency: Histogram,
     pub write_latency: Histogram,
+    pub tallies: Tallies,
     /// Flushes of the disk, and how many callers were content with one of another's.
     pub flushes: Counter,
     pub flushes_shared: Counter,
@@ -245,6 +247,10 @@ impl Leaf {
     /// What has been done so far.
     pub fn io(&self) -> LeafIo {
         let c = &self.counters;
+        let mut tally = Box::new(c.tallies.snapshot());
+        if let Some(queue) = self.queue() {
+            (tally.waiting, tally.active) = queue.depths();
+        }
         LeafIo {
             reads: c.reads.get(),
             writes: c.writes.get(),
@@ -255,6 +261,7 @@ impl Leaf {
             pending: c.pending.load(Relaxed),
             read_latency: c.read_latency.snapshot(),
             write_latency: c.write_latency.snapshot(),
+            tally,
         }
     }
 }

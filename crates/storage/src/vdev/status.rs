@@ -1,6 +1,7 @@
 //! What an operator sees of the vdevs: states and counters, as plain data.
 
 use super::config::VdevKind;
+use super::tally::Tally;
 
 /// How a vdev is doing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -53,6 +54,8 @@ pub struct LeafIo {
     /// Counts by power of two of nanoseconds.
     pub read_latency: [u64; 64],
     pub write_latency: [u64; 64],
+    /// The same and more, by the kind of I/O.
+    pub tally: Box<Tally>,
 }
 
 impl LeafIo {
@@ -67,6 +70,7 @@ impl LeafIo {
             pending: 0,
             read_latency: [0; 64],
             write_latency: [0; 64],
+            tally: Box::new(Tally::zero()),
         }
     }
 
@@ -82,6 +86,7 @@ impl LeafIo {
             self.read_latency[i] += other.read_latency[i];
             self.write_latency[i] += other.write_latency[i];
         }
+        self.tally.add(&other.tally);
     }
 }
 

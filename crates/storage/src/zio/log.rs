@@ -208,15 +208,21 @@ impl LogFlight {
 
     /// Waits until the block is durable. The caller holds no lock. An error is final: the block may be there or not, and
     /// the disks that failed are faulted if the pool can do without them.
-    pub fn land(mut self) -> Result<(), WriteError> {
+    pub fn land(self) -> Result<(), WriteError> {
+        self.land_timed().map(drop)
+    }
+
+    /// As [`LogFlight::land`]; tells how long that took.
+    pub fn land_timed(mut self) -> Result<LogTimes, WriteError> {
         if self.storage.is_suspended() {
             return Err(WriteError::Suspended);
         }
         self.written()?;
+        let written = self.storage.env().clock.now();
         self.storage.flush_on(&self.tree, &[self.top])?;
-        let took = self.storage.env().clock.now().since(self.begun);
-        self.storage.note_log_latency(took);
-        Ok(())
+        let landed = self.storage.env().clock.now();
+        self.storage.note_log_latency(landed.since(self.begun));
+        Ok(LogTimes { write: written.since(self.begun), flush: landed.since(written) })
     }
 
     fn written(&mut self) -> Result<(), WriteError> {
@@ -236,6 +242,13 @@ impl Drop for LogFlight {
             let _: Result<(), WriteError> = self.written();
         }
     }
+}
+
+/// How long a log block was on its way, and how long the flush took then.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LogTimes {
+    pub write: Nanos,
+    pub flush: Nanos,
 }
 
 /// A whole block of an intent log.

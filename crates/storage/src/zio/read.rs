@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use codec::Salt;
+use env::metric::Waited;
 use env::{AlignedBuf, IoClass, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
@@ -53,12 +54,15 @@ impl Storage {
     }
 
     fn read_for(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
+        let waits = !wish.is_prefetch && wish.class == IoClass::SyncRead;
         let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> =
             bps.iter().map(|bp| self.at_hand(bp, wish.keep, wish.is_prefetch, false)).collect();
         let missing: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
         if !missing.is_empty() {
             let _epoch = self.epoch();
             let tree = self.tree();
+            let begun = waits.then(|| self.env().clock.now());
+            begun.inspect(|&begun| self.read_waits.begin(begun));
             let wanted: Vec<&BlkPtr> = missing.iter().map(|&n| &bps[n]).collect();
             let cells: Vec<_> = self
                 .fetch_anywhere(&tree, &wanted, wish.class)
@@ -78,6 +82,7 @@ impl Storage {
                         self.remember_as(&bps[n], Arc::new(block), wish.keep, wish.is_prefetch)
                     }));
             }
+            begun.inspect(|&begun| self.read_waits.end(begun, self.env().clock.now()));
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
@@ -114,6 +119,11 @@ impl Storage {
             fill(&mut answers, failed);
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
+    }
+
+    /// How readers waited for disks, cache devices included. A call for several blocks is one wait.
+    pub fn read_waits(&self) -> Waited {
+        self.read_waits.snapshot()
     }
 
     /// The block, if no disk is needed for it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use env::{DiskError, Env, IoClass, OpenMode};
+use env::{DiskError, Env, IoClass, Nanos, OpenMode};
 use ondisk::eck::label_verifier;
 use ondisk::l2arc::{
     CONTENTS_DATA, CONTENTS_METADATA, DeviceHeader, LIST_MFU, LIST_MRU, LogBlock, LogEntry, LogPointer, Prop,
@@ -273,7 +273,8 @@ pub(super) fn requests(
         let inside = address.checked_sub(label::START).ok_or(DiskError::OutOfRange);
         match inside.and_then(|offset| leaf.locate(offset, transfer.len() as u64)) {
             Ok((_, offset)) => {
-                requests.push(Request { offset, transfer, class, completion: completion.clone(), slot });
+                let completion = completion.clone();
+                requests.push(Request { offset, transfer, class, completion, slot, since: Nanos(0) });
             }
             Err(error) => completion.finish(slot, Err(error)),
         }
