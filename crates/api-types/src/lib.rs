@@ -6,6 +6,7 @@
 
 mod dataset;
 mod job;
+mod measure;
 mod mount;
 mod pool;
 mod problem;
@@ -14,6 +15,7 @@ pub mod routes;
 
 pub use dataset::*;
 pub use job::*;
+pub use measure::*;
 pub use mount::*;
 pub use pool::*;
 pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};

@@ -15,12 +15,30 @@ pub const POOL_VDEVS: &str = "/v1/pools/{name}/vdevs";
 pub const POOL_REMOVE: &str = "/v1/pools/{name}/remove";
 /// POST [`crate::PoolVdev`] → job
 pub const POOL_ONLINE: &str = "/v1/pools/{name}/online";
+/// POST [`crate::PoolOffline`] → job
+pub const POOL_OFFLINE: &str = "/v1/pools/{name}/offline";
+/// POST [`crate::PoolAttach`] → job
+pub const POOL_ATTACH: &str = "/v1/pools/{name}/attach";
+/// POST [`crate::PoolVdev`] → job
+pub const POOL_DETACH: &str = "/v1/pools/{name}/detach";
+/// POST [`crate::PoolAttach`] → job
+pub const POOL_REPLACE: &str = "/v1/pools/{name}/replace";
+/// POST [`crate::PoolClear`] → job
+pub const POOL_CLEAR: &str = "/v1/pools/{name}/clear";
 /// POST → job
 pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
 /// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]
 pub const POOL_PROPERTIES: &str = "/v1/pools/{name}/properties";
 /// GET [`crate::HistoryQuery`]
 pub const POOL_HISTORY: &str = "/v1/pools/{name}/history";
+/// GET [`crate::Counts`] of its intent logs
+pub const POOL_LOG: &str = "/v1/pools/{name}/log";
+/// GET [`crate::VdevTallies`] of every vdev
+pub const POOL_IOSTAT: &str = "/v1/pools/{name}/iostat";
+/// GET [`crate::AdviceQuery`]
+pub const POOL_ADVICE: &str = "/v1/pools/{name}/advice";
+/// GET [`crate::Counts`] of the cache that all pools share
+pub const CACHE: &str = "/v1/cache";
 /// POST [`crate::ImportSearch`]: it reads every device, and takes a list that may be long
 pub const IMPORTABLE: &str = "/v1/importable";
 /// POST [`crate::PoolImport`] → job

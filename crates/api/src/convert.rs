@@ -196,3 +196,21 @@ pub fn history(from: engine::HistoryRecord) -> wire::HistoryRecord {
         host: from.host,
     }
 }
+
+pub fn counts(from: engine::Counts) -> wire::Counts {
+    from.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+pub fn tallies(from: engine::VdevTallies) -> wire::VdevTallies {
+    let tallies = from.tallies.into_iter().map(|(name, counts)| (name.to_owned(), counts));
+    wire::VdevTallies { guid: from.guid, tallies: tallies.collect() }
+}
+
+pub fn advice(from: engine::Advice) -> wire::Advice {
+    let finding = |found: engine::Finding| wire::Finding {
+        about: found.about.to_owned(),
+        text: found.text,
+        figures: found.figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    };
+    wire::Advice { findings: from.findings.into_iter().map(finding).collect() }
+}

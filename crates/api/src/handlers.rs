@@ -2,5 +2,6 @@
 
 pub mod datasets;
 pub mod jobs;
+pub mod measure;
 pub mod mounts;
 pub mod pools;

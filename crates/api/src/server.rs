@@ -1,7 +1,7 @@
 //! The socket, the routes and the runtime that serves them.
 
 use crate::app::{App, Refusal};
-use crate::handlers::{datasets, jobs, mounts, pools};
+use crate::handlers::{datasets, jobs, measure, mounts, pools};
 use crate::jobs::Jobs;
 use crate::local::LocalMounts;
 use crate::problem::problem;
@@ -129,9 +129,18 @@ fn router(app: App) -> Router {
         .route(routes::POOL_VDEVS, post(pools::add))
         .route(routes::POOL_REMOVE, post(pools::remove))
         .route(routes::POOL_ONLINE, post(pools::online))
+        .route(routes::POOL_OFFLINE, post(pools::offline))
+        .route(routes::POOL_ATTACH, post(pools::attach))
+        .route(routes::POOL_DETACH, post(pools::detach))
+        .route(routes::POOL_REPLACE, post(pools::replace))
+        .route(routes::POOL_CLEAR, post(pools::clear))
         .route(routes::POOL_SYNC, post(pools::sync))
         .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
         .route(routes::POOL_HISTORY, get(pools::history))
+        .route(routes::POOL_LOG, get(measure::log))
+        .route(routes::POOL_IOSTAT, get(measure::iostat))
+        .route(routes::POOL_ADVICE, get(measure::advice))
+        .route(routes::CACHE, get(measure::cache))
         .route(routes::IMPORTABLE, post(pools::importable))
         .route(routes::IMPORTS, post(pools::import))
         .route(routes::LABELCLEAR, post(pools::label_clear))

@@ -122,6 +122,10 @@ impl Engine for Appliance {
     fn served_generation(&self) -> u64 {
         self.engine.served_generation() + self.shares.load(SeqCst)
     }
+
+    fn cache_counts(&self) -> engine_api::Counts {
+        self.engine.cache_counts()
+    }
 }
 
 /// A pool that refuses shares no client could use.
@@ -172,5 +176,14 @@ impl Pool for Guarded {
     }
     fn events(&self, after: u64) -> Vec<engine_api::Event> {
         self.0.events(after)
+    }
+    fn log_counts(&self) -> engine_api::Counts {
+        self.0.log_counts()
+    }
+    fn vdev_tallies(&self) -> Vec<engine_api::VdevTallies> {
+        self.0.vdev_tallies()
+    }
+    fn advise(&self, question: &engine_api::AdviceQuestion) -> Result<engine_api::Advice> {
+        self.0.advise(question)
     }
 }

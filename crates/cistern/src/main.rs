@@ -30,6 +30,9 @@ usage:
   cistern zpool COMMAND …        manage pools, as zpool(8)
   cistern zfs COMMAND …          manage file systems, as zfs(8)
   cistern inspect PATH …         look into pools without the daemon (cistern inspect --help)
+  cistern arcstat [options]      what the cache does (cistern arcstat -h)
+  cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
+  cistern advise [POOL]          what a log device, memory or a cache device would change
   cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
 
@@ -45,6 +48,7 @@ The commands reach the daemon through the socket in $CISTERN_SOCKET.
 ";
 
 fn main() -> ExitCode {
+    env::memory::use_small_pages();
     let mut args = std::env::args();
     let program = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();
@@ -63,6 +67,9 @@ fn dispatch(args: &[String]) -> i32 {
         Some("serve") => serve::run(rest),
         Some("zpool") => cli::zpool(rest),
         Some("zfs") => cli::zfs(rest),
+        Some("arcstat") => cli::arcstat(rest),
+        Some("zilstat") => cli::zilstat(rest),
+        Some("advise") => cli::advise(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {

@@ -17,6 +17,11 @@ pub fn stamp(seconds: u64) -> String {
     format(seconds, "%F.%T").unwrap_or_else(|| seconds.to_string())
 }
 
+/// The time of day now: `05:24:22`.
+pub fn time() -> String {
+    u64::try_from(Timestamp::now().as_second()).ok().and_then(|now| format(now, "%T")).unwrap_or_default()
+}
+
 /// The time now for `-T d`: `Sat Nov 21 05:24:22 2026`, or for `-T u` in seconds.
 pub fn now(unix: bool) -> String {
     let now = Timestamp::now();

@@ -25,5 +25,16 @@ pub fn nicebytes(number: u64) -> String {
     if number < 1024 { format!("{number}B") } else { nicenum(number) }
 }
 
+/// Nanoseconds, cut off: 12us, 8ms; `-` for none.
+pub fn nicetime(nanos: u64) -> String {
+    const TIMES: [&str; 4] = ["ns", "us", "ms", "s"];
+    let (mut value, mut index) = (nanos, 0);
+    while value >= 1000 && index < 3 {
+        value /= 1000;
+        index += 1;
+    }
+    if nanos == 0 { "-".to_owned() } else { format!("{value}{}", TIMES[index]) }
+}
+
 #[cfg(test)]
 mod tests;

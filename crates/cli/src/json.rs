@@ -6,6 +6,7 @@ use std::fmt;
 pub enum Json {
     Text(String),
     Number(u64),
+    List(Vec<Json>),
     Object(Vec<(String, Json)>),
 }
 
@@ -64,6 +65,13 @@ impl fmt::Display for Json {
         match self {
             Json::Text(text) => write!(f, "{}", serde_json::Value::from(text.as_str())),
             Json::Number(number) => write!(f, "{number}"),
+            Json::List(items) => {
+                f.write_str("[")?;
+                for (count, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if count == 0 { "" } else { "," })?;
+                }
+                f.write_str("]")
+            }
             Json::Object(members) => {
                 f.write_str("{")?;
                 for (count, (name, value)) in members.iter().enumerate() {

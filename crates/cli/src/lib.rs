@@ -4,6 +4,8 @@
 //! sense. It holds no state and decides nothing about pools; what it prints comes from the daemon. Facts of syntax and
 //! format: OpenZFS's cmd/zpool/zpool_main.c, cmd/zfs/zfs_main.c and lib/libzfs/libzfs_util.c.
 
+mod advise;
+mod arcstat;
 mod client;
 mod clock;
 mod fail;
@@ -18,6 +20,7 @@ mod term;
 mod usage;
 mod vdevs;
 mod zfs;
+mod zilstat;
 mod zpool;
 
 pub use client::{Client, default_socket};
@@ -36,11 +39,41 @@ pub fn zfs(args: &[String]) -> i32 {
     on_standard_streams(Program::Zfs, args)
 }
 
+/// `cistern arcstat`, likewise.
+pub fn arcstat(args: &[String]) -> i32 {
+    with_standard_streams(|io| arcstat::run(args, &default_socket(), io))
+}
+
+/// `cistern zilstat`, likewise.
+pub fn zilstat(args: &[String]) -> i32 {
+    with_standard_streams(|io| zilstat::run(args, &default_socket(), io))
+}
+
+/// `cistern advise`, likewise.
+pub fn advise(args: &[String]) -> i32 {
+    with_standard_streams(|io| advise::run(args, &default_socket(), io))
+}
+
+/// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and `zfs`. `None`: there is
+/// no such command.
+pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
+    match name {
+        "arcstat" => Some(arcstat::run(args, socket, io)),
+        "zilstat" => Some(zilstat::run(args, socket, io)),
+        "advise" => Some(advise::run(args, socket, io)),
+        _ => None,
+    }
+}
+
 fn on_standard_streams(program: Program, args: &[String]) -> i32 {
+    with_standard_streams(|io| run(program, args, &default_socket(), io))
+}
+
+fn with_standard_streams(work: impl for<'a> FnOnce(&'a mut Io<'a>) -> i32) -> i32 {
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let progress = stderr.is_terminal();
     let (mut out, mut err) = (std::io::BufWriter::new(stdout), stderr);
     let mut io = Io { out: &mut out, err: &mut err, colour, progress };
-    run(program, args, &default_socket(), &mut io)
+    work(&mut io)
 }

@@ -66,8 +66,8 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::built(
         "iostat",
-        "\tiostat [-T d | u] [-gHLpPvy]\n\t    [pool ...] [[-n] interval [count]]",
-        &["zpool iostat tank 5", "zpool iostat -v"],
+        "\tiostat [-T d | u] [[-lq] | [-r|-w]] [-gHLpPvy] [-j]\n\t    [pool ...] [[-n] interval [count]]",
+        &["zpool iostat tank 5", "zpool iostat -v", "zpool iostat -vlq tank 1", "zpool iostat -w tank"],
         iostat::iostat,
     ),
     Command::built(

@@ -9,6 +9,7 @@ mod change;
 mod error;
 mod events;
 mod fs;
+mod measure;
 mod pool;
 
 pub use block::{BlockDevice, VolumeGeometry};
@@ -16,4 +17,5 @@ pub use change::{Change, Committed, PropertyChange};
 pub use error::{Error, Result};
 pub use events::{Event, EventKind};
 pub use fs::*;
+pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;

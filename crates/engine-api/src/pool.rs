@@ -1,6 +1,9 @@
 //! Pools and the engine that holds them.
 
-use crate::{BlockDevice, Change, Committed, Event, FileSystem, FsId, PropertyChange, Result};
+use crate::{
+    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, Event, FileSystem, FsId, PropertyChange,
+    Result, VdevTallies,
+};
 use std::sync::Arc;
 
 /// A vdev as an operator gives it to `zpool create`.
@@ -273,6 +276,12 @@ pub trait Pool: Send + Sync {
     fn events(&self, after: u64) -> Vec<Event>;
 }
 
+    /// What the intent logs did, as the kstat `zil`.
+    fn log_counts(&self) -> Counts;
+    /// Of every vdev, the root and cache devices included.
+    fn vdev_tallies(&self) -> Vec<VdevTallies>;
+    /// What log devices, memory and cache devices would change.
+    fn advise(&self, question: &AdviceQuestion) -> Result<Advice>;
 /// The engine: pools by name.
 pub trait Engine: Send + Sync {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>>;
@@ -295,3 +304,5 @@ pub trait Engine: Send + Sync {
     /// Grows whenever the answer of `served` may have changed.
     fn served_generation(&self) -> u64;
 }
+    /// What the cache did, which all pools share, as the kstat `arcstats`.
+    fn cache_counts(&self) -> Counts;

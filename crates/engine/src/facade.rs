@@ -7,6 +7,7 @@ mod convert;
 mod discover;
 mod format;
 mod intent;
+mod measure;
 mod pool;
 mod pool_props;
 mod serve;
@@ -22,7 +23,7 @@ use ::pool::spa::import::{ImportSpec, import};
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
-    Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
+    Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
 };
 use env::{Env, OpenMode, lock};
 use ondisk::label::config::PoolState;
@@ -332,5 +333,12 @@ impl Engine for LocalEngine {
 
     fn served_generation(&self) -> u64 {
         self.generation.load(SeqCst)
+    }
+
+    fn cache_counts(&self) -> Counts {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        let devices: usize = pools.iter().map(|pool| pool.status().cache.len()).sum();
+        let cache = &self.around.cache;
+        measure::cache_counts(&cache.stats(), cache.room() as u64, devices as u64)
     }
 }

@@ -1,6 +1,6 @@
 //! An engine that only knows which file systems it serves: enough for the servers' tests.
 
-use engine_api::{Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served};
+use engine_api::{Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Serves what it is told to; pools it has none.
@@ -68,5 +68,8 @@ impl Engine for MemEngine {
     }
     fn served_generation(&self) -> u64 {
         self.lock().0
+    }
+    fn cache_counts(&self) -> Counts {
+        Counts::new()
     }
 }

@@ -25,3 +25,17 @@ fn as_openzfs_prints_them() {
         ("0B".into(), "1023B".into(), "1.50K".into())
     );
 }
+
+#[test]
+fn times_are_cut_off() {
+    for (nanos, text) in [
+        (0, "-"),
+        (999, "999ns"),
+        (1999, "1us"),
+        (999_999, "999us"),
+        (8_388_607, "8ms"),
+        (137_438_953_471, "137s"),
+    ] {
+        assert_eq!(nicetime(nanos), text);
+    }
+}

@@ -1,14 +1,28 @@
-//! `zpool iostat`: operations and bytes, since import and then per interval.
+//! `zpool iostat`: operations and bytes, latencies, queues and histograms, since import and then per interval.
+
+mod columns;
+mod histogram;
+mod sample;
 
 use super::{Repeat, naming, pools, timestamp};
-use crate::fail::{Outcome, Stop, fail};
+use crate::fail::{Outcome, Stop, fail, usage};
 use crate::getopt;
-use crate::human::nicenum;
+use crate::json::Json;
 use crate::program::Cx;
 use crate::vdevs::{self, Naming};
-use api_types::{IoCounters, Pool, Vdev};
-use std::collections::HashMap;
-use std::time::Instant;
+use api_types::{Pool, Vdev};
+use columns::Group;
+use histogram::Histogram;
+use sample::{Change, Sample};
+
+/// What is printed of each vdev.
+enum Show {
+    /// A line.
+    Columns(Vec<Group>),
+    /// A table.
+    Histogram(&'static Histogram),
+    Json,
+}
 
 struct Format {
     naming: Naming,
@@ -16,30 +30,30 @@ struct Format {
     scripted: bool,
     verbose: bool,
     name_width: usize,
+    show: Show,
 }
 
 impl Format {
-    /// Exact numbers need room for a petabyte.
-    fn column(&self) -> usize {
-        if self.literal { 15 } else { 5 }
+    fn groups(&self) -> &[Group] {
+        match &self.show {
+            Show::Columns(groups) => groups,
+            Show::Histogram(_) | Show::Json => &[],
+        }
     }
-}
 
-/// Counters by guid, when they were read.
-struct Sample {
-    at: Instant,
-    counters: HashMap<u64, IoCounters>,
+    /// Whether more is wanted than every listing of pools has.
+    fn wants_tallies(&self) -> bool {
+        !matches!(&self.show, Show::Columns(groups) if groups.len() == 1)
+    }
 }
 
 pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "c:gLPT:vyhplqrwnH", &[])?;
-    for later in ["c", "l", "q", "r", "w"] {
-        if options.has(later) {
-            return fail(format!("zpool iostat -{later}: not supported by this version of Cistern yet"));
-        }
+    let options = getopt::parse(args, "c:gLPT:vyhplqrwnHj", &["json"])?;
+    if options.has("c") {
+        return fail("zpool iostat -c: not supported by this version of Cistern yet");
     }
     if options.has("h") {
-        return crate::fail::usage("");
+        return usage("");
     }
     let mut format = Format {
         naming: naming(&options),
@@ -47,6 +61,7 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         scripted: options.has("H"),
         verbose: options.has("v"),
         name_width: 0,
+        show: show(&options)?,
     };
     let mut names = options.operands.clone();
     let mut repeat = Repeat::take(&mut names)?;
@@ -61,7 +76,7 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             }
             return Ok(1);
         }
-        let sample = Sample { at: Instant::now(), counters: counters(&found) };
+        let sample = Sample::take(&cx.client, &found, format.wants_tallies())?;
         if skip {
             skip = false;
             let mut wait = Repeat { interval: repeat.interval, count: 0 };
@@ -70,8 +85,9 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             if let Some(time) = timestamp(options.value("T"))? {
                 writeln!(cx.io.out, "{time}")?;
             }
+            let change = Change { before: before.as_ref(), now: &sample };
             let heading = !format.scripted && (round == 0 || format.verbose);
-            print(cx, &mut format, &found, before.as_ref(), &sample, heading)?;
+            print(cx, &mut format, &found, &change, heading)?;
             round += 1;
             if !repeat.next(cx)? {
                 return Ok(status);
@@ -81,25 +97,30 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
 }
 
-fn counters(pools: &[Pool]) -> HashMap<u64, IoCounters> {
-    fn collect(vdev: &Vdev, into: &mut HashMap<u64, IoCounters>) {
-        into.insert(vdev.guid, vdev.io);
-        vdev.children.iter().for_each(|child| collect(child, into));
+fn show(options: &getopt::Parsed) -> Result<Show, Stop> {
+    let (latency, sizes) = (options.has("w"), options.has("r"));
+    if (latency || sizes) && (options.has("l") || options.has("q")) {
+        return usage("[-r|-w] isn't allowed with [-c|-l|-q]");
     }
-    let mut all = HashMap::new();
-    for pool in pools {
-        collect(&pool.root, &mut all);
-        pool.cache.iter().for_each(|cache| collect(cache, &mut all));
+    if latency && sizes {
+        return usage("Only one of [-r|-w] can be passed at a time");
     }
-    all
+    if options.has("j") {
+        return Ok(Show::Json);
+    }
+    if latency || sizes {
+        return Ok(Show::Histogram(if latency { &histogram::LATENCY } else { &histogram::SIZES }));
+    }
+    let wanted =
+        [(true, Group::Default), (options.has("l"), Group::Latency), (options.has("q"), Group::Queues)];
+    Ok(Show::Columns(wanted.into_iter().filter_map(|(wanted, group)| wanted.then_some(group)).collect()))
 }
 
 fn print(
     cx: &mut Cx<'_>,
     format: &mut Format,
     pools: &[Pool],
-    before: Option<&Sample>,
-    now: &Sample,
+    change: &Change<'_>,
     heading: bool,
 ) -> Result<(), Stop> {
     let width = |pool: &Pool| match format.verbose {
@@ -107,79 +128,46 @@ fn print(
         false => pool.name.chars().count(),
     };
     format.name_width = pools.iter().map(width).max().unwrap_or(0).max(10);
-    if heading {
-        print_heading(cx, format)?;
+    if matches!(format.show, Show::Json) {
+        return Ok(writeln!(cx.io.out, "{}", as_json(format, pools, change))?);
+    }
+    let in_columns = matches!(format.show, Show::Columns(_));
+    if heading && in_columns {
+        write!(cx.io.out, "{}", columns::heading(format))?;
     }
     for pool in pools {
-        print_vdev(cx, format, &pool.root, &pool.name, 0, before, now)?;
+        print_vdev(cx, format, &pool.root, &pool.name, 0, change)?;
         if format.verbose {
             let logs: Vec<&Vdev> = vdevs::logs(&pool.root).collect();
-            print_section(cx, format, "logs", &logs, before, now)?;
-            print_section(cx, format, "cache", &pool.cache.iter().collect::<Vec<_>>(), before, now)?;
+            print_section(cx, format, "logs", &logs, change)?;
+            print_section(cx, format, "cache", &pool.cache.iter().collect::<Vec<_>>(), change)?;
         }
-        if format.verbose && !format.scripted {
-            print_separator(cx, format)?;
+        if format.verbose && !format.scripted && in_columns {
+            write!(cx.io.out, "{}", columns::separator(format))?;
         }
     }
-    if pools.len() > 1 && !format.verbose && !format.scripted {
-        print_separator(cx, format)?;
+    if pools.len() > 1 && !format.verbose && !format.scripted && in_columns {
+        write!(cx.io.out, "{}", columns::separator(format))?;
     }
     Ok(())
 }
 
-fn print_heading(cx: &mut Cx<'_>, format: &Format) -> Result<(), Stop> {
-    let (column, width) = (format.column(), format.name_width);
-    write!(cx.io.out, "{:width$}", "")?;
-    for title in ["capacity", "operations", "bandwidth"] {
-        // Centred as `print_iostat_labels` does it: half of what the two columns leave.
-        let both = column * 2 + 2;
-        let start = (both / 2).saturating_sub(title.len() / 2);
-        write!(
-            cx.io.out,
-            "  {:start$}{title}{:end$}",
-            "",
-            "",
-            end = both.saturating_sub(start + title.len())
-        )?;
-    }
-    write!(cx.io.out, "\n{:<width$}", "pool")?;
-    for title in ["alloc", "free", "read", "write", "read", "write"] {
-        let start = column.saturating_sub(title.len());
-        write!(cx.io.out, "  {:start$}{title}", "")?;
-    }
-    writeln!(cx.io.out)?;
-    print_separator(cx, format)
-}
-
-fn print_separator(cx: &mut Cx<'_>, format: &Format) -> Result<(), Stop> {
-    write!(cx.io.out, "{}", "-".repeat(format.name_width))?;
-    for _ in 0..6 {
-        write!(cx.io.out, "  {}", "-".repeat(format.column()))?;
-    }
-    Ok(writeln!(cx.io.out)?)
-}
-
-/// Vdevs beside the others. The line is there, though empty, for scripts too.
+/// Vdevs beside the others. The line is there, though empty, for scripts and histograms too.
 fn print_section(
     cx: &mut Cx<'_>,
     format: &Format,
     title: &str,
     vdevs: &[&Vdev],
-    before: Option<&Sample>,
-    now: &Sample,
+    change: &Change<'_>,
 ) -> Result<(), Stop> {
     if vdevs.is_empty() {
         return Ok(());
     }
-    if !format.scripted {
-        write!(cx.io.out, "{title:<width$}", width = format.name_width)?;
-        for _ in 0..6 {
-            write!(cx.io.out, "  {:>width$}", "-", width = format.column())?;
-        }
-    }
-    writeln!(cx.io.out)?;
+    let in_columns = matches!(format.show, Show::Columns(_));
+    let line = if format.scripted || !in_columns { String::new() } else { columns::dashes(format, title) };
+    writeln!(cx.io.out, "{line}")?;
     for vdev in vdevs {
-        print_vdev(cx, format, vdev, &vdevs::name(vdev, format.naming), 2, before, now)?;
+        print_vdev(cx, format, vdev, &vdevs::name(vdev, format.naming), 2, change)?;
     }
     Ok(())
 }
@@ -190,49 +178,61 @@ fn print_vdev(
     vdev: &Vdev,
     name: &str,
     depth: usize,
-    before: Option<&Sample>,
-    now: &Sample,
+    change: &Change<'_>,
 ) -> Result<(), Stop> {
-    let pad = format.name_width.saturating_sub(depth);
-    match format.scripted {
-        true => write!(cx.io.out, "{name}")?,
-        false => write!(cx.io.out, "{:depth$}{name:<pad$}", "")?,
-    }
-    let cells = cells(format, vdev, before, now);
-    let column = format.column();
-    for cell in cells {
-        match format.scripted {
-            true => write!(cx.io.out, "\t{cell}")?,
-            false => write!(cx.io.out, "  {cell:>column$}")?,
-        }
-    }
-    writeln!(cx.io.out)?;
+    let text = match &format.show {
+        Show::Columns(_) => columns::line(format, vdev, name, depth, change),
+        Show::Histogram(histogram) => histogram.table(format, vdev, name, change),
+        Show::Json => String::new(),
+    };
+    write!(cx.io.out, "{text}")?;
     if format.verbose {
         for child in vdevs::normal(vdev) {
-            print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, before, now)?;
+            print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, change)?;
         }
     }
     Ok(())
 }
 
-/// Capacity, then operations and bytes a second since the last sample; the first sample is totals since import, since
-/// the daemon doesn't say how long ago that was.
-fn cells(format: &Format, vdev: &Vdev, before: Option<&Sample>, now: &Sample) -> Vec<String> {
-    let number = |value: u64| if format.literal { value.to_string() } else { nicenum(value) };
-    let none = if format.literal { "0" } else { "-" }.to_owned();
-    let (alloc, free) = match vdev.size > 0 {
-        true => (number(vdev.allocated), number(vdev.size.saturating_sub(vdev.allocated))),
-        false => (none.clone(), none),
-    };
-    let old = before.and_then(|sample| sample.counters.get(&vdev.guid)).copied().unwrap_or_default();
-    let seconds = before.map_or(1.0, |sample| now.at.duration_since(sample.at).as_secs_f64().max(0.001));
-    let rate = |new: u64, old: u64| number((new.saturating_sub(old) as f64 / seconds) as u64);
-    vec![
-        alloc,
-        free,
-        rate(vdev.io.read_ops, old.read_ops),
-        rate(vdev.io.write_ops, old.write_ops),
-        rate(vdev.io.read_bytes, old.read_bytes),
-        rate(vdev.io.write_bytes, old.write_bytes),
-    ]
+fn as_json(format: &Format, pools: &[Pool], change: &Change<'_>) -> Json {
+    let mut all = Json::object();
+    for pool in pools {
+        let mut object = vdev_json(format, &pool.root, change);
+        if format.verbose {
+            let mut cache = Json::object();
+            for device in &pool.cache {
+                cache.put(vdevs::name(device, format.naming), vdev_json(format, device, change));
+            }
+            object.put("l2cache", cache);
+        }
+        all.put(pool.name.as_str(), object);
+    }
+    Json::document("zpool iostat").with("pools", all)
+}
+
+/// Numbers are of the interval, not a second; sizes and queues are as of now.
+fn vdev_json(format: &Format, vdev: &Vdev, change: &Change<'_>) -> Json {
+    let io = change.counters(vdev);
+    let mut object = Json::object()
+        .with("guid", Json::Number(vdev.guid))
+        .with("seconds", format!("{:.3}", change.seconds()))
+        .with("alloc_space", Json::Number(vdev.allocated))
+        .with("total_space", Json::Number(vdev.size))
+        .with("read_ops", Json::Number(io.read_ops))
+        .with("write_ops", Json::Number(io.write_ops))
+        .with("read_bytes", Json::Number(io.read_bytes))
+        .with("write_bytes", Json::Number(io.write_bytes));
+    for name in change.tally_names(vdev) {
+        let values =
+            if name.ends_with("_queue") { change.now_of(vdev, name) } else { change.tally(vdev, name) };
+        object.put(name, Json::List(values.into_iter().map(Json::Number).collect()));
+    }
+    if format.verbose && !vdev.children.is_empty() {
+        let mut children = Json::object();
+        for child in &vdev.children {
+            children.put(vdevs::name(child, format.naming), vdev_json(format, child, change));
+        }
+        object.put("vdevs", children);
+    }
+    object
 }

@@ -27,6 +27,7 @@ struct Tables {
 pub struct FakePool {
     name: String,
     pub status: Mutex<PoolStatus>,
+    pub tallies: Mutex<Vec<VdevTallies>>,
     tables: Mutex<Tables>,
 }
 
@@ -34,6 +35,7 @@ pub struct FakePool {
 pub struct FakeEngine {
     pools: Mutex<BTreeMap<String, Arc<FakePool>>>,
     exported: Mutex<BTreeMap<String, Arc<FakePool>>>,
+    pub cache_counts: Mutex<Counts>,
     destroyed: Mutex<BTreeMap<String, Arc<FakePool>>>,
     /// What `import` is to be refused with.
     pub refusal: Mutex<Option<Error>>,
@@ -151,7 +153,12 @@ pub fn captured() -> FakePool {
         readonly: false,
     };
     let tables = Tables { props, datasets, history: Vec::new(), txg: 100 };
-    FakePool { name: "g_mirror2".into(), status: Mutex::new(status), tables: Mutex::new(tables) }
+    FakePool {
+        name: "g_mirror2".into(),
+        status: Mutex::new(status),
+        tallies: Mutex::default(),
+        tables: Mutex::new(tables),
+    }
 }
 
 /// Another real pool: two mirrors, a log device, a cache device and a spare, all of 86M.
@@ -199,7 +206,12 @@ pub fn with_extras() -> FakePool {
         props.iter_mut().find(|prop| prop.name == name).expect(name).value = value.to_string();
     }
     let tables = Tables { props, datasets: BTreeMap::new(), history: Vec::new(), txg: 100 };
-    FakePool { name: "g_som".into(), status: Mutex::new(status), tables: Mutex::new(tables) }
+    FakePool {
+        name: "g_som".into(),
+        status: Mutex::new(status),
+        tallies: Mutex::default(),
+        tables: Mutex::new(tables),
+    }
 }
 
 impl FakeEngine {
@@ -252,8 +264,12 @@ impl FakePool {
             vec![number("size", 60 << 20, PropKind::Size), text("health", "ONLINE", Source::None)];
         props.extend(spec.props.iter().map(|prop| text(&prop.name, &prop.value, Source::Local)));
         let tables = Tables { props, datasets: BTreeMap::new(), history: Vec::new(), txg: 4 };
-        let pool =
-            FakePool { name: spec.name.clone(), status: Mutex::new(status), tables: Mutex::new(tables) };
+        let pool = FakePool {
+            name: spec.name.clone(),
+            status: Mutex::new(status),
+            tallies: Mutex::default(),
+            tables: Mutex::new(tables),
+        };
         pool.add(&spec.name, &spec.fs_props);
         if let Some(mountpoint) = &spec.mountpoint {
             pool.put(&spec.name, "mountpoint", mountpoint);
@@ -494,6 +510,19 @@ impl Pool for FakePool {
     fn events(&self, _after: u64) -> Vec<Event> {
         Vec::new()
     }
+    fn log_counts(&self) -> Counts {
+        vec![("zil_commit_count", 1500), ("zil_itx_count", 12), ("zil_itx_copied_bytes", 2048)]
+    }
+    fn vdev_tallies(&self) -> Vec<VdevTallies> {
+        lock(&self.tallies).clone()
+    }
+    fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
+        let latency = question.log_latency.unwrap_or(0) as f64;
+        let text = "A log device would not help.".to_owned();
+        Ok(Advice {
+            findings: vec![Finding { about: "log", text, figures: vec![("log_latency_nanos", latency)] }],
+        })
+    }
 }
 
 impl Engine for FakeEngine {
@@ -580,5 +609,8 @@ impl Engine for FakeEngine {
     }
     fn served_generation(&self) -> u64 {
         0
+    }
+    fn cache_counts(&self) -> Counts {
+        lock(&self.cache_counts).clone()
     }
 }

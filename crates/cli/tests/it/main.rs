@@ -4,6 +4,7 @@
 mod api;
 mod datasets;
 mod fake;
+mod measure;
 mod mounts;
 mod pools;
 

@@ -189,10 +189,6 @@ fn iostat_since_import_and_what_comes_later() {
     );
     let verbose = daemon.zpool("iostat -v").out;
     assert!(verbose.contains("\n    vda         -      -      0      0      0      0\n"), "{verbose}");
-    assert_eq!(
-        daemon.zpool("iostat -l"),
-        refused("zpool iostat -l: not supported by this version of Cistern yet")
-    );
     let twice = daemon.zpool("iostat -H g_mirror2 0.01 2");
     assert_eq!(twice.out.lines().count(), 2, "{twice:?}");
     assert!(twice.out.lines().nth(1).expect("two lines").ends_with("\t0\t0\t0\t0"));

@@ -8,14 +8,15 @@ use ::pool::change::Change as PoolChange;
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
 use ::pool::spa::vdevs::NewVdevs;
 use engine_api::{
-    BlockDevice, Change, Committed, DatasetFilter, DatasetInfo, DatasetKind, Error, Event, EventKind,
-    FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange, Result,
+    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
+    Error, Event, EventKind, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange,
+    Result, VdevTallies,
 };
 use env::{Env, lock};
 
 use super::convert::{api_error, health, prop_value, vdev_status};
 use super::serve::{Mounted, SharedList};
-use super::{pool_props, vdev_spec};
+use super::{measure, pool_props, vdev_spec};
 
 /// Events kept for slow readers.
 const EVENTS_MAX: usize = 4096;
@@ -289,3 +290,18 @@ impl Pool for LocalPool {
         lock(&self.events).kept.iter().filter(|event| event.seq > after).cloned().collect()
     }
 }
+
+    fn log_counts(&self) -> Counts {
+        measure::log_counts(&self.pool.core().zil_stats)
+    }
+
+    fn vdev_tallies(&self) -> Vec<VdevTallies> {
+        let (report, mut all) = (self.pool.report(), Vec::new());
+        measure::vdev_tallies(&report.root, &mut all);
+        report.cache.iter().for_each(|cache| measure::vdev_tallies(cache, &mut all));
+        all
+    }
+
+    fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
+        Ok(crate::advise::advise(&self.pool, question))
+    }

@@ -1,0 +1,49 @@
+//! Counters, and advice that follows from them.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `GET /v1/cache` and `GET /v1/pools/{name}/log`: the kstats `arcstats` and `zil` by OpenZFS's names. What is missing
+/// does not exist here and counts as 0.
+pub type Counts = BTreeMap<String, u64>;
+
+/// `GET /v1/pools/{name}/iostat` gives one for each vdev: what OpenZFS has in `vdev_stats_ex`, by its names. Bucket `i`
+/// of a histogram counts nanoseconds or bytes in `2^i .. 2^(i+1)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VdevTallies {
+    pub guid: u64,
+    pub tallies: BTreeMap<String, Vec<u64>>,
+}
+
+/// Query of `GET /v1/pools/{name}/advice`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdviceQuery {
+    /// Nanoseconds until a log device has made a block durable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_latency: Option<u64>,
+    /// Bytes of a cache device, and nanoseconds of a read from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_latency: Option<u64>,
+    /// Bytes of memory for the cache, in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+}
+
+/// `GET /v1/pools/{name}/advice`: what log devices, memory and cache devices would change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    pub findings: Vec<Finding>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// `log`, `memory` or `cache`.
+    pub about: String,
+    /// In plain sentences.
+    pub text: String,
+    /// What it rests on and what it predicts; units are the ends of the names. Empty while too little was seen.
+    pub figures: BTreeMap<String, f64>,
+}

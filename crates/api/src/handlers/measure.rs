@@ -1,0 +1,41 @@
+//! Counters and advice.
+
+use super::pools::query;
+use crate::app::{Shared, blocking};
+use crate::convert;
+use crate::problem::of_error;
+use api_types::AdviceQuery;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use engine_api::AdviceQuestion;
+
+pub async fn cache(State(app): State<Shared>) -> Response {
+    blocking(app, |app| Ok(convert::counts(app.engine.cache_counts()))).await
+}
+
+pub async fn log(State(app): State<Shared>, Path(name): Path<String>) -> Response {
+    blocking(app, move |app| Ok(convert::counts(app.pool(&name)?.log_counts()))).await
+}
+
+pub async fn iostat(State(app): State<Shared>, Path(name): Path<String>) -> Response {
+    blocking(app, move |app| {
+        let tallies = app.pool(&name)?.vdev_tallies();
+        Ok(tallies.into_iter().map(convert::tallies).collect::<Vec<_>>())
+    })
+    .await
+}
+
+pub async fn advice(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    asked: Result<Query<AdviceQuery>, QueryRejection>,
+) -> Response {
+    blocking(app, move |app| {
+        let AdviceQuery { log_latency, cache_size, cache_latency, memory } = query(asked)?;
+        let question = AdviceQuestion { log_latency, cache_size, cache_latency, memory };
+        let advice = app.pool(&name)?.advise(&question).map_err(|error| of_error(&error))?;
+        Ok(convert::advice(advice))
+    })
+    .await
+}

@@ -1,0 +1,161 @@
+//! What more memory or a cache device would change.
+//!
+//! The curve says how many more requests a larger cache would have answered; the rest of the misses still waits for disks.
+//! A cache device answers those in its own time, memory in none.
+
+use engine_api::{AdviceQuestion, Finding};
+use env::metric::Waited;
+use storage::arc::HitCurve;
+
+use super::words::{bytes, count, percent, time, times};
+
+/// Sampled requests, and waits for disks, that say something.
+const ENOUGH_SAMPLES: f64 = 500.0;
+const ENOUGH_WAITS: u64 = 100;
+/// A read from a consumer SSD: to the first byte, and a byte.
+const SSD_LATENCY: f64 = 100_000.0;
+const SSD_BYTE: f64 = 2.0;
+/// Fewer than these of a hundred requests more are not worth a device.
+const WORTH: f64 = 0.005;
+
+/// What was counted.
+#[derive(Clone, Debug)]
+pub struct CacheSeen {
+    pub curve: HitCurve,
+    /// Requests that memory answered, and others; read-ahead does not count.
+    pub hits: f64,
+    pub misses: f64,
+    /// Bytes that the cache may have, and whether that has ever been too little.
+    pub memory: f64,
+    pub full: bool,
+    /// Readers that waited for disks.
+    pub waits: Waited,
+    /// Bytes.
+    pub mean_read: f64,
+    /// Of this pool; and what all cache devices of all pools answered.
+    pub has_devices: bool,
+    pub device_hits: f64,
+    pub device_misses: f64,
+}
+
+impl CacheSeen {
+    fn requests(&self) -> f64 {
+        (self.hits + self.misses).max(1.0)
+    }
+
+    fn hit_rate(&self) -> f64 {
+        self.hits / self.requests()
+    }
+
+    /// The hit rate with a cache of so many bytes: what was measured, and what the curve gains.
+    fn hit_rate_with(&self, size: f64) -> f64 {
+        let gain = self.curve.hit_rate(size) - self.curve.hit_rate(self.memory);
+        (self.hit_rate() + gain.max(0.0)).min(1.0)
+    }
+
+    /// How many times as many requests in the same time, if this share of misses took `latency` each.
+    fn factor(&self, share: f64, latency: f64) -> f64 {
+        let mean = (self.waits.mean().0 as f64).max(1.0);
+        let left = 1.0 - share * (1.0 - latency / mean).clamp(0.0, 1.0);
+        let (busy, between) = (self.waits.busy.0 as f64, self.waits.between.0 as f64);
+        (busy + between).max(1.0) / (busy * left + between).max(1.0)
+    }
+}
+
+pub fn advise(seen: &CacheSeen, question: &AdviceQuestion) -> Vec<Finding> {
+    let few = seen.waits.count < ENOUGH_WAITS || seen.curve.sampled() < ENOUGH_SAMPLES;
+    if few || !seen.full {
+        let why = if few {
+            format!(
+                "No data yet: readers waited {} times for disks since import.",
+                count(seen.waits.count as f64)
+            )
+        } else {
+            "Nothing would change: all that was read since start fits into the cache as it is.".to_owned()
+        };
+        let finding = |about| Finding { about, text: why.clone(), figures: Vec::new() };
+        return vec![finding("memory"), finding("cache")];
+    }
+    vec![memory(seen, question), device(seen, question)]
+}
+
+fn memory(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
+    let size = question.memory.map_or(2.0 * seen.memory, |bytes| bytes as f64);
+    let (now, then) = (seen.hit_rate(), seen.hit_rate_with(size));
+    let share = (then - now) / (1.0 - now).max(1e-9);
+    let factor = seen.factor(share, 0.0);
+    let effect = match then - now < WORTH {
+        true => format!("With {} it would not be noticeably more.", bytes(size)),
+        false => format!(
+            "With {} it would be {}, and {} as many requests could be answered in the same time.",
+            bytes(size),
+            percent(then),
+            times(factor)
+        ),
+    };
+    let text = format!(
+        "The cache, which all pools share, may use {} and answered {} of {} requests. {effect}",
+        bytes(seen.memory),
+        percent(now),
+        count(seen.requests()),
+    );
+    let figures = vec![
+        ("memory_bytes", seen.memory),
+        ("hit_percent", 100.0 * now),
+        ("larger_memory_bytes", size),
+        ("predicted_hit_percent", 100.0 * then),
+        ("predicted_read_factor", factor),
+    ];
+    Finding { about: "memory", text, figures }
+}
+
+fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
+    let size = question.cache_size.map_or(4.0 * seen.memory, |bytes| bytes as f64);
+    let typical = SSD_LATENCY + SSD_BYTE * seen.mean_read;
+    let latency = question.cache_latency.map_or(typical, |nanos| nanos as f64);
+    let mean = seen.waits.mean().0 as f64;
+    if seen.has_devices && question.cache_size.is_none() {
+        let all = (seen.device_hits + seen.device_misses).max(1.0);
+        let text = format!(
+            "There are cache devices: they answered {} of {} requests that memory could not.",
+            percent(seen.device_hits / all),
+            count(all)
+        );
+        return Finding {
+            about: "cache",
+            text,
+            figures: vec![("device_hit_percent", 100.0 * seen.device_hits / all)],
+        };
+    }
+    let (now, then) = (seen.hit_rate(), seen.hit_rate_with(seen.memory + size));
+    let share = (then - now) / (1.0 - now).max(1e-9);
+    let factor = seen.factor(share, latency);
+    let wait = mean * (1.0 - share) + share * latency.min(mean);
+    let effect = match share < WORTH || factor < 1.02 {
+        true => format!("A cache device of {} would change next to nothing.", bytes(size)),
+        false => format!(
+            "A cache device of {} ({} a read) would answer {} of what memory cannot: {} a read that memory cannot \
+             answer, and {} as many requests in the same time.",
+            bytes(size),
+            time(latency),
+            percent(share),
+            time(wait),
+            times(factor)
+        ),
+    };
+    let text = format!(
+        "Readers waited {} times for disks, {} each. {effect}",
+        count(seen.waits.count as f64),
+        time(mean)
+    );
+    let figures = vec![
+        ("read_waits", seen.waits.count as f64),
+        ("read_wait_nanos", mean),
+        ("cache_bytes", size),
+        ("cache_latency_nanos", latency),
+        ("predicted_device_hit_percent", 100.0 * share),
+        ("predicted_miss_wait_nanos", wait),
+        ("predicted_device_read_factor", factor),
+    ];
+    Finding { about: "cache", text, figures }
+}
