@@ -48,6 +48,7 @@ The commands reach the daemon through the socket in $CISTERN_SOCKET.
 ";
 
 fn main() -> ExitCode {
+    env::memory::use_small_pages();
     let mut args = std::env::args();
     let program = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();

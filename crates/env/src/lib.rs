@@ -21,6 +21,7 @@ pub mod fault;
 pub mod file_disk;
 mod lock;
 pub mod mem_disk;
+pub mod memory;
 pub mod metric;
 pub mod model_disk;
 pub mod quirk;

@@ -26,6 +26,7 @@ pub(crate) mod claim;
 mod commit;
 mod queue;
 mod replay;
+mod waiters;
 mod walk;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -42,6 +43,7 @@ use crate::txg::Txgs;
 use chain::Chain;
 use commit::Pipeline;
 use queue::{Itx, Queue, What};
+use waiters::Waiters;
 
 pub use replay::{LoggedRecord, Replay};
 pub(crate) use walk::free_on_disk;
@@ -102,13 +104,13 @@ pub struct ZilStats {
     pub blocks: Counter,
     /// Commits that had to wait for their group.
     pub fell_back: Counter,
-    /// Records written, and the writes among them by where their bytes came from, with these bytes.
-    pub records: Counter,
     /// How commits waited that had to, and which of it was for their group. What is in log blocks is told by place.
     pub waits: Waits,
     pub group_waits: Waits,
     /// Processor time of the whole process when the first commit waited.
     pub processor_before: OnceLock<Nanos>,
+    /// Records written, and the writes among them by where their bytes came from, with these bytes.
+    pub records: Counter,
     pub indirect: Counter,
     pub indirect_bytes: Counter,
     pub copied: Counter,
@@ -127,12 +129,12 @@ pub struct PlaceStats {
     pub bytes: Counter,
     pub written: Counter,
     pub allocated: Counter,
-}
-
     /// Nanoseconds from taking the records to telling that they are durable; of those, writing and flushing.
     pub nanos: Counter,
     pub write_nanos: Counter,
     pub flush_nanos: Counter,
+}
+
 /// What a log is built on.
 #[derive(Clone)]
 pub(crate) struct Parts {
@@ -149,7 +151,7 @@ pub(crate) struct Parts {
 pub struct Zil {
     parts: Parts,
     state: Mutex<State>,
-    /// Something in `state` moved that a commit may wait for.
+    /// Something in `state` moved that others than commits wait for; these have bells in `waiters`.
     changed: Condvar,
     source: Mutex<Option<Weak<dyn LogData>>>,
     mode: AtomicU8,
@@ -163,6 +165,7 @@ struct State {
     queue: Queue,
     chain: Option<Chain>,
     pipeline: Pipeline,
+    waiters: Waiters,
     /// A log from before this import waits to be replayed: no new one may begin.
     unreplayed: bool,
     /// Somebody is at it.
@@ -300,8 +303,7 @@ impl Zil {
         let mut state = lock(&self.state);
         state.queue.sync_done(txg);
         state.pipeline.synced = txg;
-        drop(state);
-        self.changed.notify_all();
+        self.tell(state);
     }
 
     /// Whether blocks on disk are known here only: the dataset may not be dropped from memory.

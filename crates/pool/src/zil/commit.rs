@@ -10,6 +10,7 @@
 //! not wait for that. Flushes are shared further down, with the logs of the other datasets.
 
 use std::collections::VecDeque;
+use std::sync::MutexGuard;
 
 use dmu::{DmuError, Tx};
 use env::lock;
@@ -51,6 +52,11 @@ struct Flying {
 }
 
 impl Pipeline {
+    /// Records up to this number are durable.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
     /// Nothing is under way.
     pub fn is_idle(&self) -> bool {
         !self.filling && self.flying.is_empty()
@@ -72,7 +78,7 @@ impl Pipeline {
 }
 
 impl State {
-    fn is_usable(&self) -> bool {
+    pub(super) fn is_usable(&self) -> bool {
         let synced = self.pipeline.synced;
         self.chain.as_ref().is_some_and(|chain| chain.is_usable(synced))
     }
@@ -84,7 +90,7 @@ impl State {
     }
 
     /// Whether somebody should fill the open block now.
-    fn wants_leader(&self) -> bool {
+    pub(super) fn wants_leader(&self) -> bool {
         let full = self.chain.as_ref().is_some_and(|chain| self.queue.bytes() >= chain.room());
         let most = if full { IN_FLIGHT } else { PARTLY_FILLED };
         !self.pipeline.filling && !self.queue.is_empty() && self.pipeline.flying.len() < most
@@ -103,12 +109,6 @@ impl Zil {
         let mut state = lock(&self.state);
         state.pipeline.synced = state.pipeline.synced.max(synced);
         let ticket = state.queue.ticket(object, synced);
-        loop {
-            if ticket.txg <= state.pipeline.synced {
-                return Ok(());
-            }
-            if ticket.needs_group || !state.is_usable() {
-                drop(state);
         if ticket.txg <= state.pipeline.synced {
             return Ok(());
         }
@@ -124,6 +124,12 @@ impl Zil {
     /// Waits until what a ticket stands for is durable, and does what nobody else does for that.
     fn wait_for(&self, ticket: &Ticket) -> Result<(), DmuError> {
         let mut state = lock(&self.state);
+        loop {
+            if ticket.txg <= state.pipeline.synced {
+                return Ok(());
+            }
+            if ticket.needs_group || !state.is_usable() {
+                drop(state);
                 return self.commit_with_group(ticket);
             }
             if state.covers(ticket) {
@@ -136,9 +142,11 @@ impl Zil {
                 state = lock(&self.state);
                 continue;
             }
-            state = self.parts.env.wait(&self.state, state, &self.changed, &mut |state| {
-                state.covers(&ticket) || state.wants_leader() || !state.is_usable()
+            let (seat, bell) = state.waiters.sit(ticket);
+            state = self.parts.env.wait(&self.state, state, &bell, &mut |state| {
+                state.covers(ticket) || state.wants_leader() || !state.is_usable()
             });
+            state.waiters.leave(seat);
         }
     }
 
@@ -182,19 +190,18 @@ impl Zil {
 
     /// Fills the open block, carries it to disk, and tells everyone. `filling` is set and is ours.
     fn lead(&self) {
+        let clock = &self.parts.env.clock;
+        let begun = clock.now();
         let Some(Load { bp, bytes, tops }) = self.load() else {
             let mut state = lock(&self.state);
             state.pipeline.filling = false;
             if let Some(chain) = &mut state.chain {
                 chain.retiring = true;
             }
-            drop(state);
-            self.changed.notify_all();
-        let clock = &self.parts.env.clock;
-        let begun = clock.now();
+            self.tell(state);
             return;
         };
-        self.changed.notify_all(); // The next block can be filled.
+        self.tell(lock(&self.state)); // The next block can be filled.
         let stats = self.place_stats(&bp);
         stats.written.add(bytes.len() as u64);
         let landed = self.parts.storage.write_log(&bp, bytes).land_timed();
@@ -207,6 +214,7 @@ impl Zil {
         let others: Vec<u32> = tops.into_iter().filter(|top| *top != bp.dva(0).vdev).collect();
         let result =
             if others.is_empty() { landed } else { landed.and(self.parts.storage.flush_tops(&others)) };
+        stats.nanos.add(clock.now().since(begun).0);
         if let Err(error) = &result {
             tracing::error!(dataset = self.parts.dataset, %error, "log write failed; waiting for the group instead");
         }
@@ -214,11 +222,17 @@ impl Zil {
         if let Some(chain) = &mut state.chain {
             chain.landed(&bp, result.is_ok());
         }
-        stats.nanos.add(clock.now().since(begun).0);
         // A block that failed ends the chain there: nothing behind it counts, however well it landed.
         let broken = state.chain.as_ref().is_none_or(|chain| chain.broken);
         state.pipeline.land(&bp, broken);
+        self.tell(state);
+    }
+
+    /// Wakes those for whom something has moved.
+    pub(super) fn tell(&self, mut state: MutexGuard<'_, State>) {
+        let bells = state.bells();
         drop(state);
+        bells.iter().for_each(|bell| bell.notify_one());
         self.changed.notify_all();
     }
 
