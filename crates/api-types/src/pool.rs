@@ -83,6 +83,39 @@ pub struct PoolVdev {
     pub history: String,
 }
 
+/// `POST /v1/pools/{name}/offline`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolOffline {
+    /// Of the vdev.
+    pub guid: u64,
+    /// Until the next import only.
+    pub temporary: bool,
+    pub history: String,
+}
+
+/// `POST /v1/pools/{name}/attach` and `/replace`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolAttach {
+    /// Of the vdev that is mirrored or replaced.
+    pub guid: u64,
+    /// Of the new device; only a replacement may do without: then it lies where the old one did.
+    pub path: Option<String>,
+    /// Use a device that looks in use.
+    pub force: bool,
+    pub history: String,
+}
+
+/// `POST /v1/pools/{name}/clear`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolClear {
+    /// One vdev; else all.
+    pub guid: Option<u64>,
+    pub history: String,
+}
+
 /// `POST /v1/imports`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -97,6 +130,8 @@ pub struct PoolImport {
     /// Only pools that were destroyed, instead of only those that were not.
     pub destroyed: bool,
     pub rewind: bool,
+    /// Though log devices are missing: what was in the intent logs there is lost.
+    pub missing_log: bool,
     pub dry_run: bool,
     pub no_mount: bool,
     /// Temporary mount options.

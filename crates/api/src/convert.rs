@@ -48,6 +48,7 @@ pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
         force: import.force,
         destroyed: import.destroyed,
         rewind: import.rewind,
+        missing_log: import.missing_log,
         dry_run: import.dry_run,
         no_mount: import.no_mount,
         altroot: import.altroot.clone(),

@@ -142,7 +142,7 @@ pub fn find<'a>(pool: &'a Pool, word: &str) -> Option<&'a Vdev> {
 }
 
 /// A path, or a device's name below one of the usual folders.
-fn leaf(word: &str) -> Result<VdevSpec, Stop> {
+pub fn device(word: &str) -> Result<String, Stop> {
     const FOLDERS: [&str; 6] = [
         "/dev/disk/by-vdev",
         "/dev/mapper",
@@ -173,7 +173,11 @@ fn leaf(word: &str) -> Result<VdevSpec, Stop> {
     if !meta.is_file() && !meta.file_type().is_block_device() {
         return fail(format!("cannot use '{path}': must be a block device or regular file"));
     }
-    Ok(VdevSpec::Leaf(path))
+    Ok(path)
+}
+
+fn leaf(word: &str) -> Result<VdevSpec, Stop> {
+    device(word).map(VdevSpec::Leaf)
 }
 
 /// What a leaf is, and how large where that can be seen.

@@ -9,6 +9,7 @@ mod iostat;
 mod list;
 mod props;
 mod status;
+mod vdev;
 pub use admin::version;
 
 use crate::client::CallError;
@@ -44,7 +45,7 @@ pub const COMMANDS: &[Command] = &[
         "remove",
         "\tremove [-npsw] <pool> <device> ...",
         &["zpool remove tank nvme0n1"],
-        add::remove,
+        vdev::remove,
     ),
     Command::GAP,
     Command::built(
@@ -82,15 +83,30 @@ pub const COMMANDS: &[Command] = &[
         "online",
         "\tonline [--power][-e] <pool> <device> ...",
         &["zpool online tank nvme0n1"],
-        add::online,
+        vdev::online,
     ),
-    Command::planned("offline", "\toffline [--power]|[[-f][-t]] <pool> <device> ..."),
-    Command::planned("clear", "\tclear [--power] <pool> [device]"),
+    Command::built(
+        "offline",
+        "\toffline [--power]|[[-f][-t]] <pool> <device> ...",
+        &["zpool offline tank nvme0n1"],
+        vdev::offline,
+    ),
+    Command::built("clear", "\tclear [--power] <pool> [device]", &["zpool clear tank"], vdev::clear),
     Command::planned("reopen", "\treopen [-n] <pool>"),
     Command::GAP,
-    Command::planned("attach", "\tattach [-fsw] [-o property=value] <pool> <vdev> <new-device>"),
-    Command::planned("detach", "\tdetach <pool> <device>"),
-    Command::planned("replace", "\treplace [-fsw] [-o property=value] <pool> <device> [new-device]"),
+    Command::built(
+        "attach",
+        "\tattach [-fsw] [-o property=value] <pool> <vdev> <new-device>",
+        &["zpool attach tank nvme0n1 /dev/nvme1n1"],
+        vdev::attach,
+    ),
+    Command::built("detach", "\tdetach <pool> <device>", &["zpool detach tank nvme0n1"], vdev::detach),
+    Command::built(
+        "replace",
+        "\treplace [-fsw] [-o property=value] <pool> <device> [new-device]",
+        &["zpool replace tank nvme0n1 /dev/nvme1n1", "zpool replace tank nvme0n1"],
+        vdev::replace,
+    ),
     Command::planned(
         "split",
         "\tsplit [-gLnPl] [-R altroot] [-o mntopts]\n\
@@ -111,9 +127,9 @@ pub const COMMANDS: &[Command] = &[
         "import",
         "\timport [-d dir] [-D]\n\
          \timport [-o mntopts] [-o property=value] ... \n\
-         \t    [-d dir] [-D] [-f] [-N] [-R root] [-F [-n]] -a\n\
+         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n]] -a\n\
          \timport [-o mntopts] [-o property=value] ... \n\
-         \t    [-d dir] [-D] [-f] [-N] [-R root] [-F [-n]]\n\
+         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n]]\n\
          \t    <pool | id> [newpool]",
         &[
             "zpool import",

@@ -56,6 +56,31 @@ pub enum Change {
     OnlineVdev {
         guid: u64,
     },
+    /// Until it is brought online, or with `temporary` until the next import.
+    OfflineVdev {
+        guid: u64,
+        temporary: bool,
+    },
+    /// Makes a device a side of the mirror that a vdev is part of, or becomes.
+    AttachVdev {
+        guid: u64,
+        path: String,
+        force: bool,
+    },
+    /// Takes one side out of a mirror.
+    DetachVdev {
+        guid: u64,
+    },
+    /// `path`: `None` where the new device lies at the place of the old one.
+    ReplaceVdev {
+        guid: u64,
+        path: Option<String>,
+        force: bool,
+    },
+    /// Forgets the errors of one device or of all, and takes those into use again that were given up for them.
+    ClearErrors {
+        guid: Option<u64>,
+    },
 }
 
 /// The change is on stable storage.

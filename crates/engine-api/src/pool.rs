@@ -61,6 +61,8 @@ pub struct ImportOptions {
     pub force: bool,
     /// `-F`: go back to an older transaction group where the newest can't be opened.
     pub rewind: bool,
+    /// `-m`: import though log devices are missing; what was in the intent logs there is lost.
+    pub missing_log: bool,
     /// `-n` with `-F`: only say whether it would work.
     pub dry_run: bool,
     /// `-N`: mount nothing.
@@ -274,14 +276,14 @@ pub trait Pool: Send + Sync {
     fn sync(&self) -> Result<u64>;
     /// Events after `seq`, oldest first; at most 4,096 are kept.
     fn events(&self, after: u64) -> Vec<Event>;
-}
-
     /// What the intent logs did, as the kstat `zil`.
     fn log_counts(&self) -> Counts;
     /// Of every vdev, the root and cache devices included.
     fn vdev_tallies(&self) -> Vec<VdevTallies>;
     /// What log devices, memory and cache devices would change.
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice>;
+}
+
 /// The engine: pools by name.
 pub trait Engine: Send + Sync {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>>;
@@ -303,6 +305,6 @@ pub trait Engine: Send + Sync {
     fn served_by_id(&self, id: FsId) -> Option<Served>;
     /// Grows whenever the answer of `served` may have changed.
     fn served_generation(&self) -> u64;
-}
     /// What the cache did, which all pools share, as the kstat `arcstats`.
     fn cache_counts(&self) -> Counts;
+}

@@ -267,7 +267,7 @@ impl Engine for LocalEngine {
             force: options.force,
             destroyed: options.destroyed,
             rewind: options.rewind,
-            missing_log: false,
+            missing_log: options.missing_log,
             new_name: options.new_name.clone(),
             altroot: options.altroot.clone(),
             host: self.host(),

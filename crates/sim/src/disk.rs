@@ -32,6 +32,8 @@ pub struct Faults {
     pub corrupt: u32,
     /// Writes that fail and change nothing.
     pub write: u32,
+    /// Flushes that fail and make nothing durable.
+    pub flush: u32,
 }
 
 /// What becomes of pending writes when the power goes, of 100 each.
@@ -119,6 +121,24 @@ impl SimDisks {
     /// When there is no such disk.
     pub fn set_lying(&self, path: &str) {
         lock(&self.0).disks.get_mut(path).expect("a disk of this name").lies = true;
+    }
+
+    /// Makes a disk zero from one moment to the next, as a card of memory that is reset.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn wipe(&self, path: &str) {
+        lock(&self.0).disks.get_mut(path).expect("a disk of this name").image = Image::default();
+    }
+
+    /// Gives the disk `to`, of the same size, what `from` would have after a crash that keeps only what was flushed.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn copy(&self, from: &str, to: &str) {
+        let mut state = lock(&self.0);
+        let image = state.disks.get(from).expect("a disk of this name").image.durable();
+        state.disks.get_mut(to).expect("a disk of this name").image = image;
     }
 
     /// Takes a disk out of the machine, or puts it back. For machines that are off.
@@ -307,6 +327,11 @@ impl Disk for SimDisk {
         }
         state.event(true)?;
         state.trace.note_bytes(self.path.as_bytes());
+        let platter = state.platter(self)?;
+        let flush = platter.faults.flush;
+        if state.fails(flush) {
+            return Err(DiskError::Io(5));
+        }
         let platter = state.platter(self)?;
         if !platter.lies {
             platter.image.flush();

@@ -32,10 +32,15 @@ impl World {
     /// New disks for what `prng` draws.
     pub fn new(prng: &mut Prng) -> World {
         let swarm = Swarm::draw(prng);
+        World::of(swarm, prng)
+    }
+
+    /// New disks for these circumstances.
+    pub fn of(swarm: Swarm, prng: &mut Prng) -> World {
         let trace = Trace::default();
         let disks = SimDisks::new(prng.fork(), trace.clone());
-        for path in swarm.paths().concat() {
-            disks.add(&path, swarm.disk_size, swarm.sector);
+        for path in swarm.paths().concat().iter().chain(&swarm.log_paths().concat()) {
+            disks.add(path, swarm.disk_size, swarm.sector);
         }
         World { swarm, disks, time: Time::default(), trace, prng: prng.fork() }
     }
@@ -98,7 +103,7 @@ impl Machine {
             Err(sides) => VdevSpec::Mirror(sides.into_iter().map(VdevSpec::Leaf).collect()),
         };
         let spec = PoolSpec {
-            logs: Vec::new(),
+            logs: swarm.log_paths().into_iter().map(top).collect(),
             cache: Vec::new(),
             name: POOL.to_owned(),
             vdevs: swarm.paths().into_iter().map(top).collect(),

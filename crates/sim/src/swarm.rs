@@ -34,6 +34,8 @@ impl Layout {
 #[derive(Clone, Debug)]
 pub struct Swarm {
     pub layout: Layout,
+    /// Disks of each top-level vdev that holds intent logs.
+    pub logs: &'static [usize],
     /// Bytes of each disk.
     pub disk_size: u64,
     /// Bytes of a sector: 512 or 4096.
@@ -74,12 +76,14 @@ impl Swarm {
             read: prng.below(20_000) as u32,
             corrupt: prng.below(20_000) as u32,
             write: if prng.chance(1, 2) { prng.below(5_000) as u32 } else { 0 },
+            flush: 0,
         });
         // Drawn from a copy: what older seeds draw stays as it was.
         let mut aside = prng.clone().fork();
         let absences = mirrored && aside.chance(1, 3);
         let mut swarm = Swarm {
             layout,
+            logs: &[],
             disk_size: *prng.pick(&[64 << 20, 96 << 20, 160 << 20]).expect("some"),
             sector,
             ashift,
@@ -121,6 +125,16 @@ impl Swarm {
             format!("/sim/disk{next}")
         };
         self.layout.tops().iter().map(|&sides| (0..sides).map(|_| path()).collect()).collect()
+    }
+
+    /// Paths of the disks that hold intent logs, by top-level vdev.
+    pub fn log_paths(&self) -> Vec<Vec<String>> {
+        let mut next = 0;
+        let mut path = || {
+            next += 1;
+            format!("/sim/log{next}")
+        };
+        self.logs.iter().map(|&sides| (0..sides).map(|_| path()).collect()).collect()
     }
 
     /// What becomes of the cache of the disks at a crash.

@@ -5,8 +5,8 @@ use crate::jobs::Reporter;
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
-    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolCreate, PoolImport, PoolRelease,
-    PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
+    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolClear, PoolCreate,
+    PoolImport, PoolOffline, PoolRelease, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -156,13 +156,63 @@ pub async fn remove(State(app): State<Shared>, Path(name): Path<String>, body: B
     job(app, "pool.remove", body, |_| target, run).await
 }
 
-pub async fn online(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+/// A job that changes the vdevs of a pool.
+async fn vdev_job<T>(
+    app: Shared,
+    (kind, step): (&'static str, &'static str),
+    name: String,
+    body: Body,
+    change: impl Fn(&T) -> Result<(Change, String), Problem> + Send + 'static,
+) -> Response
+where
+    T: serde::de::DeserializeOwned + Default + Send + 'static,
+{
     let target = name.clone();
-    let run = move |app: &App, online: &PoolVdev, reporter: &Reporter| {
-        reporter.step(format!("bringing a device of {name} online"), 0, 0);
-        change_vdevs(app, &name, &Change::OnlineVdev { guid: online.guid }, &online.history)
+    let run = move |app: &App, request: &T, reporter: &Reporter| {
+        reporter.step(format!("{step} {name}"), 0, 0);
+        let (change, history) = change(request)?;
+        change_vdevs(app, &name, &change, &history)
     };
-    job(app, "pool.online", body, |_| target, run).await
+    job(app, kind, body, |_| target, run).await
+}
+
+pub async fn online(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolVdev| Ok((Change::OnlineVdev { guid: of.guid }, of.history.clone()));
+    vdev_job(app, ("pool.online", "bringing a device online in"), name, body, change).await
+}
+
+pub async fn offline(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolOffline| {
+        Ok((Change::OfflineVdev { guid: of.guid, temporary: of.temporary }, of.history.clone()))
+    };
+    vdev_job(app, ("pool.offline", "taking a device offline in"), name, body, change).await
+}
+
+pub async fn attach(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolAttach| {
+        let path =
+            of.path.clone().ok_or_else(|| problem(kind::BAD_REQUEST, "a device to attach needs a path"))?;
+        Ok((Change::AttachVdev { guid: of.guid, path, force: of.force }, of.history.clone()))
+    };
+    vdev_job(app, ("pool.attach", "attaching a device to"), name, body, change).await
+}
+
+pub async fn detach(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolVdev| Ok((Change::DetachVdev { guid: of.guid }, of.history.clone()));
+    vdev_job(app, ("pool.detach", "detaching a device from"), name, body, change).await
+}
+
+pub async fn replace(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolAttach| {
+        let change = Change::ReplaceVdev { guid: of.guid, path: of.path.clone(), force: of.force };
+        Ok((change, of.history.clone()))
+    };
+    vdev_job(app, ("pool.replace", "replacing a device in"), name, body, change).await
+}
+
+pub async fn clear(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolClear| Ok((Change::ClearErrors { guid: of.guid }, of.history.clone()));
+    vdev_job(app, ("pool.clear", "clearing errors in"), name, body, change).await
 }
 
 fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Problem> {

@@ -10,6 +10,7 @@ mod daemon;
 mod first_start;
 mod fixtures;
 mod libnfs;
+mod log_devices;
 mod posix;
 mod qemu;
 mod tree;

@@ -1,4 +1,4 @@
-//! `zpool add`, `zpool remove`, `zpool online`
+//! `zpool add`
 
 use super::create::show_vdevs;
 use super::pools;
@@ -6,7 +6,7 @@ use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
 use crate::vdevs::{self, Naming};
 use crate::{getopt, jobs};
-use api_types::{Pool, PoolAdd, PoolVdev, kind, routes};
+use api_types::{Pool, PoolAdd, kind, routes};
 
 pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "afgLnPo:", &[])?;
@@ -56,65 +56,6 @@ fn show(cx: &mut Cx<'_>, pool: &Pool, request: &PoolAdd, naming: Naming) -> Outc
 }
 
 /// The pool of this name; complains where there is none.
-fn known(cx: &mut Cx<'_>, name: &str) -> Result<Option<Pool>, Stop> {
+pub(super) fn known(cx: &mut Cx<'_>, name: &str) -> Result<Option<Pool>, Stop> {
     Ok(pools(cx, &[name.to_owned()])?.0.pop())
-}
-
-pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "npsw", &[])?;
-    let Some((name, devices)) = options.operands.split_first() else {
-        return usage("missing pool name argument");
-    };
-    if options.has("s") {
-        return fail(format!("cannot cancel removal of '{name}': there are no pending removals"));
-    }
-    if devices.is_empty() {
-        return usage("missing device");
-    }
-    let dry_run = options.has("n");
-    each(cx, name, devices, "remove", (!dry_run).then_some(routes::POOL_REMOVE))
-}
-
-pub fn online(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "e", &["power"])?;
-    let Some((name, devices)) = options.operands.split_first() else {
-        return usage("missing pool name");
-    };
-    if devices.is_empty() {
-        return usage("missing device name");
-    }
-    each(cx, name, devices, "online", Some(routes::POOL_ONLINE))
-}
-
-/// Does the same with each device; without a route only looks whether they are there.
-fn each(
-    cx: &mut Cx<'_>,
-    pool_name: &str,
-    devices: &[String],
-    verb: &str,
-    route: Option<&'static str>,
-) -> Outcome {
-    let Some(pool) = known(cx, pool_name)? else { return Ok(1) };
-    let mut status = 0;
-    for device in devices {
-        let what = format!("cannot {verb} {device}");
-        let failed = match vdevs::find(&pool, device) {
-            None => Some(format!("{what}: no such device in pool")),
-            Some(vdev) => match route {
-                None => None,
-                Some(route) => {
-                    let request = PoolVdev { guid: vdev.guid, history: cx.history.clone() };
-                    match jobs::run(cx, &routes::at(route, pool_name), &request) {
-                        Ok(_) => None,
-                        Err(error) => Some(sentence(&what, &error.problem()?, Noun::Pool)),
-                    }
-                }
-            },
-        };
-        if let Some(why) = failed {
-            cx.complain(&why)?;
-            status = 1;
-        }
-    }
-    Ok(status)
 }

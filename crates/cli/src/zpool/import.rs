@@ -10,7 +10,7 @@ use api_types::{ImportSearch, Importable, PoolImport, Vdev, kind, routes};
 
 pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
-    for later in ["c", "C", "E", "l", "m", "s", "t", "T", "V", "X", "rewind-to-checkpoint"] {
+    for later in ["c", "C", "E", "l", "s", "t", "T", "V", "X", "rewind-to-checkpoint"] {
         if options.has(later) {
             let dashes = if later.len() > 1 { "--" } else { "-" };
             return fail(format!(
@@ -42,6 +42,7 @@ fn request(cx: &Cx<'_>, options: &Parsed) -> Result<PoolImport, Stop> {
         force: options.has("f"),
         destroyed: options.has("D"),
         rewind: options.has("F"),
+        missing_log: options.has("m"),
         dry_run: options.has("n"),
         no_mount: options.has("N"),
         altroot: options.value("R").map(str::to_owned),

@@ -121,6 +121,17 @@ impl LocalPool {
     }
 }
 
+/// What to say after an import without devices that held intent logs.
+fn lost_logs(datasets: &[String]) -> Option<(String, String)> {
+    let status = format!(
+        "Intent log records could not be read when the pool was imported.  The\n\tlast synchronous writes may be \
+         lost in:\n\t{}",
+        datasets.join("\n\t")
+    );
+    let action = "Check what was written last to these datasets, then run 'zpool clear'.";
+    (!datasets.is_empty()).then(|| (status, action.to_owned()))
+}
+
 fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
     props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect()
 }
@@ -196,7 +207,10 @@ impl Pool for LocalPool {
         let root = vdev_status(&report.root);
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
         let errors = root.read_errors + root.write_errors + root.checksum_errors;
-        let (status, action) = self.words(state, errors);
+        let (status, action) = match lost_logs(&report.lost_logs) {
+            Some((status, action)) if state != Health::Suspended => (Some(status), Some(action)),
+            _ => self.words(state, errors),
+        };
         PoolStatus {
             name: self.name(),
             guid: self.guid(),
@@ -238,6 +252,17 @@ impl Pool for LocalPool {
             }
             Change::RemoveVdev { guid } => Some(self.pool.remove_vdev(*guid, history)),
             Change::OnlineVdev { guid } => Some(self.pool.online_vdev(*guid, history)),
+            Change::OfflineVdev { guid, temporary } => {
+                Some(self.pool.offline_vdev(*guid, *temporary, history))
+            }
+            Change::AttachVdev { guid, path, force } => {
+                Some(self.pool.attach_vdev(*guid, path, *force, history))
+            }
+            Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
+            Change::ReplaceVdev { guid, path, force } => {
+                Some(self.pool.replace_vdev(*guid, path.as_deref(), *force, history))
+            }
+            Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,
         };
         if let Some(done) = vdevs {
@@ -289,7 +314,6 @@ impl Pool for LocalPool {
     fn events(&self, after: u64) -> Vec<Event> {
         lock(&self.events).kept.iter().filter(|event| event.seq > after).cloned().collect()
     }
-}
 
     fn log_counts(&self) -> Counts {
         measure::log_counts(&self.pool.core().zil_stats)
@@ -305,3 +329,4 @@ impl Pool for LocalPool {
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
         Ok(crate::advise::advise(&self.pool, question))
     }
+}

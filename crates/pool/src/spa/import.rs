@@ -20,14 +20,14 @@ use ondisk::malformed::{Endian, u64_at};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
-use storage::{OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind};
+use storage::{OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
 use super::config::{Host, PoolConfig};
 use super::create::{Surroundings, dsl_parts};
 use super::dtl::DirtyTimeLogs;
 use super::extra::Extras;
 use super::labels::FoundPool;
-use super::status::vdev_name;
+use super::status::{found_vdev_state, vdev_name};
 use super::topology::Topology;
 use super::{Core, Pool};
 use crate::dsl::{Dsl, MosUsage};
@@ -169,7 +169,7 @@ fn load(
         storage.open_tree_without(&config.tree, intent, tolerated)
     };
     opened.map_err(|error| match error {
-        OpenError::MissingLog { .. } => missing_logs(&found.config.name, storage),
+        OpenError::MissingLog { .. } => missing_logs(found, &config.tree),
         other => open_refused(other, &refuse),
     })?;
     tree = storage.config();
@@ -274,15 +274,15 @@ fn has_dedup_tables(directory: &Zap) -> Result<bool> {
 const UNAVAILABLE: &str = "one or more devices is currently unavailable";
 
 /// What `zpool import` says when logs are missing, with the tree of them (`zpool_import_props`).
-fn missing_logs(pool: &str, storage: &Storage) -> PoolError {
+fn missing_logs(found: &FoundPool, tree: &VdevConfig) -> PoolError {
     let mut text =
         String::from("The devices below are missing or corrupted, use '-m' to import the pool anyway:\n");
-    let (tree, tops) = (storage.config(), storage.tops());
-    for (top, _) in tree.children.iter().zip(&tops).filter(|(top, open)| top.is_log && !open.is_readable) {
+    let missing = |top: &&VdevConfig| top.is_log && found_vdev_state(found, top) == VdevState::Unavail;
+    for top in tree.children.iter().filter(missing) {
         text += &format!("\t    {} [log]\n", config_name(top));
         top.children.iter().for_each(|side| text += &format!("\t      {}\n", config_name(side)));
     }
-    PoolError::Refused(format!("{text}\ncannot import '{pool}': {UNAVAILABLE}"))
+    PoolError::Refused(format!("{text}\ncannot import '{}': {UNAVAILABLE}", found.config.name))
 }
 
 fn config_name(vdev: &VdevConfig) -> String {

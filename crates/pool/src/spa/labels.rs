@@ -29,6 +29,17 @@ pub struct Candidate {
     pub uberblocks: Vec<Uberblock>,
 }
 
+impl Candidate {
+    /// Of a disk and copies of it, the one that is it has most of this: used last, then found where it was before.
+    fn claim(&self) -> (u64, bool) {
+        let mut at_home = false;
+        self.config.tree.visit(&mut |vdev| {
+            at_home |= vdev.guid == self.guid && vdev.path.as_deref() == Some(&self.path);
+        });
+        (self.uberblocks.first().map_or(0, |uberblock| uberblock.txg), at_home)
+    }
+}
+
 /// All devices found of one pool.
 #[derive(Clone, Debug)]
 pub struct FoundPool {
@@ -160,8 +171,10 @@ pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
             pool.config = candidate.config.clone();
         }
         // The same disk under two names is one disk.
-        if pool.devices.iter().all(|device| device.guid != candidate.guid) {
-            pool.devices.push(candidate);
+        match pool.devices.iter_mut().find(|device| device.guid == candidate.guid) {
+            Some(known) if known.claim() < candidate.claim() => *known = candidate,
+            Some(_) => {}
+            None => pool.devices.push(candidate),
         }
     }
     pools.into_values().map(|pool| FoundPool { extras: extras.clone(), ..pool }).collect()

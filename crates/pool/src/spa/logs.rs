@@ -67,7 +67,7 @@ impl Core {
                 return Ok(place);
             }
             let name = place.name();
-            return Err(PoolError::Unsupported(format!(
+            return Err(PoolError::Refused(format!(
                 "{}: this can be done to devices of intent logs and cache devices only yet",
                 refused(&name)
             )));
@@ -326,6 +326,8 @@ impl Pool {
         if !core.storage.is_whole_without(place.id(), guid) {
             return refused("no valid replicas");
         }
+        // What only the side that goes may have is durable elsewhere before.
+        let emptied = self.empty_log(place.id(), &format!("cannot detach {}", place.name()))?;
         let devices = core.devices_of(place.vdev());
         let (id, gone) = (place.top.id as usize, place.vdev().clone());
         let txg = core.change_tree(Box::new(move |core, tx| {
@@ -341,6 +343,7 @@ impl Pool {
             }
             core.put_tree(tree, &[], &renamed)
         }))?;
+        drop(emptied);
         clear_labels(&devices);
         Ok(txg)
     }

@@ -24,6 +24,11 @@ impl Image {
         self.pending.len()
     }
 
+    /// What nothing can take away any more.
+    pub fn durable(&self) -> Image {
+        Image { current: self.durable.clone(), durable: self.durable.clone(), pending: Vec::new() }
+    }
+
     pub fn read(&self, offset: u64, buf: &mut [u8]) {
         for (chunk, from, range) in pieces(offset, buf.len()) {
             let out = &mut buf[range];

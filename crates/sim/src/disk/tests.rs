@@ -110,7 +110,7 @@ fn faults_come_as_often_as_asked_for_but_not_in_labels() {
     let disk = disks.open("/sim/b", OpenMode::ReadWrite).expect("free");
     let at = ondisk::label::START;
     disk.write_at(at, &[9; 512], SyncWrite).expect("written");
-    disks.set_faults("/sim/b", Faults { read: 500_000, corrupt: 0, write: 1_000_000 });
+    disks.set_faults("/sim/b", Faults { read: 500_000, write: 1_000_000, ..Faults::default() });
     let failures = |at| (0..100).filter(|_| disk.read_at(at, &mut [0; 512], SyncRead).is_err()).count();
     assert!((20..80).contains(&failures(at)));
     assert_eq!([failures(at - 512), failures((64 << 20) - ondisk::label::END)], [0, 0]);

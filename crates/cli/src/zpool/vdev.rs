@@ -1,0 +1,172 @@
+//! What is done to single devices of a pool: `zpool remove`, `online`, `offline`, `attach`, `detach`, `replace`, `clear`.
+
+use super::add::known;
+use crate::client::CallError;
+use crate::fail::{Noun, Outcome, fail, sentence, usage};
+use crate::program::Cx;
+use crate::{getopt, jobs, vdevs};
+use api_types::{PoolAttach, PoolClear, PoolOffline, PoolVdev, Vdev, routes};
+
+pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "npsw", &[])?;
+    let Some((name, devices)) = options.operands.split_first() else {
+        return usage("missing pool name argument");
+    };
+    if options.has("s") {
+        return fail(format!("cannot cancel removal of '{name}': there are no pending removals"));
+    }
+    if devices.is_empty() {
+        return usage("missing device");
+    }
+    let dry_run = options.has("n");
+    each(cx, name, devices, "remove", &|cx, vdev| {
+        if dry_run { Ok(()) } else { send(cx, routes::POOL_REMOVE, name, vdev) }
+    })
+}
+
+pub fn online(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "e", &["power"])?;
+    let Some((name, devices)) = options.operands.split_first() else {
+        return usage("missing pool name");
+    };
+    if devices.is_empty() {
+        return usage("missing device name");
+    }
+    each(cx, name, devices, "online", &|cx, vdev| send(cx, routes::POOL_ONLINE, name, vdev))
+}
+
+pub fn offline(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "ft", &["power"])?;
+    let Some((name, devices)) = options.operands.split_first() else {
+        return usage("missing pool name");
+    };
+    if devices.is_empty() {
+        return usage("missing device name");
+    }
+    if options.has("f") {
+        return fail("zpool offline -f: not supported by this version of Cistern yet");
+    }
+    let temporary = options.has("t");
+    each(cx, name, devices, "offline", &|cx, vdev| {
+        let request = PoolOffline { guid: vdev.guid, temporary, history: cx.history.clone() };
+        jobs::run(cx, &routes::at(routes::POOL_OFFLINE, name), &request).map(drop)
+    })
+}
+
+pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "fswo:", &[])?;
+    let [name, device, new] = options.operands.as_slice() else {
+        return match options.operands.len() {
+            0 => usage("missing pool name argument"),
+            1 => usage("missing <device> specification"),
+            2 => usage("missing <new_device> specification"),
+            _ => usage("too many arguments"),
+        };
+    };
+    let request =
+        PoolAttach { path: Some(vdevs::device(new)?), force: options.has("f"), ..PoolAttach::default() };
+    let what = format!("cannot attach {new} to {device}");
+    one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_ATTACH, name, vdev, &request))
+}
+
+pub fn detach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "", &[])?;
+    let [name, device] = options.operands.as_slice() else {
+        return match options.operands.len() {
+            0 => usage("missing pool name argument"),
+            1 => usage("missing <device> specification"),
+            _ => usage("too many arguments"),
+        };
+    };
+    let what = format!("cannot detach {device}");
+    one(cx, (name, device), &what, &|cx, vdev| send(cx, routes::POOL_DETACH, name, vdev))
+}
+
+pub fn replace(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "fswo:", &[])?;
+    let (name, device, new) = match options.operands.as_slice() {
+        [] => return usage("missing pool name argument"),
+        [_] => return usage("missing <device> specification"),
+        [name, device] => (name, device, None),
+        [name, device, new] => (name, device, Some(new)),
+        _ => return usage("too many arguments"),
+    };
+    let path = new.map(|new| vdevs::device(new)).transpose()?;
+    let request = PoolAttach { path, force: options.has("f"), ..PoolAttach::default() };
+    let what = format!("cannot replace {device} with {}", new.unwrap_or(device));
+    one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &request))
+}
+
+pub fn clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "FnX", &["power"])?;
+    let (name, device) = match options.operands.as_slice() {
+        [] => return usage("missing pool name"),
+        [name] => (name, None),
+        [name, device] => (name, Some(device)),
+        _ => return usage("too many arguments"),
+    };
+    let send = |cx: &mut Cx<'_>, guid: Option<u64>| {
+        let request = PoolClear { guid, history: cx.history.clone() };
+        jobs::run(cx, &routes::at(routes::POOL_CLEAR, name), &request).map(drop)
+    };
+    match device {
+        Some(device) => {
+            let what = format!("cannot clear errors for {device}");
+            one(cx, (name, device), &what, &|cx, vdev| send(cx, Some(vdev.guid)))
+        }
+        None => {
+            if known(cx, name)?.is_none() {
+                return Ok(1);
+            }
+            match send(cx, None) {
+                Ok(()) => Ok(0),
+                Err(error) => {
+                    let what = format!("cannot clear errors for {name}");
+                    fail(sentence(&what, &error.problem()?, Noun::Pool))
+                }
+            }
+        }
+    }
+}
+
+type Act<'a> = &'a dyn Fn(&mut Cx<'_>, &Vdev) -> Result<(), CallError>;
+
+fn send(cx: &mut Cx<'_>, route: &'static str, pool: &str, vdev: &Vdev) -> Result<(), CallError> {
+    let request = PoolVdev { guid: vdev.guid, history: cx.history.clone() };
+    jobs::run(cx, &routes::at(route, pool), &request).map(drop)
+}
+
+fn put(
+    cx: &mut Cx<'_>,
+    route: &'static str,
+    pool: &str,
+    vdev: &Vdev,
+    request: &PoolAttach,
+) -> Result<(), CallError> {
+    let request = PoolAttach { guid: vdev.guid, history: cx.history.clone(), ..request.clone() };
+    jobs::run(cx, &routes::at(route, pool), &request).map(drop)
+}
+
+/// Does the same with each device.
+fn each(cx: &mut Cx<'_>, pool: &str, devices: &[String], verb: &str, act: Act<'_>) -> Outcome {
+    let mut status = 0;
+    for device in devices {
+        status |= one(cx, (pool, device), &format!("cannot {verb} {device}"), act)?;
+    }
+    Ok(status)
+}
+
+/// Does it with one device; `what` begins the complaint.
+fn one(cx: &mut Cx<'_>, (pool, device): (&str, &str), what: &str, act: Act<'_>) -> Outcome {
+    let Some(pool) = known(cx, pool)? else { return Ok(1) };
+    let failed = match vdevs::find(&pool, device) {
+        None => Some(format!("{what}: no such device in pool")),
+        Some(vdev) => match act(cx, vdev) {
+            Ok(()) => None,
+            Err(error) => Some(sentence(what, &error.problem()?, Noun::Pool)),
+        },
+    };
+    let Some(why) = failed else { return Ok(0) };
+    cx.complain(&why)?;
+    Ok(1)
+}
