@@ -5,6 +5,7 @@
 //! ones would ([`env::DeviceModel`]); everything above them is what serves in production, down to NFS over loopback.
 //! What is measured is printed beside what has been published of such set-ups.
 
+mod advise;
 mod client;
 mod load;
 mod report;
@@ -17,12 +18,13 @@ use report::{Cell, Row};
 use rig::{Rig, SET_UPS, SetUp};
 
 const HELP: &str = "\
-usage: cistern bench classic [options]
+usage: cistern bench classic|advise [options]
 
-Measures classic set-ups of one appliance on modelled devices, and prints the figures beside published ones.
+classic: measures classic set-ups of one appliance on modelled devices, and prints the figures beside published ones.
+advise: asks the advisor what a device would change, adds it, and prints the prediction beside what is measured.
 
   --json            one JSON object a line instead of the table
-  --seconds N       how long each load runs                       (default: 4)
+  --seconds N       how long each load runs                       (default: 4; advise: 8)
   --only TEXT       only set-ups whose name has this in it
   --writers N       concurrent writers of small files             (default: 400)
 ";
@@ -33,6 +35,7 @@ struct Options {
     span: Duration,
     only: String,
     writers: usize,
+    is_advise: bool,
 }
 
 /// Exit status of `cistern bench`.
@@ -48,7 +51,11 @@ pub fn run(args: &[String]) -> i32 {
             return 2;
         }
     };
-    match classic(&options) {
+    let done = match options.is_advise {
+        true => advise_cases(options),
+        false => classic(&options),
+    };
+    match done {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("cistern bench: {error}");
@@ -59,11 +66,20 @@ pub fn run(args: &[String]) -> i32 {
 
 /// `None`: help is wanted.
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options =
-        Options { json: false, span: Duration::from_secs(4), only: String::new(), writers: 400 };
+    let mut options = Options {
+        json: false,
+        span: Duration::from_secs(4),
+        only: String::new(),
+        writers: 400,
+        is_advise: false,
+    };
     let mut args = args.iter();
     match args.next().map(String::as_str) {
         Some("classic") => {}
+        Some("advise") => {
+            options.is_advise = true;
+            options.span = Duration::from_secs(8);
+        }
         None | Some("help" | "--help" | "-h") => return Ok(None),
         Some(other) => return Err(format!("there is no benchmark '{other}'")),
     }
@@ -86,6 +102,11 @@ fn parse(args: &[String]) -> Result<Option<Options>, String> {
         }
     }
     Ok(Some(options))
+}
+
+fn advise_cases(options: Options) -> Result<(), Fail> {
+    let Options { json, span, only, writers, .. } = options;
+    advise::run(&advise::Options { json, span, only, writers })
 }
 
 fn classic(options: &Options) -> Result<(), Fail> {

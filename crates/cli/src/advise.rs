@@ -138,12 +138,12 @@ fn as_json(advice: &Advice) -> Json {
     object
 }
 
-/// Lines of at most so many characters, broken between words.
+/// Lines of about so many characters, broken between words, but not before a percent sign.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if word == "%" || line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
                 line.push_str(word);
             }

@@ -61,6 +61,8 @@ fn cache_seen(pool: &Pool) -> CacheSeen {
         has_devices: !pool.report().cache.is_empty(),
         device_hits: stats.l2.hits as f64,
         device_misses: stats.l2.misses as f64,
+        processor: core.env.clock.processor().since(core.storage.processor_before_reads()),
+        processors: core.env.driver.parallelism(),
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Storage {
     pub(crate) log_latency: AtomicU64,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
+    /// Processor time of the process when the first one waited.
+    pub(crate) processor_before_reads: OnceLock<Nanos>,
     read_only: AtomicBool,
     suspended: AtomicBool,
     hints: Arc<Mutex<Bounded<Hint>>>,
@@ -92,6 +94,7 @@ impl Storage {
             classes: Classes::default(),
             log_latency: AtomicU64::new(0),
             read_waits: Waits::default(),
+            processor_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),
             suspended: AtomicBool::new(false),
             hints: Arc::new(Mutex::new(Bounded::new(PREFETCH_QUEUE))),

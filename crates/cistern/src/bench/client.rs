@@ -11,6 +11,7 @@ use super::load::Fail;
 const NFS: u32 = 100_003;
 const MOUNT: u32 = 100_005;
 const MNT: u32 = 1;
+const READ: u32 = 6;
 const WRITE: u32 = 7;
 const CREATE: u32 = 8;
 const MKDIR: u32 = 9;
@@ -95,6 +96,15 @@ impl Mounted {
         args.u32(0);
         put_mode(&mut args, 0o644);
         Ok(self.client.send(CREATE, args.bytes(), &[])?)
+    }
+
+    /// Sends a READ; gives the call's id.
+    pub fn send_read(&mut self, file: &[u8], offset: u64, count: u32) -> Result<u32, Fail> {
+        let mut args = Encoder::with_capacity(96);
+        args.opaque(file);
+        args.u64(offset);
+        args.u32(count);
+        Ok(self.client.send(READ, args.bytes(), &[])?)
     }
 
     /// Sends a WRITE that is to be stable when it is answered; gives the call's id.

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use env::{Entropy, OsEntropy};
+use stdx::prng::Prng;
 
 use super::client::{Mounted, Share, created};
 
@@ -186,4 +187,75 @@ pub fn copy(share: &Share, span: Duration, settle: &dyn Fn() -> Result<(), Fail>
     }
     settle()?;
     Ok(Outcome::new(offset, start.elapsed(), latencies))
+}
+
+/// Bytes of one random read, and of one read or write in order.
+const READ: u32 = 16 << 10;
+const STREAM: usize = 64 << 10;
+const STREAM_DEPTH: usize = 8;
+
+/// A new file of so many bytes.
+pub fn fill(share: &Share, size: u64) -> Result<Vec<u8>, Fail> {
+    let mut client = share.mount()?;
+    let root = client.root.clone();
+    let file = client.create(&root, "data")?;
+    let data = random(1 << 20);
+    stream(&mut client, size, |client, offset| {
+        let from = offset as usize % (data.len() - STREAM);
+        client.send_write(&file, offset, &data[from..from + STREAM])
+    })?;
+    Ok(file)
+}
+
+/// Reads a file from its beginning to its end.
+pub fn read_all(share: &Share, file: &[u8], size: u64) -> Result<(), Fail> {
+    stream(&mut share.mount()?, size, |client, offset| client.send_read(file, offset, STREAM as u32))
+}
+
+/// Calls for all of a file in order, several in flight.
+fn stream(
+    client: &mut Mounted,
+    size: u64,
+    send: impl Fn(&mut Mounted, u64) -> Result<u32, Fail>,
+) -> Result<(), Fail> {
+    let (mut flying, mut offset) = (0, 0);
+    while flying > 0 || offset < size {
+        while flying < STREAM_DEPTH && offset < size {
+            send(client, offset)?;
+            (flying, offset) = (flying + 1, offset + STREAM as u64);
+        }
+        client.receive(|_, _| Ok(()))?;
+        flying -= 1;
+    }
+    Ok(())
+}
+
+/// So many readers read anywhere in a file, each one block after the other.
+pub fn random_reads(
+    share: &Share,
+    file: &[u8],
+    size: u64,
+    readers: usize,
+    span: Duration,
+) -> Result<Outcome, Fail> {
+    let read = &|seed: usize| -> Result<Vec<Duration>, Fail> {
+        let mut client = share.mount()?;
+        let mut places = Prng::new(seed as u64);
+        let (start, mut latencies) = (Instant::now(), Vec::new());
+        while start.elapsed() < span {
+            let (sent, place) = (Instant::now(), places.below(size / u64::from(READ)));
+            client.send_read(file, place * u64::from(READ), READ)?;
+            client.receive(|_, _| Ok(()))?;
+            latencies.push(sent.elapsed());
+        }
+        Ok(latencies)
+    };
+    let start = Instant::now();
+    let all: Vec<Result<Vec<Duration>, Fail>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..readers).map(|seed| scope.spawn(move || read(seed))).collect();
+        threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("a reader panicked".into()))).collect()
+    });
+    let took = start.elapsed();
+    let latencies = all.into_iter().collect::<Result<Vec<_>, Fail>>()?.concat();
+    Ok(Outcome::new(latencies.len() as u64 * u64::from(READ), took, latencies))
 }

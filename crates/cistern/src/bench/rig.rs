@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{LocalEngine, Options};
-use engine_api::{Change, Engine, PoolSpec, PropertyChange, VdevSpec};
+use engine_api::{Change, Engine, Pool, PoolSpec, PropertyChange, VdevSpec};
 use env::{Clock, DeviceModel, Env, MemDisks, ModelDisks, SectorSize};
 use nfs::{Server, ServerConfig};
 
@@ -80,6 +80,11 @@ fn prop(name: &str, value: &str) -> PropertyChange {
 
 impl Rig {
     pub fn build(set_up: &SetUp) -> Result<Rig, Fail> {
+        Rig::with_memory(set_up, Options::default().cache)
+    }
+
+    /// With so many bytes for the cache.
+    pub fn with_memory(set_up: &SetUp, cache: usize) -> Result<Rig, Fail> {
         let env = Env::real();
         let memory = MemDisks::new();
         let devices = ModelDisks::new(Arc::new(memory.clone()), env.clock.clone() as Arc<dyn Clock>);
@@ -92,7 +97,7 @@ impl Rig {
         set_up.log.inspect(|&model| add(LOG, model));
         set_up.cache.inspect(|&model| add(CACHE, model));
         let env = Env { disks: Arc::new(devices.clone()), ..env };
-        let engine = LocalEngine::new(env, Options { search: Vec::new(), ..Options::default() });
+        let engine = LocalEngine::new(env, Options { search: Vec::new(), cache, ..Options::default() });
         let leaves: Vec<VdevSpec> = disks.into_iter().map(VdevSpec::Leaf).collect();
         let spec = PoolSpec {
             name: POOL.into(),
@@ -109,10 +114,15 @@ impl Rig {
 
     /// A new file system with this value of `sync`, on a pool at rest.
     pub fn share(&self, sync: &str) -> Result<Share, Fail> {
+        self.share_with(&[("sync", sync)])
+    }
+
+    /// Likewise, with these properties.
+    pub fn share_with(&self, props: &[(&str, &str)]) -> Result<Share, Fail> {
         self.shares.set(self.shares.get() + 1);
         let name = format!("{POOL}/fs{}", self.shares.get());
-        let change =
-            Change::CreateFilesystem { name: name.clone(), parents: false, props: vec![prop("sync", sync)] };
+        let props = props.iter().map(|(name, value)| prop(name, value)).collect();
+        let change = Change::CreateFilesystem { name: name.clone(), parents: false, props };
         self.engine.pool(POOL)?.commit(&change, "")?;
         self.settle()?;
         Ok(Share { server: self.server.addr(), path: format!("/{name}") })
@@ -122,6 +132,20 @@ impl Rig {
     pub fn settle(&self) -> Result<(), Fail> {
         self.engine.pool(POOL)?.sync()?;
         Ok(())
+    }
+
+    pub fn pool(&self) -> Result<Arc<dyn Pool>, Fail> {
+        Ok(self.engine.pool(POOL)?)
+    }
+
+    pub fn has_cache_device(&self) -> Result<bool, Fail> {
+        Ok(!self.pool()?.status().cache.is_empty())
+    }
+
+    /// Bytes of blocks on cache devices.
+    pub fn cached_on_devices(&self) -> u64 {
+        let counts = self.engine.cache_counts();
+        counts.into_iter().find(|(name, _)| *name == "l2_size").map_or(0, |(_, bytes)| bytes)
     }
 
     pub fn usage(&self) -> Usage {

@@ -31,7 +31,13 @@ fn every_set_up_has_a_name_of_its_own_and_a_disk() {
 #[test]
 fn a_set_up_is_built_measured_and_taken_down() {
     let set_up = SET_UPS.iter().find(|set_up| set_up.name.contains("RAM log")).unwrap();
-    let options = Options { json: true, span: Duration::from_millis(200), only: String::new(), writers: 20 };
+    let options = Options {
+        json: true,
+        span: Duration::from_millis(200),
+        only: String::new(),
+        writers: 20,
+        is_advise: false,
+    };
     let rig = Rig::build(set_up).unwrap();
     let row = measure(&rig, set_up, "standard", &options).unwrap();
     rig.take_down().unwrap();

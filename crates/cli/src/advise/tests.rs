@@ -33,5 +33,6 @@ fn options_make_a_query() {
 #[test]
 fn text_is_broken_between_words() {
     assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+    assert_eq!(wrapped("it is 80 % now", 8), ["it is 80 %", "now"]);
     assert_eq!(wrapped("", 7), [""; 0]);
 }

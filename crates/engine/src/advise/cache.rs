@@ -4,6 +4,7 @@
 //! A cache device answers those in its own time, memory in none.
 
 use engine_api::{AdviceQuestion, Finding};
+use env::Nanos;
 use env::metric::Waited;
 use storage::arc::HitCurve;
 
@@ -15,8 +16,12 @@ const ENOUGH_WAITS: u64 = 100;
 /// A read from a consumer SSD: to the first byte, and a byte.
 const SSD_LATENCY: f64 = 100_000.0;
 const SSD_BYTE: f64 = 2.0;
+/// What a reader waits besides the device: for threads to wake, checksums, copying. It does not show beside a disk's time.
+const OWN: f64 = 50_000.0;
 /// Fewer than these of a hundred requests more are not worth a device.
 const WORTH: f64 = 0.005;
+/// What processors can be at work for at the most, before callers wait for them.
+const BUSIEST: f64 = 0.85;
 
 /// What was counted.
 #[derive(Clone, Debug)]
@@ -36,6 +41,9 @@ pub struct CacheSeen {
     pub has_devices: bool,
     pub device_hits: f64,
     pub device_misses: f64,
+    /// Used by the process since the first reader waited.
+    pub processor: Nanos,
+    pub processors: usize,
 }
 
 impl CacheSeen {
@@ -47,18 +55,22 @@ impl CacheSeen {
         self.hits / self.requests()
     }
 
-    /// The hit rate with a cache of so many bytes: what was measured, and what the curve gains.
-    fn hit_rate_with(&self, size: f64) -> f64 {
-        let gain = self.curve.hit_rate(size) - self.curve.hit_rate(self.memory);
-        (self.hit_rate() + gain.max(0.0)).min(1.0)
+    /// The share of misses that would not be misses with a cache of so many bytes.
+    fn saved_by(&self, size: f64) -> f64 {
+        let misses = |size: f64| 1.0 - self.curve.hit_rate(size);
+        (1.0 - misses(size) / misses(self.memory).max(1e-9)).clamp(0.0, 1.0)
     }
 
-    /// How many times as many requests in the same time, if this share of misses took `latency` each.
-    fn factor(&self, share: f64, latency: f64) -> f64 {
+    /// How many times as many requests in the same time, if this share of misses took `latency` each; and whether
+    /// processors are the limit then.
+    fn factor(&self, share: f64, latency: f64) -> (f64, bool) {
         let mean = (self.waits.mean().0 as f64).max(1.0);
         let left = 1.0 - share * (1.0 - latency / mean).clamp(0.0, 1.0);
         let (busy, between) = (self.waits.busy.0 as f64, self.waits.between.0 as f64);
-        (busy + between).max(1.0) / (busy * left + between).max(1.0)
+        let factor = (busy + between).max(1.0) / (busy * left + between).max(1.0);
+        let used = self.processor.0 as f64 / (busy + between).max(1.0);
+        let most = BUSIEST * self.processors as f64 / used.max(1e-9);
+        (factor.min(most.max(1.0)), factor > most)
     }
 }
 
@@ -81,16 +93,17 @@ pub fn advise(seen: &CacheSeen, question: &AdviceQuestion) -> Vec<Finding> {
 
 fn memory(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
     let size = question.memory.map_or(2.0 * seen.memory, |bytes| bytes as f64);
-    let (now, then) = (seen.hit_rate(), seen.hit_rate_with(size));
-    let share = (then - now) / (1.0 - now).max(1e-9);
-    let factor = seen.factor(share, 0.0);
+    let (now, share) = (seen.hit_rate(), seen.saved_by(size));
+    let then = now + (1.0 - now) * share;
+    let (factor, is_bound) = seen.factor(share, 0.0);
     let effect = match then - now < WORTH {
         true => format!("With {} it would not be noticeably more.", bytes(size)),
         false => format!(
-            "With {} it would be {}, and {} as many requests could be answered in the same time.",
+            "With {} it would be {}, and {} as many requests could be answered in the same time{}.",
             bytes(size),
             percent(then),
-            times(factor)
+            times(factor),
+            limit(is_bound)
         ),
     };
     let text = format!(
@@ -107,6 +120,10 @@ fn memory(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
         ("predicted_read_factor", factor),
     ];
     Finding { about: "memory", text, figures }
+}
+
+fn limit(is_bound: bool) -> &'static str {
+    if is_bound { "; the processors would be the limit then" } else { "" }
 }
 
 fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
@@ -127,20 +144,20 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
             figures: vec![("device_hit_percent", 100.0 * seen.device_hits / all)],
         };
     }
-    let (now, then) = (seen.hit_rate(), seen.hit_rate_with(seen.memory + size));
-    let share = (then - now) / (1.0 - now).max(1e-9);
-    let factor = seen.factor(share, latency);
-    let wait = mean * (1.0 - share) + share * latency.min(mean);
+    let share = seen.saved_by(seen.memory + size);
+    let (factor, is_bound) = seen.factor(share, latency + OWN);
+    let wait = mean * (1.0 - share) + share * (latency + OWN).min(mean);
     let effect = match share < WORTH || factor < 1.02 {
         true => format!("A cache device of {} would change next to nothing.", bytes(size)),
         false => format!(
             "A cache device of {} ({} a read) would answer {} of what memory cannot: {} a read that memory cannot \
-             answer, and {} as many requests in the same time.",
+             answer, and {} as many requests in the same time{}.",
             bytes(size),
             time(latency),
             percent(share),
             time(wait),
-            times(factor)
+            times(factor),
+            limit(is_bound)
         ),
     };
     let text = format!(
@@ -151,6 +168,8 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
     let figures = vec![
         ("read_waits", seen.waits.count as f64),
         ("read_wait_nanos", mean),
+        ("between_nanos", seen.waits.between.0 as f64 / seen.waits.count.max(1) as f64),
+        ("processor_nanos", seen.processor.0 as f64 / seen.waits.count.max(1) as f64),
         ("cache_bytes", size),
         ("cache_latency_nanos", latency),
         ("predicted_device_hit_percent", 100.0 * share),

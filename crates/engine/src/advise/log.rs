@@ -13,6 +13,11 @@ use super::words::{count, percent, time, times};
 /// Commits that say something.
 const ENOUGH: u64 = 100;
 /// What is reckoned with when nobody says: a consumer SSD without power-loss protection, and a battery-backed RAM drive.
+/// Fewer commits than this share of all that waited for groups are chains being begun: that happens as often with a faster
+/// log.
+const BEGINNINGS: f64 = 0.05;
+/// What processors can be at work for at the most, before callers wait for them.
+const BUSIEST: f64 = 0.85;
 const SSD: f64 = 1_550_000.0;
 const RAM: f64 = 25_000.0;
 
@@ -69,11 +74,14 @@ impl LogSeen {
         let device = (self.main.write + self.main.flush + self.devices.write + self.devices.flush) / blocks;
         let own = (all - device).max(0.0);
         let by_log = 1.0 - self.group_share();
-        let left = 1.0 - by_log * (1.0 - (own + latency) / (own + device).max(1.0));
+        let count = self.waits.count.max(1) as f64;
+        let few = (self.group.count as f64) < BEGINNINGS * count;
+        let by_group = if few { 0.0 } else { self.group_share() };
+        let left = by_group + by_log * (own + latency) / (own + device).max(1.0);
         let (busy, between) = (self.waits.busy.0 as f64 * left, self.waits.between.0 as f64);
-        let rate = self.waits.count as f64 / (busy + between).max(1.0) * 1e9;
-        let each = self.processor.0 as f64 / self.waits.count.max(1) as f64;
-        let most = if each > 0.0 { self.processors as f64 * 1e9 / each } else { f64::INFINITY };
+        let rate = count / (busy + between).max(1.0) * 1e9;
+        let each = self.processor.0 as f64 / count;
+        let most = if each > 0.0 { BUSIEST * self.processors as f64 * 1e9 / each } else { f64::INFINITY };
         // What is measured was possible.
         let most = most.max(self.rate());
         let mean = self.waits.mean().0 as f64 * left;
@@ -112,6 +120,8 @@ pub fn advise(seen: &LogSeen, question: &AdviceQuestion) -> Finding {
         ("main_flush_percent", 100.0 * flush_share),
         ("main_write_percent", 100.0 * write_share),
         ("group_percent", 100.0 * seen.group_share()),
+        ("between_nanos", seen.waits.between.0 as f64 / commits as f64),
+        ("processor_nanos", seen.processor.0 as f64 / commits as f64),
     ];
     let candidates = match question.log_latency {
         Some(nanos) => vec![("A log device", nanos as f64, GIVEN)],

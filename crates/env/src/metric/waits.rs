@@ -5,9 +5,10 @@
 //!   B         ├────wait────┤
 //!          ├──────────busy──────────┤between├─busy─┤      pause      ├─busy─┤
 //! ```
-//! While at least one waits, time is *busy*. A gap between two busy times is thinking on the callers' side and counts as
-//! *between* if it is short; longer ones are pauses and count as nothing. So a load that waits less would take `between`
-//! plus what is left of `busy`.
+//! While at least one waits, time is *busy*. A gap between two busy times is thinking on the callers' side; longer ones
+//! are pauses and count as nothing. What thinking takes is the median of the gaps: a few long ones are accidents, and do
+//! not come more often when there is less waiting. So a load that waits less would take `between` plus what is left of
+//! `busy`.
 
 use std::sync::Mutex;
 
@@ -15,18 +16,42 @@ use crate::{Nanos, lock};
 
 /// A longer gap is not the load's own: nobody wanted anything.
 const PAUSE: Nanos = Nanos::from_millis(100);
+/// Buckets of gaps for each doubling, and how many there are: up to 2³² nanoseconds.
+const STEPS: f64 = 8.0;
+const BUCKETS: usize = 32 * STEPS as usize;
 
 /// Being counted: two short locks a wait, which is much longer.
 #[derive(Default)]
 pub struct Waits(Mutex<State>);
 
-#[derive(Default)]
 struct State {
     seen: Waited,
+    gaps: [u32; BUCKETS],
     /// Callers that wait now.
     inside: u64,
     /// When that became or stopped being none.
     since: Nanos,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State { seen: Waited::default(), gaps: [0; BUCKETS], inside: 0, since: Nanos(0) }
+    }
+}
+
+impl State {
+    /// Gaps, and the one in their middle.
+    fn median_gap(&self) -> (u64, Nanos) {
+        let count: u64 = self.gaps.iter().map(|&n| u64::from(n)).sum();
+        let mut left = count / 2;
+        for (bucket, &n) in self.gaps.iter().enumerate() {
+            if left < u64::from(n) {
+                return (count, Nanos(2f64.powf((bucket as f64 + 0.5) / STEPS) as u64));
+            }
+            left -= u64::from(n);
+        }
+        (count, Nanos(0))
+    }
 }
 
 /// As counted so far.
@@ -61,7 +86,9 @@ impl Waits {
         if state.inside == 0 {
             let gap = now.since(state.since);
             if gap <= PAUSE && state.seen.count > 0 {
-                state.seen.between = state.seen.between + gap;
+                let bucket = (gap.0.max(1) as f64).log2() * STEPS;
+                let counted = &mut state.gaps[(bucket as usize).min(BUCKETS - 1)];
+                *counted = counted.saturating_add(1);
             }
             state.since = now;
         }
@@ -82,7 +109,9 @@ impl Waits {
     }
 
     pub fn snapshot(&self) -> Waited {
-        lock(&self.0).seen
+        let state = lock(&self.0);
+        let (gaps, median) = state.median_gap();
+        Waited { between: Nanos(gaps * median.0), ..state.seen }
     }
 }
 

@@ -5,8 +5,9 @@
 //! two uses of it, so many bytes of other sampled blocks were used; divided by the share of the sample, that is the size
 //! of a cache (least recently used goes first) in which the second use would have been a hit. The sample has a limit:
 //! when it is full, the threshold falls and blocks above it are forgotten, so memory is bounded and a larger working set
-//! is sampled more thinly. The order of last uses is a Fenwick tree over a running number: a use costs a logarithm, and
-//! only one in [`FIRST_SHARE`] lookups at the most is one.
+//! is sampled more thinly. The order of last uses is a Fenwick tree over a running number: a use costs a logarithm. At
+//! first every block is in the sample, so that little says something soon; the more was seen, the fewer are needed, down
+//! to one in [`LASTING`]. So a cache that is asked much pays next to nothing.
 //!
 //! What is written or read ahead counts as used, since it takes a place, but not as asked for.
 
@@ -16,8 +17,10 @@ use super::Key;
 
 /// Hashes are compared by so many bits.
 const BITS: u32 = 24;
-/// At first one block in so many is in the sample.
-const FIRST_SHARE: u32 = 16;
+/// Once enough was seen, one block in so many is in the sample.
+const LASTING: u32 = 32;
+/// Uses after which half of the sample will do.
+const ENOUGH: u64 = 1 << 14;
 /// Blocks in the sample at the most.
 const SAMPLE_MAX: usize = 8192;
 /// Running numbers between two renumberings.
@@ -44,6 +47,8 @@ pub(crate) struct Curve {
     /// Requests by distance, of the sample, and those for blocks never seen before.
     near: Vec<f64>,
     cold: f64,
+    /// Uses since the sample was last made smaller because of their number.
+    seen: u64,
 }
 
 /// Hit rates by size.
@@ -63,13 +68,14 @@ fn bucket(distance: f64) -> usize {
 impl Curve {
     pub fn new() -> Curve {
         Curve {
-            threshold: (1 << BITS) / FIRST_SHARE,
+            threshold: 1 << BITS,
             used: HashMap::new(),
             by_hash: BTreeSet::new(),
             order: Fenwick::new(NUMBERS),
             next: 0,
             near: vec![0.0; BUCKETS],
             cold: 0.0,
+            seen: 0,
         }
     }
 
@@ -90,6 +96,12 @@ impl Curve {
     /// Somebody asked for a block.
     pub fn asked(&mut self, key: &Key, hash: u32) {
         if hash >= self.threshold {
+            return;
+        }
+        self.seen += 1;
+        if self.seen >= ENOUGH && self.threshold / 2 >= (1 << BITS) / LASTING {
+            self.seen = 0;
+            self.thin_to(self.threshold / 2);
             return;
         }
         match self.used.get(key) {
@@ -135,8 +147,10 @@ impl Curve {
             }
         }
         self.order.add(number, bytes);
-        if self.used.len() > SAMPLE_MAX {
-            self.thin_out();
+        if self.used.len() > SAMPLE_MAX
+            && let Some(&(highest, _)) = self.by_hash.last()
+        {
+            self.thin_to(highest);
         }
     }
 
@@ -147,13 +161,12 @@ impl Curve {
         }
     }
 
-    /// Lowers the threshold to the highest hash there is, and gives the counts the weight that they have then.
-    fn thin_out(&mut self) {
-        let Some(&(highest, _)) = self.by_hash.last() else { return };
+    /// Lowers the threshold, and gives the counts the weight that they have then.
+    fn thin_to(&mut self, threshold: u32) {
         let before = self.share();
-        self.threshold = highest;
+        self.threshold = threshold;
         while let Some(&(hash, key)) = self.by_hash.last() {
-            if hash < highest {
+            if hash < threshold {
                 break;
             }
             self.forget(&key);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use codec::Salt;
 use env::metric::Waited;
-use env::{AlignedBuf, IoClass, lock};
+use env::{AlignedBuf, IoClass, Nanos, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 
@@ -62,7 +62,10 @@ impl Storage {
             let _epoch = self.epoch();
             let tree = self.tree();
             let begun = waits.then(|| self.env().clock.now());
-            begun.inspect(|&begun| self.read_waits.begin(begun));
+            begun.inspect(|&begun| {
+                self.processor_before_reads.get_or_init(|| self.env().clock.processor());
+                self.read_waits.begin(begun);
+            });
             let wanted: Vec<&BlkPtr> = missing.iter().map(|&n| &bps[n]).collect();
             let cells: Vec<_> = self
                 .fetch_anywhere(&tree, &wanted, wish.class)
@@ -119,6 +122,11 @@ impl Storage {
             fill(&mut answers, failed);
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
+    }
+
+    /// Processor time that the process had used when the first reader waited for a disk.
+    pub fn processor_before_reads(&self) -> Nanos {
+        self.processor_before_reads.get().copied().unwrap_or_else(|| self.env().clock.processor())
     }
 
     /// How readers waited for disks, cache devices included. A call for several blocks is one wait.

@@ -13,7 +13,9 @@ fn a_lone_caller_is_busy_and_thinks_between() {
     }
     let seen = waits.snapshot();
     assert_eq!((seen.count, seen.total, seen.mean()), (3, ms(24), ms(8)));
-    assert_eq!((seen.busy, seen.between, seen.most), (ms(24), ms(4), 1));
+    assert_eq!((seen.busy, seen.most), (ms(24), 1));
+    // Two gaps of 2 ms, to a twelfth.
+    assert!((seen.between.0 as f64 / 4e6 - 1.0).abs() < 0.09, "{seen:?}");
 }
 
 #[test]
@@ -26,6 +28,19 @@ fn several_callers_are_busy_once() {
     let seen = waits.snapshot();
     assert_eq!((seen.total, seen.busy, seen.between, seen.most), (ms(18), ms(12), ms(0), 2));
     assert_eq!(seen.span(), ms(12));
+}
+
+#[test]
+fn one_long_gap_is_an_accident() {
+    let waits = Waits::default();
+    let mut now = 0;
+    for gap in [1, 1, 90, 1, 1] {
+        waits.begin(ms(now));
+        waits.end(ms(now), ms(now + 1));
+        now += 1 + gap;
+    }
+    waits.begin(ms(now));
+    assert!(waits.snapshot().between < ms(6), "{:?}", waits.snapshot());
 }
 
 #[test]

@@ -1,0 +1,206 @@
+//! `cistern bench advise`: is the advisor right? Runs a load on a disk alone, asks what a device would change, adds the
+//! device, runs the same load again, and prints what was predicted beside what is measured.
+
+use std::time::{Duration, Instant};
+
+use engine_api::{Advice, AdviceQuestion, Finding};
+use env::DeviceModel;
+
+use super::client::Share;
+use super::load::{self, Fail, Outcome};
+use super::rig::{Rig, SetUp};
+
+/// Memory of the cache where a cache device is tried, and bytes of the file that is read: memory holds a third of it.
+const MEMORY: usize = 64 << 20;
+const FILE: u64 = 192 << 20;
+/// How long a cache device may take to be filled.
+const WARM_UP: Duration = Duration::from_secs(60);
+
+/// What is done, and what would be added.
+struct Case {
+    name: &'static str,
+    load: Load,
+    device: &'static str,
+    model: DeviceModel,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Load {
+    /// One writer, 4 KiB at a time.
+    Single,
+    /// Many writers of small files.
+    Many,
+    /// Random reads of 16 KiB, by so many readers.
+    Reads(usize),
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "1 writer, 4 KiB",
+        load: Load::Single,
+        device: "log SSD",
+        model: DeviceModel::consumer_ssd(),
+    },
+    Case { name: "1 writer, 4 KiB", load: Load::Single, device: "RAM log", model: DeviceModel::ram_log() },
+    Case { name: "small files", load: Load::Many, device: "log SSD", model: DeviceModel::consumer_ssd() },
+    Case { name: "small files", load: Load::Many, device: "RAM log", model: DeviceModel::ram_log() },
+    Case {
+        name: "1 reader, 16 KiB",
+        load: Load::Reads(1),
+        device: "cache SSD",
+        model: DeviceModel::consumer_ssd(),
+    },
+    Case {
+        name: "8 readers, 16 KiB",
+        load: Load::Reads(8),
+        device: "cache SSD",
+        model: DeviceModel::consumer_ssd(),
+    },
+];
+
+/// How to measure.
+pub struct Options {
+    pub json: bool,
+    pub span: Duration,
+    pub only: String,
+    pub writers: usize,
+}
+
+/// Operations a second.
+struct Figures {
+    before: f64,
+    predicted: f64,
+    measured: f64,
+}
+
+impl Figures {
+    /// How far the prediction is from what came, as a share of that.
+    fn error(&self) -> f64 {
+        self.predicted / self.measured.max(1e-9) - 1.0
+    }
+}
+
+pub fn run(options: &Options) -> Result<(), Fail> {
+    let wanted = |case: &&Case| case.name.contains(&options.only) || case.device.contains(&options.only);
+    let chosen: Vec<&Case> = CASES.iter().filter(wanted).collect();
+    if chosen.is_empty() {
+        return Err(format!("nothing has '{}' in its name", options.only).into());
+    }
+    if !options.json {
+        println!(
+            "{:<19} {:<10} {:>10} {:>12} {:>11} {:>7}",
+            "load on one disk", "adding", "alone /s", "predicted /s", "measured /s", "off by"
+        );
+    }
+    for case in chosen {
+        let (figures, finding) = try_out(case, options)?;
+        let Figures { before, predicted, measured } = figures;
+        let percent = 100.0 * figures.error();
+        if options.json {
+            println!(
+                "{{\"load\":\"{}\",\"device\":\"{}\",\"alone\":{before:.1},\"predicted\":{predicted:.1},\"measured\":{measured:.1},\"off_percent\":{percent:.1}{}}}",
+                case.name,
+                case.device,
+                finding
+                    .figures
+                    .iter()
+                    .map(|(name, value)| format!(",\"{name}\":{value:.1}"))
+                    .collect::<String>()
+            );
+        } else {
+            println!(
+                "{:<19} {:<10} {before:>10.0} {predicted:>12.0} {measured:>11.0} {percent:>+6.0}%",
+                case.name, case.device
+            );
+            println!("    \"{}\"", finding.text);
+        }
+    }
+    Ok(())
+}
+
+/// Without the device, what is said, and with the device.
+fn try_out(case: &Case, options: &Options) -> Result<(Figures, Finding), Fail> {
+    let alone = SetUp { name: "alone", disks: 1, cache: None, log: None };
+    let is_log = !matches!(case.load, Load::Reads(_));
+    let with = match is_log {
+        true => SetUp { name: "with", log: Some(case.model), ..alone },
+        false => SetUp { name: "with", cache: Some(case.model), ..alone },
+    };
+    let rig = rig(&alone, case)?;
+    let before = rate(&measure(&rig, case, options)?);
+    let advice = rig.pool()?.advise(&question(&case.model, is_log))?;
+    rig.take_down()?;
+    let factor_name = if is_log { "predicted_commit_factor" } else { "predicted_device_read_factor" };
+    let (factor, finding) = found(advice, factor_name)?;
+    let rig = self::rig(&with, case)?;
+    let measured = rate(&measure(&rig, case, options)?);
+    rig.take_down()?;
+    Ok((Figures { before, predicted: before * factor, measured }, finding))
+}
+
+fn found(advice: Advice, figure: &str) -> Result<(f64, Finding), Fail> {
+    let has = |finding: &Finding| finding.figures.iter().any(|(name, _)| *name == figure);
+    let factor = advice.figure(figure);
+    let said: Vec<&str> = advice.findings.iter().map(|finding| finding.text.as_str()).collect();
+    let nothing = format!("the advisor says nothing: {}", said.join(" / "));
+    let finding = advice.findings.into_iter().find(has);
+    factor.zip(finding).ok_or_else(|| nothing.into())
+}
+
+/// What the operator knows of the device: its data sheet.
+fn question(model: &DeviceModel, is_log: bool) -> AdviceQuestion {
+    let transfer = |bytes: u64, rate: u64| bytes * 1_000_000_000 / rate.max(1);
+    if is_log {
+        let write = model.write_latency.0 + transfer(4096, model.link_rate);
+        let flush = if model.keeps_cache { 0 } else { model.flush_latency.0 };
+        return AdviceQuestion { log_latency: Some(write + flush), ..AdviceQuestion::default() };
+    }
+    let read = model.read_latency.0 + transfer(16 << 10, model.link_rate.min(model.media_rate));
+    AdviceQuestion { cache_size: Some(4 << 30), cache_latency: Some(read), ..AdviceQuestion::default() }
+}
+
+fn rate(outcome: &Outcome) -> f64 {
+    outcome.rate()
+}
+
+fn rig(set_up: &SetUp, case: &Case) -> Result<Rig, Fail> {
+    match case.load {
+        Load::Reads(_) => Rig::with_memory(set_up, MEMORY),
+        Load::Single | Load::Many => Rig::build(set_up),
+    }
+}
+
+fn measure(rig: &Rig, case: &Case, options: &Options) -> Result<Outcome, Fail> {
+    let share = rig.share("standard")?;
+    match case.load {
+        Load::Single => load::synchronous_writes(&share, options.span),
+        Load::Many => load::small_files(&share, options.writers, options.span),
+        Load::Reads(readers) => reads(rig, readers, options.span),
+    }
+}
+
+fn reads(rig: &Rig, readers: usize, span: Duration) -> Result<Outcome, Fail> {
+    let share = rig.share_with(&[("recordsize", "16K"), ("sync", "disabled")])?;
+    let file = load::fill(&share, FILE)?;
+    rig.settle()?;
+    if rig.has_cache_device()? {
+        warm_up(rig, &share, &file)?;
+    }
+    load::random_reads(&share, &file, FILE, readers, span)
+}
+
+/// Reads all until the cache device holds nearly all that memory cannot, as it would after a day.
+fn warm_up(rig: &Rig, share: &Share, file: &[u8]) -> Result<(), Fail> {
+    let (begun, wanted) = (Instant::now(), FILE / 100 * 97);
+    while rig.cached_on_devices() < wanted {
+        if begun.elapsed() > WARM_UP {
+            let held = rig.cached_on_devices() >> 20;
+            return Err(format!("after {} s the cache device holds {held} MiB", WARM_UP.as_secs()).into());
+        }
+        load::read_all(share, file, FILE)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

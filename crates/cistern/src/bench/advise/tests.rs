@@ -1,0 +1,25 @@
+use super::*;
+
+#[test]
+fn a_data_sheet_makes_a_question() {
+    let log = question(&DeviceModel::ram_log(), true);
+    assert_eq!(log.log_latency, Some(20_000 + 4096));
+    let cache = question(&DeviceModel::consumer_ssd(), false);
+    assert_eq!(cache.cache_latency, Some(92_000 + 32_768));
+    assert!(cache.log_latency.is_none());
+}
+
+#[test]
+fn the_error_is_a_share_of_what_came() {
+    let figures = Figures { before: 100.0, predicted: 900.0, measured: 1000.0 };
+    assert!((figures.error() + 0.1).abs() < 1e-9);
+}
+
+/// The whole way once: how right it is depends on the machine's other work.
+#[test]
+fn a_prediction_is_made_and_tried() {
+    let options = Options { json: true, span: Duration::from_millis(1500), only: String::new(), writers: 10 };
+    let (figures, finding) = try_out(&CASES[1], &options).unwrap();
+    assert!(figures.before > 0.0 && figures.measured > figures.before && figures.predicted > figures.before);
+    assert_eq!(finding.about, "log");
+}
