@@ -41,7 +41,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Wish {
     query: AdviceQuery,
     pools: Vec<String>,

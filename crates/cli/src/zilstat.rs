@@ -113,7 +113,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
         Ok(()) => 0,
         Err(Stop::Exit(status)) => status,
         Err(Stop::Usage(text)) => {
-            let _ = write!(io.err, "{USAGE}zilstat: error: {text}\n");
+            let _ = writeln!(io.err, "{USAGE}zilstat: error: {text}");
             2
         }
         Err(Stop::Fail(text)) => {

@@ -25,7 +25,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("api", &["engine-api", "api-types"]),
     ("cli", &["api-types"]),
     ("sim", &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "model", "nfs"]),
-    ("cistern", &["engine", "engine-api", "env", "nfs", "fuse", "api", "api-types", "cli", "stdx"]),
+    ("cistern", &["engine", "engine-api", "env", "sunrpc", "nfs", "fuse", "api", "api-types", "cli", "stdx"]),
     ("fuzzing", &["stdx", "ondisk", "codec", "sunrpc", "nfs", "engine-api", "model", "api-types"]),
     ("xtask", &[]),
 ];

@@ -21,7 +21,7 @@ fn times_and_sizes_as_people_write_them() {
 #[test]
 fn options_make_a_query() {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let wish = wish(&words("tank --log-latency=20us --cache-size 64G --json")).ok().expect("it makes sense");
+    let wish = wish(&words("tank --log-latency=20us --cache-size 64G --json")).expect("it makes sense");
     assert!(wish.json);
     assert_eq!(wish.pools, ["tank"]);
     assert_eq!(query_string(&wish.query), "?log_latency=20000&cache_size=68719476736");
