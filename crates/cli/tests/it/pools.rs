@@ -315,10 +315,7 @@ fn refusals_of_the_engine_are_told_whole() {
     *daemon.engine.refusal.lock().expect("unpoisoned") = Some(Error::Refused(why.into()));
     assert_eq!(daemon.zpool("import tank"), refused(why));
     assert_eq!(daemon.zpool("import -n tank").status, 2);
-    assert_eq!(
-        daemon.zpool("import -m tank"),
-        refused("zpool import -m: not supported by this version of Cistern yet")
-    );
+    assert_eq!(daemon.zpool("import -m tank"), refused(why));
 }
 
 #[test]

@@ -100,10 +100,10 @@ impl Waits {
     pub fn end(&self, began: Nanos, now: Nanos) {
         let mut state = lock(&self.0);
         state.seen.count += 1;
-        state.seen.total = state.seen.total + now.since(began);
+        state.seen.total += now.since(began);
         state.inside -= 1;
         if state.inside == 0 {
-            state.seen.busy = state.seen.busy + now.since(state.since);
+            state.seen.busy += now.since(state.since);
             state.since = now;
         }
     }
