@@ -103,7 +103,8 @@ impl Waits {
         state.seen.total += now.since(began);
         state.inside -= 1;
         if state.inside == 0 {
-            state.seen.busy += now.since(state.since);
+            let busy = now.since(state.since);
+            state.seen.busy += busy;
             state.since = now;
         }
     }
