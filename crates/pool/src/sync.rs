@@ -63,7 +63,7 @@ impl Pool {
         core.mos.sync_done(txg);
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
-        core.watch_logs();
+        core.watch_logs(&|| self.dsl.has_logs_to_replay());
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Pool {
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
         core.write_extras(tx)?;
-        core.change_trees(tx)?;
+        core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
         core.write_config(tx)
     }
 

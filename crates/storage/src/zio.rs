@@ -109,7 +109,8 @@ impl Rounds {
         let mut by_leaf: Vec<Vec<Request>> = (0..tree.leaves.len()).map(|_| Vec::new()).collect();
         for (slot, io) in wanted.into_iter().enumerate() {
             let leaf = &tree.leaves[io.leaf];
-            let usable = if leaf.is_usable() { Ok(()) } else { Err(env::DiskError::Gone) };
+            let reads_log = !io.transfer.is_write() && tree.is_failed_log(io.leaf);
+            let usable = if leaf.is_usable() || reads_log { Ok(()) } else { Err(env::DiskError::Gone) };
             match usable.and_then(|()| leaf.locate(io.offset, io.transfer.len() as u64)) {
                 Ok((_, offset)) => by_leaf[io.leaf].push(Request {
                     offset,

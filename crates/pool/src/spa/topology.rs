@@ -63,8 +63,8 @@ impl Core {
     }
 
     /// Syncing context: the steps of this group.
-    pub(crate) fn change_trees(&self, tx: &Tx) -> Result<()> {
-        self.note_failed_logs();
+    pub(crate) fn change_trees(&self, to_replay: &dyn Fn() -> bool, tx: &Tx) -> Result<()> {
+        self.note_failed_logs(to_replay);
         let steps = lock(&self.topology.waiting).remove(&tx.txg()).unwrap_or_default();
         steps.into_iter().try_for_each(|step| step(self, tx))
     }
@@ -141,8 +141,12 @@ impl Core {
 
     /// Keeps in the configuration that a log's disk has failed, so that the next import leaves it alone. Only once a
     /// whole group has gone by: what was promised on the disk before it failed is durable then, and nobody need read it.
-    fn note_failed_logs(&self) {
-        let now = self.storage.failed_logs();
+    /// While a log waits to be replayed (`to_replay`), the disk may hold what is nowhere else.
+    fn note_failed_logs(&self, to_replay: &dyn Fn() -> bool) {
+        let mut now = self.storage.failed_logs();
+        if !now.is_empty() && to_replay() {
+            now.clear();
+        }
         let mut before = lock(&self.topology.failed);
         let mut config = lock(&self.config);
         // At export no log has anything left.
@@ -163,8 +167,11 @@ impl Core {
     }
 
     /// After a group: has another one follow where a disk of a log has failed that the configuration has as good.
-    pub(crate) fn watch_logs(&self) {
+    pub(crate) fn watch_logs(&self, to_replay: &dyn Fn() -> bool) {
         let failed = self.storage.failed_logs();
+        if failed.is_empty() || to_replay() {
+            return;
+        }
         let mut unnoted = false;
         lock(&self.config).tree.visit(&mut |vdev| unnoted |= failed.contains(&vdev.guid) && !vdev.faulted);
         if unnoted {

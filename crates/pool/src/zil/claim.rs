@@ -125,6 +125,12 @@ impl Dsl {
         Ok(())
     }
 
+    /// Whether a log waits to be replayed, or it cannot be told.
+    pub(crate) fn has_logs_to_replay(&self) -> bool {
+        let waits = |header: &ZilHeader| header.claim_txg != 0 && header.flags & FLAG_REPLAY_NEEDED != 0;
+        self.logs_on_disk().map_or(true, |logs| logs.iter().any(|(_, _, header)| waits(header)))
+    }
+
     /// Datasets whose logs on disk have blocks on a vdev.
     pub(crate) fn logs_on(&self, vdev: u32) -> Result<Vec<String>> {
         let _config = self.reading();

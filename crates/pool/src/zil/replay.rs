@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use dmu::DmuError;
 use env::{IoClass, lock};
-use ondisk::zil::{self, FLAG_REPLAY_NEEDED, RecordHead, ZilHeader};
+use ondisk::zil::{self, FLAG_CLAIM_LR_SEQ_VALID, FLAG_REPLAY_NEEDED, RecordHead, ZilHeader};
 use ondisk::{BlkPtr, Endian};
 use storage::LogBlock;
 
@@ -74,10 +74,11 @@ impl Zil {
     }
 
     fn replay_records(&self, header: &ZilHeader, to: &dyn Replay) -> Result<u64, DmuError> {
-        let mut done = 0;
+        let (mut done, mut reached) = (0, 0);
         let result = Walk::new(&self.parts.storage, header).filter_map(|found| found.content).try_for_each(
             |block: LogBlock| {
                 for (head, bytes, endian) in records(&block) {
+                    reached = reached.max(head.seq);
                     let wanted = head.seq > header.replay_seq
                         && head.seq <= header.claim_lr_seq
                         && head.txg >= header.claim_txg;
@@ -92,7 +93,10 @@ impl Zil {
             },
         );
         self.replaying.store(0, Relaxed);
-        result.map(|()| done)
+        result?;
+        // The claim has seen that there is more: a device does not answer, and what it holds was promised.
+        let counted = header.flags & FLAG_CLAIM_LR_SEQ_VALID != 0;
+        if counted && reached < header.claim_lr_seq { Err(DmuError::Io) } else { Ok(done) }
     }
 
     /// The block that a write record leads to.

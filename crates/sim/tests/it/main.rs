@@ -1,6 +1,7 @@
 //! Whole runs: the seeds that failed once, fresh ones, and the simulator held against itself.
 
 mod log_chain;
+mod log_crashes;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

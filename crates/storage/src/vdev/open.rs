@@ -100,6 +100,13 @@ impl Tree {
         Ok(())
     }
 
+    /// Whether a disk belongs to a log and was given up while it was open. Nothing is written there any more; what was
+    /// promised there before can be read still, and is needed until it has been replayed. Log blocks judge themselves.
+    pub fn is_failed_log(&self, leaf: usize) -> bool {
+        let leaf = &self.leaves[leaf];
+        leaf.state() == VdevState::Faulted && self.top(leaf.top).is_some_and(|top| top.is_log)
+    }
+
     /// Whether a log was taken out of use while the pool had all it held, as its configuration tells.
     fn is_retired(&self, top: &Top) -> bool {
         let sides = top.vdev.leaves();

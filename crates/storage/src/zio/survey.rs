@@ -156,7 +156,7 @@ impl Storage {
 pub(super) fn sides(tree: &Tree, vdev: u32) -> Vec<&Arc<Vdev>> {
     fn collect<'t>(tree: &Tree, vdev: &'t Arc<Vdev>, into: &mut Vec<&'t Arc<Vdev>>) {
         match vdev.kind {
-            Kind::Leaf(leaf) if tree.leaves[leaf].is_usable() => into.push(vdev),
+            Kind::Leaf(leaf) if tree.leaves[leaf].is_usable() || tree.is_failed_log(leaf) => into.push(vdev),
             Kind::Leaf(_) | Kind::Missing | Kind::Hole => {}
             Kind::Mirror => vdev.children.iter().for_each(|child| collect(tree, child, into)),
         }
