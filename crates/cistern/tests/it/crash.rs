@@ -95,7 +95,8 @@ fn assert_kept(client: &Client, promised: &Promised) {
 fn what_was_committed_survives_kill_9_in_the_middle_of_a_copy() {
     let scratch = Scratch::new("crash");
     let mut daemon = Daemon::start(&scratch);
-    let (a, b, mnt) = (scratch.image("a", 1024), scratch.image("b", 1024), scratch.text("mnt"));
+    // Commits are quick: the clients must not fill the pool before the server is killed.
+    let (a, b, mnt) = (scratch.image("a", 8192), scratch.image("b", 8192), scratch.text("mnt"));
     daemon.zpool(&format!("create -m {mnt} tank mirror {a} {b}")).done();
     daemon.zfs("create -o sharenfs=rw,no_root_squash tank/share").done();
     let export = format!("{mnt}/share");
