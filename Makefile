@@ -25,9 +25,10 @@ check: ## The quick loop: format, lints and the tests that need no other program
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace --exclude cistern
 
-bench: ## Benchmarks against peers on this machine; writes the table of docs/performance.md to stdout.
+bench: ## Beside peers on this machine: PART=nfs,sync,… ONLY=text ROUNDS=n choose, DOCS=1 rewrites docs/performance.md.
 	@scripts/setup bench
-	scripts/bench
+	scripts/bench $(if $(PART),--part $(PART)) $(if $(ONLY),--only '$(ONLY)') $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(DOCS),--docs)
 
 simulate: ## Crash simulation: SEED=n reproduces one run, RUNS=n tries that many fresh seeds.
 	cargo run --profile ci -p sim -- $(if $(SEED),--seed $(SEED),--runs $(RUNS))

@@ -6,14 +6,13 @@
 //! What is measured is printed beside what has been published of such set-ups.
 
 mod advise;
-mod client;
-mod load;
+mod loads;
 mod report;
 mod rig;
 
 use std::time::Duration;
 
-use load::{Fail, Outcome};
+use load::{Fail, Outcome, Share};
 use report::{Cell, Row};
 use rig::{Rig, SET_UPS, SetUp};
 
@@ -133,15 +132,15 @@ fn classic(options: &Options) -> Result<(), Fail> {
 
 /// All loads on one set-up, each beginning on a disk at rest.
 fn measure(rig: &Rig, set_up: &SetUp, sync: &'static str, options: &Options) -> Result<Row, Fail> {
-    let cell = |load: &dyn Fn(&client::Share) -> Result<Outcome, Fail>| -> Result<Cell, Fail> {
+    let cell = |load: &dyn Fn(&Share) -> Result<Outcome, Fail>| -> Result<Cell, Fail> {
         let share = rig.share(sync)?;
         let before = rig.usage();
         let outcome = load(&share)?;
         Ok(Cell { outcome, usage: rig.usage().since(&before) })
     };
-    let single = cell(&|share| load::synchronous_writes(share, options.span))?;
-    let files = cell(&|share| load::small_files(share, options.writers, options.span))?;
-    let copy = cell(&|share| load::copy(share, options.span, &|| rig.settle()))?;
+    let single = cell(&|share| loads::synchronous_writes(share, options.span))?;
+    let files = cell(&|share| loads::small_files(share, options.writers, options.span))?;
+    let copy = cell(&|share| loads::copy(share, options.span, &|| rig.settle()))?;
     Ok(Row { set_up: set_up.name, sync, single, files, copy })
 }
 

@@ -21,11 +21,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sunrpc", &["stdx"]),
     ("nfs", &["sunrpc", "engine-api", "stdx"]),
     ("fuse", &["engine-api", "stdx"]),
+    ("load", &["sunrpc", "stdx"]),
     ("api-types", &[]),
     ("api", &["engine-api", "api-types"]),
     ("cli", &["api-types"]),
     ("sim", &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "model", "nfs"]),
-    ("cistern", &["engine", "engine-api", "env", "sunrpc", "nfs", "fuse", "api", "api-types", "cli", "stdx"]),
+    ("cistern", &["engine", "engine-api", "env", "load", "nfs", "fuse", "api", "api-types", "cli", "stdx"]),
+    ("bench", &["engine", "engine-api", "env", "load", "stdx"]),
     ("fuzzing", &["stdx", "ondisk", "codec", "sunrpc", "nfs", "engine-api", "model", "api-types"]),
     ("xtask", &[]),
 ];
@@ -45,7 +47,8 @@ const BANNED: &[(&str, &[&str], &str)] = &[
     ("#[ignore", &[], "a test runs or is not there"),
 ];
 
-const OUTSIDE_ENGINE: &[&str] = &["env", "nfs", "sunrpc", "fuse", "api", "cli", "cistern", "sim", "xtask"];
+const OUTSIDE_ENGINE: &[&str] =
+    &["env", "nfs", "sunrpc", "fuse", "load", "api", "cli", "cistern", "bench", "sim", "xtask"];
 const BYTES: &[&str] =
     &["stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "sim", "model", "cistern"];
 

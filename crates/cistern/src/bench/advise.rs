@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use engine_api::{Advice, AdviceQuestion, Finding};
 use env::DeviceModel;
+use load::{Fail, Outcome, Share};
 
-use super::client::Share;
-use super::load::{self, Fail, Outcome};
+use super::loads;
 use super::rig::{Rig, SetUp};
 
 /// Memory of the cache where a cache device is tried, and bytes of the file that is read: memory holds a third of it.
@@ -15,6 +15,8 @@ const MEMORY: usize = 64 << 20;
 const FILE: u64 = 192 << 20;
 /// How long a cache device may take to be filled.
 const WARM_UP: Duration = Duration::from_secs(60);
+/// How long to read before looking how full it is: enough for all of the file from the disk alone.
+const A_WHILE: Duration = Duration::from_secs(3);
 
 /// What is done, and what would be added.
 struct Case {
@@ -173,31 +175,31 @@ fn rig(set_up: &SetUp, case: &Case) -> Result<Rig, Fail> {
 fn measure(rig: &Rig, case: &Case, options: &Options) -> Result<Outcome, Fail> {
     let share = rig.share("standard")?;
     match case.load {
-        Load::Single => load::synchronous_writes(&share, options.span),
-        Load::Many => load::small_files(&share, options.writers, options.span),
+        Load::Single => loads::synchronous_writes(&share, options.span),
+        Load::Many => loads::small_files(&share, options.writers, options.span),
         Load::Reads(readers) => reads(rig, readers, options.span),
     }
 }
 
 fn reads(rig: &Rig, readers: usize, span: Duration) -> Result<Outcome, Fail> {
     let share = rig.share_with(&[("recordsize", "16K"), ("sync", "disabled")])?;
-    let file = load::fill(&share, FILE)?;
+    loads::fill(&share, FILE)?;
     rig.settle()?;
     if rig.has_cache_device()? {
-        warm_up(rig, &share, &file)?;
+        warm_up(rig, &share)?;
     }
-    load::random_reads(&share, &file, FILE, readers, span)
+    loads::random_reads(&share, FILE, readers, span)
 }
 
 /// Reads all until the cache device holds nearly all that memory cannot, as it would after a day.
-fn warm_up(rig: &Rig, share: &Share, file: &[u8]) -> Result<(), Fail> {
+fn warm_up(rig: &Rig, share: &Share) -> Result<(), Fail> {
     let (begun, wanted) = (Instant::now(), FILE / 100 * 97);
     while rig.cached_on_devices() < wanted {
         if begun.elapsed() > WARM_UP {
             let held = rig.cached_on_devices() >> 20;
             return Err(format!("after {} s the cache device holds {held} MiB", WARM_UP.as_secs()).into());
         }
-        load::read_all(share, file, FILE)?;
+        loads::read_all(share, FILE, A_WHILE)?;
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::load::Outcome;
+use load::Outcome;
+
 use super::rig::Usage;
 
 /// One load on one set-up.

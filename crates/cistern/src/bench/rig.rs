@@ -1,17 +1,14 @@
 //! A set-up standing ready: modelled devices, a pool on them, its server.
 
 use std::cell::Cell;
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{LocalEngine, Options};
 use engine_api::{Change, Engine, Pool, PoolSpec, PropertyChange, VdevSpec};
 use env::{Clock, DeviceModel, Env, MemDisks, ModelDisks, SectorSize};
+use load::{Fail, Share};
 use nfs::{Server, ServerConfig};
-
-use super::client::Share;
-use super::load::Fail;
 
 const POOL: &str = "bench";
 /// Bytes of each device; memory is taken as it is written.
@@ -125,7 +122,7 @@ impl Rig {
         let change = Change::CreateFilesystem { name: name.clone(), parents: false, props };
         self.engine.pool(POOL)?.commit(&change, "")?;
         self.settle()?;
-        Ok(Share { server: self.server.addr(), path: format!("/{name}") })
+        Ok(Share::new(self.server.addr(), &format!("/{name}")))
     }
 
     /// Waits until everything is on the disks.
@@ -151,7 +148,7 @@ impl Rig {
     pub fn usage(&self) -> Usage {
         let (disk, log) = (self.devices.counts(&disk(0)), self.devices.counts(LOG));
         Usage {
-            cpu: cpu_time(),
+            cpu: load::process_time("self"),
             disk_busy: Duration::from_nanos(disk.busy.0),
             disk_flushes: disk.flushes,
             log_flushes: log.flushes,
@@ -163,13 +160,4 @@ impl Rig {
         self.server.stop();
         Ok(self.engine.export_all()?)
     }
-}
-
-/// Processor time of this process so far, from proc(5): utime and stime, in hundredths of a second.
-fn cpu_time() -> Duration {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the program's name in brackets, which may hold anything.
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
-    Duration::from_millis(ticks * 10)
 }

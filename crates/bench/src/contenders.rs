@@ -1,0 +1,191 @@
+//! Who is measured: our server and mount, and the peers that can be had on this machine.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use load::{Blocks, Crowd, Fail, Folder, Outcome, Share, Work, machine_time, process_time};
+
+use crate::options::Options;
+use crate::ours::Ours;
+use crate::peers::{self, Disks, Ganesha};
+use crate::suite::{self, SIZE};
+
+/// Bytes of the images that file systems are made on, and of our pool's.
+const PEER_SIZE: u64 = 4 << 30;
+const POOL_SIZE: u64 = 6 << 30;
+
+enum Place {
+    Share(Share),
+    Folder(Folder),
+}
+
+/// One who is measured.
+pub struct Contender {
+    pub name: String,
+    place: Place,
+    /// Whose processor time counts; `None`: the machine's, for file systems that work in threads of the kernel.
+    process: Option<u32>,
+    has_file: Cell<bool>,
+}
+
+impl Contender {
+    fn new(name: &str, place: Place, process: Option<u32>) -> Contender {
+        Contender { name: name.to_owned(), place, process, has_file: Cell::new(false) }
+    }
+
+    pub fn run(&self, work: Work, crowd: &Crowd) -> Result<Outcome, Fail> {
+        match &self.place {
+            Place::Share(share) => share.run(work, crowd),
+            Place::Folder(folder) => folder.run(work, crowd),
+        }
+    }
+
+    /// The whole file that is read and overwritten.
+    pub fn fill(&self) -> Result<(), Fail> {
+        if !self.has_file.get() {
+            let blocks = Blocks { block: 1 << 20, size: SIZE, is_random: false };
+            self.run(Work::Write { blocks, is_sync: false }, &Crowd::new(1, Duration::MAX))?;
+            self.has_file.set(true);
+        }
+        Ok(())
+    }
+
+    pub fn forget_file(&self) -> Result<(), Fail> {
+        self.has_file.set(false);
+        match &self.place {
+            Place::Share(share) => share.forget_file(),
+            Place::Folder(folder) => folder.forget_file(),
+        }
+    }
+
+    pub fn processor_time(&self) -> Duration {
+        match self.process {
+            Some(process) => process_time(&process.to_string()),
+            None => machine_time(),
+        }
+    }
+}
+
+/// Everybody, ready; ours come first.
+pub struct All {
+    pub ours: Ours,
+    pub nfs: Vec<Contender>,
+    pub local: Vec<Contender>,
+    /// Whom the machine does not allow, and why.
+    nfs_left_out: Vec<String>,
+    local_left_out: Vec<String>,
+    /// They end with it.
+    _ganesha: Option<Ganesha>,
+}
+
+impl All {
+    pub fn left_out(&self, place: suite::Place) -> Vec<String> {
+        match place {
+            suite::Place::Nfs => self.nfs_left_out.clone(),
+            suite::Place::Local => self.local_left_out.clone(),
+        }
+    }
+
+    /// Waits until nobody has anything left to write.
+    pub fn settle(&self) -> Result<(), Fail> {
+        // SAFETY: it takes nothing and touches no memory.
+        unsafe { libc::sync() };
+        self.ours.settle()
+    }
+}
+
+pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fail> {
+    let dir = &options.dir;
+    let image = dir.join("disks/bench.img");
+    peers::write_image(&image, POOL_SIZE)?;
+    let ours = Ours::start(dir, &[])?;
+    ours.make_pool(&image)?;
+    let disks = if over_nfs || locally { Disks::mount(dir, PEER_SIZE, locally)? } else { Disks::default() };
+    let mut all = All {
+        ours,
+        nfs: Vec::new(),
+        local: Vec::new(),
+        nfs_left_out: disks.left_out(&["ext4", "xfs"]),
+        local_left_out: disks.left_out(&["ext4", "xfs", "btrfs"]),
+        _ganesha: None,
+    };
+    if over_nfs {
+        let share = all.ours.make_share()?;
+        all.nfs.push(Contender::new("Cistern", Place::Share(share), Some(all.ours.process())));
+        match Ganesha::start(dir, &disks.of(&["ext4", "xfs"])) {
+            Ok(ganesha) => {
+                for (name, share) in &ganesha.shares {
+                    let name = format!("nfs-ganesha on {name}");
+                    all.nfs.push(Contender::new(&name, Place::Share(share.clone()), Some(ganesha.process())));
+                }
+                all._ganesha = Some(ganesha);
+            }
+            Err(error) => all.nfs_left_out.push(format!("nfs-ganesha is left out: {error}")),
+        }
+    }
+    if locally {
+        match all.ours.make_mount(&dir.join("mnt/cistern")) {
+            Ok(folder) => all.local.push(Contender::new("Cistern (FUSE)", Place::Folder(folder), None)),
+            Err(error) => all.local_left_out.push(format!("Cistern's mount is left out: {error}")),
+        }
+        for (name, path) in disks.of(&["ext4", "xfs", "btrfs"]) {
+            all.local.push(Contender::new(name, Place::Folder(Folder::new(&path)), None));
+        }
+    }
+    for note in all.nfs_left_out.iter().chain(&all.local_left_out) {
+        eprintln!("bench: {note}");
+    }
+    Ok(all)
+}
+
+/// Removes everything but logs and results; unmounts what an earlier run left.
+pub fn clear(dir: &Path) -> Result<(), Fail> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let below =
+        mounts.lines().filter_map(|line| line.split(' ').nth(1)).filter(|at| Path::new(at).starts_with(dir));
+    for at in below.collect::<Vec<_>>().into_iter().rev() {
+        ended(Command::new("umount").args(["-l", at]))?;
+    }
+    for name in ["disks", "state", "ext4", "mnt"] {
+        let path = dir.join(name);
+        if path.exists() {
+            fs::remove_dir_all(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a command that has to succeed; its output.
+pub fn ended(command: &mut Command) -> Result<String, Fail> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{name}: {}", said.trim().lines().last().unwrap_or("failed")).into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A server that ends with the value.
+pub struct Server(pub Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Asks until the answer is yes.
+pub fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) -> Result<(), Fail> {
+    for _ in 0..150 {
+        if is_there() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Err(format!("{what} does not answer").into())
+}

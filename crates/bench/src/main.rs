@@ -1,0 +1,114 @@
+//! `make bench`: Cistern beside its peers on this machine, on the same disk, by the same client, in one run.
+//!
+//! `suite` says what is measured, `contenders` starts who is measured, `measure` runs the rounds in turn and takes
+//! medians, `results` keeps them, `report` and `chart` print them and put them into docs/performance.md.
+//!
+//! Servers, mounts and ports belong to namespaces that `scripts/bench` makes (as root), and end with them.
+
+mod chart;
+mod contenders;
+mod engine_alone;
+mod machine;
+mod measure;
+mod memory;
+mod options;
+mod ours;
+mod peers;
+mod report;
+mod results;
+mod suite;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use load::Fail;
+use options::{Options, Parsed};
+use results::Results;
+
+/// As the daemon has it: the engine is measured in this process too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match options::parse(&args) {
+        Parsed::Run(options) => run(&options),
+        Parsed::Docs(dir) => write_docs(&dir),
+        Parsed::Engine(work, image) => engine_alone::in_this_process(&work, &image),
+        Parsed::Help => {
+            print!("{}", options::HELP);
+            Ok(())
+        }
+        Parsed::Wrong(why) => {
+            eprintln!("bench: {why}\n{}", options::HELP);
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Fail> {
+    fs::create_dir_all(&options.dir)?;
+    let dir = options.dir.canonicalize()?;
+    let options = &Options { dir: dir.clone(), ..options.clone() };
+    let about = machine::describe(&dir, options);
+    println!("{about}\n");
+    let done = parts(options, &about);
+    contenders::clear(&dir)?;
+    done?;
+    if options.is_docs { write_docs(&dir) } else { Ok(()) }
+}
+
+/// Each part with what it needs, one after the other; its tables are printed when it is done.
+fn parts(options: &Options, about: &str) -> Result<(), Fail> {
+    contenders::clear(&options.dir)?;
+    let finish = |results: Results| -> Result<(), Fail> {
+        results.save(&options.dir)?;
+        print!("{}", report::part(&results));
+        Ok(())
+    };
+    let (over_nfs, locally) = suite::split(&options.parts);
+    let needs_memory = options.parts.iter().any(|part| part == memory::PART);
+    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory {
+        let mut all = contenders::start(options, !over_nfs.is_empty(), !locally.is_empty())?;
+        for part in &over_nfs {
+            finish(measure::part(part, &all.nfs, &all, options, about)?)?;
+        }
+        for part in &locally {
+            finish(measure::part(part, &all.local, &all, options, about)?)?;
+        }
+        if needs_memory {
+            finish(memory::measure(&mut all.ours, about)?)?;
+        }
+    }
+    if options.parts.iter().any(|part| part == engine_alone::PART) {
+        finish(engine_alone::measure(options, about)?)?;
+    }
+    Ok(())
+}
+
+/// Puts the last results into docs/performance.md, with their charts beside it.
+fn write_docs(dir: &Path) -> Result<(), Fail> {
+    let page = Path::new("docs/performance.md");
+    let mut text = fs::read_to_string(page)?;
+    for results in results::load_all(dir)? {
+        if let Some(chart) = chart::draw(&results) {
+            fs::create_dir_all("docs/charts")?;
+            fs::write(format!("docs/charts/{}.svg", results.part), chart)?;
+        }
+        text = report::put(&text, &results)?;
+    }
+    fs::write(page, text)?;
+    println!("docs/performance.md and docs/charts are rewritten");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

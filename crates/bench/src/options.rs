@@ -1,0 +1,111 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{engine_alone, memory, suite};
+
+pub const HELP: &str = "\
+usage: bench [options]         measure (scripts/bench builds everything and makes the namespaces)
+       bench docs [--dir DIR]  put the last results into docs/performance.md again
+
+  --dir DIR        on the disk to be measured, with 20 GiB free     (default: var-bench)
+  --part A,B       only these: nfs, sync, files, local, memory, engine
+  --only TEXT      only rows with this in their name
+  --rounds N       repeat each measurement and take the median      (default: 3)
+  --seconds S      how long each lasts at the most                  (default: 2)
+  --docs           afterwards rewrite tables and charts of docs/performance.md
+
+examples:
+  make bench                              all of it, 20 minutes
+  make bench PART=sync ROUNDS=5           synchronous writes over NFS
+  make bench PART=local ONLY='4 KiB'
+  make bench DOCS=1                       and rewrite docs/performance.md
+";
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    pub dir: PathBuf,
+    pub parts: Vec<String>,
+    pub only: String,
+    pub rounds: usize,
+    pub span: Duration,
+    pub is_docs: bool,
+}
+
+/// What a command line comes to.
+#[derive(Debug, PartialEq)]
+pub enum Parsed {
+    Run(Options),
+    /// Results of that folder into the documents.
+    Docs(PathBuf),
+    /// What `engine_alone` starts: work and image file.
+    Engine(String, PathBuf),
+    Help,
+    Wrong(String),
+}
+
+/// Names of all parts, in the order in which they run.
+pub fn all_parts() -> Vec<String> {
+    let served = suite::PARTS.iter().map(|part| part.name);
+    served.chain([memory::PART, engine_alone::PART]).map(str::to_owned).collect()
+}
+
+pub fn parse(args: &[String]) -> Parsed {
+    if let [word, work, image] = args
+        && word == "engine"
+    {
+        return Parsed::Engine(work.clone(), image.into());
+    }
+    let is_docs_only = args.first().is_some_and(|word| word == "docs");
+    match options(&args[usize::from(is_docs_only)..]) {
+        Ok(None) => Parsed::Help,
+        Ok(Some(options)) if is_docs_only => Parsed::Docs(options.dir),
+        Ok(Some(options)) => Parsed::Run(options),
+        Err(why) => Parsed::Wrong(why),
+    }
+}
+
+/// `None`: help is wanted.
+fn options(args: &[String]) -> Result<Option<Options>, String> {
+    let mut options = Options {
+        dir: "var-bench".into(),
+        parts: all_parts(),
+        only: String::new(),
+        rounds: 3,
+        span: Duration::from_secs(2),
+        is_docs: false,
+    };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} wants a value"));
+        match arg.as_str() {
+            "--dir" => options.dir = value()?.into(),
+            "--part" => options.parts = parts(value()?)?,
+            "--only" => options.only = value()?.clone(),
+            "--rounds" => {
+                options.rounds = value()?.parse().ok().filter(|n| *n > 0).ok_or("--rounds wants a number")?;
+            }
+            "--seconds" => {
+                let seconds = value()?.parse().ok().filter(|s| (0.05..=600.0).contains(s));
+                options.span = Duration::from_secs_f64(seconds.ok_or("--seconds wants a number")?);
+            }
+            "--docs" => options.is_docs = true,
+            "--help" | "-h" => return Ok(None),
+            _ => return Err(format!("unrecognized option '{arg}'")),
+        }
+    }
+    if options.is_docs && !options.only.is_empty() {
+        return Err("--docs wants whole parts, without --only".to_owned());
+    }
+    Ok(Some(options))
+}
+
+fn parts(list: &str) -> Result<Vec<String>, String> {
+    let known = all_parts();
+    let wanted: Vec<&str> = list.split(',').map(str::trim).collect();
+    if let Some(other) = wanted.iter().find(|part| !known.iter().any(|name| name == *part)) {
+        return Err(format!("there is no part '{other}': {}", known.join(", ")));
+    }
+    Ok(known.into_iter().filter(|name| wanted.contains(&name.as_str())).collect())
+}

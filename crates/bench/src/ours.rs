@@ -1,0 +1,131 @@
+//! Our daemon with a pool on one image file, so that both sides write each byte once.
+
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use load::{Fail, Folder, Share};
+
+use crate::contenders::{Server, ended, wait_until};
+
+const PORT: u16 = 21_049;
+
+pub struct Ours {
+    dir: PathBuf,
+    server: Server,
+}
+
+/// The program, built beside this one.
+fn program() -> Result<PathBuf, Fail> {
+    Ok(std::env::current_exe()?.with_file_name("cistern"))
+}
+
+fn addr() -> SocketAddr {
+    ([127, 0, 0, 1], PORT).into()
+}
+
+impl Ours {
+    pub fn start(dir: &Path, options: &[&str]) -> Result<Ours, Fail> {
+        fs::create_dir_all(dir.join("state"))?;
+        let ours = Ours { dir: dir.to_owned(), server: serve(dir, options)? };
+        wait_until("cistern", || ours.command(&["zpool", "list"]).is_ok())?;
+        Ok(ours)
+    }
+
+    /// Ends it, as an operator would, and starts it with other options.
+    pub fn restart(&mut self, options: &[&str]) -> Result<(), Fail> {
+        self.command(&["zpool", "export", "bench"])?;
+        ended(Command::new("kill").arg(self.process().to_string()))?;
+        self.server.0.wait()?;
+        self.server = serve(&self.dir, options)?;
+        wait_until("cistern", || self.command(&["zpool", "list"]).is_ok())?;
+        self.import()
+    }
+
+    pub fn process(&self) -> u32 {
+        self.server.0.id()
+    }
+
+    /// A command of ours, which has to succeed.
+    pub fn command(&self, words: &[&str]) -> Result<String, Fail> {
+        let socket = self.dir.join("state/cistern.sock");
+        ended(Command::new(program()?).args(words).env("CISTERN_SOCKET", socket))
+    }
+
+    /// How long a command takes, in milliseconds.
+    pub fn millis(&self, words: &[&str]) -> Result<f64, Fail> {
+        let start = Instant::now();
+        self.command(words)?;
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+
+    pub fn import_words(&self) -> [String; 5] {
+        ["zpool", "import", "-d", &self.dir.join("disks").display().to_string(), "bench"].map(str::to_owned)
+    }
+
+    pub fn import(&self) -> Result<(), Fail> {
+        let words = self.import_words();
+        self.command(&words.each_ref().map(String::as_str))?;
+        Ok(())
+    }
+
+    pub fn make_pool(&self, image: &Path) -> Result<(), Fail> {
+        let image = image.display().to_string();
+        let words = "zpool create -f -O compression=lz4 -O atime=off -O mountpoint=none bench";
+        self.command(&words.split(' ').chain([image.as_str()]).collect::<Vec<_>>())?;
+        Ok(())
+    }
+
+    /// A new file system, shared.
+    pub fn make_share(&self) -> Result<Share, Fail> {
+        let words =
+            "zfs create -o mountpoint=/bench/share -o sharenfs=rw,no_root_squash,insecure bench/share";
+        self.command(&words.split(' ').collect::<Vec<_>>())?;
+        let share = Share::new(addr(), "/bench/share");
+        wait_until("our NFS", || share.answers())?;
+        Ok(share)
+    }
+
+    pub fn make_mount(&self, at: &Path) -> Result<Folder, Fail> {
+        let mountpoint = format!("mountpoint={}", at.display());
+        self.command(&["zfs", "create", "-o", &mountpoint, "bench/local"])?;
+        self.command(&["zfs", "mount", "bench/local"])?;
+        Ok(Folder::new(at))
+    }
+
+    pub fn settle(&self) -> Result<(), Fail> {
+        self.command(&["zpool", "sync", "bench"])?;
+        Ok(())
+    }
+
+    /// Resident memory in MiB: `VmRSS` now, `VmHWM` at the most.
+    pub fn resident(&self, key: &str) -> Result<u64, Fail> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        Ok(kib.ok_or("the daemon has ended")? >> 10)
+    }
+}
+
+impl Drop for Ours {
+    /// Unmounts and exports; whatever hangs is killed with `server`.
+    fn drop(&mut self) {
+        let process = self.process().to_string();
+        if ended(Command::new("kill").arg(process)).is_ok() {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(30) && matches!(self.server.0.try_wait(), Ok(None)) {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+}
+
+fn serve(dir: &Path, options: &[&str]) -> Result<Server, Fail> {
+    let log = File::options().create(true).append(true).open(dir.join("cistern.log"))?;
+    let mut command = Command::new(program()?);
+    command.arg("serve").arg("--state").arg(dir.join("state")).arg("--search").arg(dir.join("disks"));
+    command.args(["--nfs", &addr().to_string()]).args(options);
+    Ok(Server(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?))
+}

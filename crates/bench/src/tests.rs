@@ -1,0 +1,116 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::options::{Parsed, all_parts, parse};
+use crate::results::{Cell, Figure, Results, Row, median};
+use crate::suite::{PARTS, Place};
+use crate::{chart, report, suite};
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn sample() -> Results {
+    let cell = |rate| Some(Cell { rate, latencies: [90.0, 1234.5, 20_000.0], cpu: 12.5 });
+    let row = |name: &str, ours, theirs| Row {
+        name: name.to_owned(),
+        unit: "/s".to_owned(),
+        goal: Some(1.5),
+        cells: vec![("Cistern".to_owned(), ours), ("peer <1>".to_owned(), theirs)],
+    };
+    Results {
+        part: "sync".to_owned(),
+        title: "Writes & more".to_owned(),
+        about: "a machine".to_owned(),
+        notes: vec!["xfs is left out: no loop device".to_owned()],
+        rows: vec![row("one", cell(3000.0), cell(2000.0)), row("two", cell(5.0), None)],
+        figures: vec![Figure { name: "peak".to_owned(), value: "1 MiB".to_owned(), goal: String::new() }],
+    }
+}
+
+#[test]
+fn options_choose_parts_in_their_order() {
+    let Parsed::Run(options) = parse(&words("--part local,nfs --rounds 5 --seconds 0.5 --only KiB")) else {
+        panic!("these are good")
+    };
+    assert_eq!(options.parts, ["nfs", "local"]);
+    assert_eq!((options.rounds, options.span, options.only.as_str()), (5, Duration::from_millis(500), "KiB"));
+    let Parsed::Run(options) = parse(&[]) else { panic!("nothing is needed") };
+    assert_eq!(options.parts, all_parts());
+    for wrong in
+        ["--part all", "--rounds 0", "--seconds 0", "--seconds x", "--fast", "--docs --only KiB", "--dir"]
+    {
+        assert!(matches!(parse(&words(wrong)), Parsed::Wrong(_)), "{wrong}");
+    }
+    assert_eq!(parse(&words("docs --dir there")), Parsed::Docs("there".into()));
+    assert_eq!(parse(&words("--help")), Parsed::Help);
+}
+
+#[test]
+fn every_row_of_a_part_has_a_name_of_its_own() {
+    for part in PARTS {
+        let names: Vec<&str> = part.groups.iter().flat_map(|group| group.rows).map(|row| row.name).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}", part.name);
+    }
+    let (nfs, local) = suite::split(&all_parts());
+    assert!(nfs.iter().all(|part| part.place == Place::Nfs) && local.len() + nfs.len() == PARTS.len());
+}
+
+#[test]
+fn results_are_kept_as_they_are() {
+    let results = sample();
+    assert_eq!(Results::decode(&results.encode()).unwrap(), results);
+    assert!(Results::decode("cell\tCistern\t1\t2\t3\t4\t5").is_err());
+    assert!(Results::decode("what\tever").is_err());
+}
+
+#[test]
+fn medians_are_figure_by_figure() {
+    let cell = |n| Cell { rate: n, latencies: [10.0 - n, n, n], cpu: n };
+    let middle = Cell::median(&[cell(1.0), cell(9.0), cell(2.0)]).unwrap();
+    assert_eq!(middle, Cell { rate: 2.0, latencies: [8.0, 2.0, 2.0], cpu: 2.0 });
+    assert_eq!((Cell::median(&[]), median(vec![4.0, 2.0])), (None, Some(3.0)));
+}
+
+#[test]
+fn tables_show_ratios_and_what_failed() {
+    let text = report::part(&sample());
+    assert!(text.contains("| one | /s | 3000 | 2000 | 1.50 | 1.5 |"), "{text}");
+    assert!(text.contains("| two | /s | 5 | – | – | 1.5 |"), "{text}");
+    assert!(text.contains("| one | 90.0 / 1234 / 20000 | 12.5 |"), "{text}");
+    assert!(text.contains("xfs is left out: no loop device."), "{text}");
+}
+
+#[test]
+fn the_page_keeps_everything_else() {
+    let page =
+        "# Page\n<!-- bench nfs -->\nkept\n<!-- end -->\n<!-- bench sync -->\nold\n<!-- end -->\nafter\n";
+    let new = report::put(page, &sample()).unwrap();
+    assert!(
+        new.starts_with("# Page\n<!-- bench nfs -->\nkept\n<!-- end -->\n<!-- bench sync -->\na machine.\n")
+    );
+    assert!(new.ends_with("<!-- end -->\nafter\n") && !new.contains("old"));
+    assert!(new.contains("(charts/sync.svg)"));
+    assert_eq!(report::put(&new, &sample()).unwrap(), new);
+    assert!(report::put("nothing", &sample()).is_err());
+}
+
+#[test]
+fn a_chart_is_well_formed_and_scaled() {
+    let svg = chart::draw(&sample()).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    assert!(svg.contains("Writes &amp; more") && svg.contains("peer &lt;1&gt;"));
+    assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    assert!(svg.contains(">failed<"));
+    let alone = Results { rows: Vec::new(), ..sample() };
+    assert!(chart::draw(&alone).is_none());
+}
+
+/// Every part has its place in the document that `bench docs` rewrites.
+#[test]
+fn the_document_has_a_place_for_every_part() {
+    let page = include_str!("../../../docs/performance.md");
+    for part in all_parts() {
+        assert!(page.contains(&format!("<!-- bench {part} -->")), "{part}");
+    }
+}
