@@ -1,4 +1,4 @@
-//! Checksums and compression as ZFS defines them: pure functions, no state, nothing of pools or disks.
+//! Checksums, compression and parity as ZFS defines them: pure functions, no state, nothing of pools or disks.
 //!
 //! Algorithms are chosen by the raw values that block pointers carry; [`table`] has their names and properties.
 //! Hostile input gives an error, never a panic, and never writes beyond the buffer it was given.
@@ -10,6 +10,7 @@ mod fletcher;
 mod gzip;
 mod lz4;
 mod lzjb;
+pub mod raidz;
 mod skein;
 pub mod table;
 mod zle;
