@@ -38,6 +38,11 @@ pub enum VdevSpec {
     /// A file, block device or partition, by absolute path.
     Leaf(String),
     Mirror(Vec<VdevSpec>),
+    Raidz {
+        /// Devices that may be lost, 1 to 3.
+        parity: u64,
+        children: Vec<VdevSpec>,
+    },
 }
 
 /// `POST /v1/pools`

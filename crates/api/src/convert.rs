@@ -13,6 +13,9 @@ pub fn vdev_spec(spec: &wire::VdevSpec) -> engine::VdevSpec {
     match spec {
         wire::VdevSpec::Leaf(path) => engine::VdevSpec::Leaf(path.clone()),
         wire::VdevSpec::Mirror(sides) => engine::VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
+        wire::VdevSpec::Raidz { parity, children } => {
+            engine::VdevSpec::Raidz { parity: *parity, children: children.iter().map(vdev_spec).collect() }
+        }
     }
 }
 

@@ -71,7 +71,7 @@ pub struct Layout {
     pub cache: Vec<String>,
 }
 
-/// `mirror a b mirror c d log e cache f g`. Devices belong to the class that was named last, data at first.
+/// `mirror a b mirror c d log e cache f g`, `raidz2 a b c d`. Devices belong to the class that was named last, data at first.
 pub fn parse(words: &[String]) -> Result<Layout, Stop> {
     let mut layout = Layout::default();
     let mut class = "data";
@@ -86,17 +86,12 @@ pub fn parse(words: &[String]) -> Result<Layout, Stop> {
                 }
                 continue;
             }
-            "mirror" => {
-                let end = words[at..].iter().position(|word| word == "mirror" || is_grouping(word));
-                let sides = &words[at..end.map_or(words.len(), |end| at + end)];
-                if class == "cache" {
-                    return fail("invalid vdev specification: unsupported 'cache' device: mirror");
-                }
-                if sides.len() < 2 {
-                    return fail("invalid vdev specification: mirror requires at least 2 devices");
-                }
-                at += sides.len();
-                VdevSpec::Mirror(sides.iter().map(|word| leaf(word)).collect::<Result<_, _>>()?)
+            word if group_of(word).is_some() => {
+                let group = group_of(word).expect("it was just looked at");
+                let end = words[at..].iter().position(|word| group_of(word).is_some() || is_grouping(word));
+                let children = &words[at..end.map_or(words.len(), |end| at + end)];
+                at += children.len();
+                group.of(word, class, children)?
             }
             word if is_grouping(word) => {
                 return fail(format!(
@@ -114,12 +109,68 @@ pub fn parse(words: &[String]) -> Result<Layout, Stop> {
     Ok(layout)
 }
 
+/// What a word puts the devices behind it into.
+#[derive(Clone, Copy)]
+enum Group {
+    Mirror,
+    Raidz(u64),
+}
+
+/// Most devices of a raidz.
+const RAIDZ_MAX: usize = 255;
+
+fn group_of(word: &str) -> Option<Group> {
+    match word {
+        "mirror" => Some(Group::Mirror),
+        "raidz" | "raidz1" => Some(Group::Raidz(1)),
+        "raidz2" => Some(Group::Raidz(2)),
+        "raidz3" => Some(Group::Raidz(3)),
+        _ => None,
+    }
+}
+
+impl Group {
+    /// The type's name, whatever the parity.
+    fn kind(self) -> &'static str {
+        match self {
+            Group::Mirror => "mirror",
+            Group::Raidz(_) => "raidz",
+        }
+    }
+
+    fn of(self, word: &str, class: &str, children: &[String]) -> Result<VdevSpec, Stop> {
+        let refuse = |why: String| fail(format!("invalid vdev specification: {why}"));
+        let allowed = match self {
+            Group::Mirror => class != "cache",
+            Group::Raidz(_) => class == "data",
+        };
+        if !allowed {
+            return refuse(format!("unsupported '{class}' device: {}", self.kind()));
+        }
+        let (least, most) = match self {
+            Group::Mirror => (2, usize::MAX),
+            Group::Raidz(parity) => (parity as usize + 1, RAIDZ_MAX),
+        };
+        if children.len() < least {
+            return refuse(format!("{word} requires at least {least} devices"));
+        }
+        if children.len() > most {
+            return refuse(format!("{word} supports no more than {most} devices"));
+        }
+        let children = children.iter().map(|word| leaf(word)).collect::<Result<_, _>>()?;
+        Ok(match self {
+            Group::Mirror => VdevSpec::Mirror(children),
+            Group::Raidz(parity) => VdevSpec::Raidz { parity, children },
+        })
+    }
+}
+
 fn is_class(word: &str) -> bool {
     matches!(word, "spare" | "log" | "special" | "dedup" | "cache")
 }
 
 fn is_grouping(word: &str) -> bool {
-    word.starts_with("raidz") || word.starts_with("draid") || is_class(word)
+    word.starts_with("draid") || is_class(word)
 }
 
 /// The vdev of a pool that a word names: a guid, a name as `zpool status` shows it, or a path.
@@ -188,7 +239,9 @@ struct Leaf {
 
 fn inspect(spec: &VdevSpec) -> Vec<Leaf> {
     match spec {
-        VdevSpec::Mirror(sides) => sides.iter().flat_map(inspect).collect(),
+        VdevSpec::Mirror(children) | VdevSpec::Raidz { children, .. } => {
+            children.iter().flat_map(inspect).collect()
+        }
         VdevSpec::Leaf(path) => {
             let file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
             let size = fs::File::open(path).and_then(|mut device| device.seek(SeekFrom::End(0))).ok();
@@ -200,35 +253,68 @@ fn inspect(spec: &VdevSpec) -> Vec<Leaf> {
 /// Sizes that differ by less than this count as the same (ZPOOL_FUZZ).
 const FUZZ: u64 = 16 << 20;
 
+/// How redundant a top-level vdev is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Level {
+    kind: &'static str,
+    width: usize,
+    /// 0 of what is no raidz.
+    parity: u64,
+}
+
+impl Level {
+    /// What is wrong with two vdevs of these levels in one pool. A raidz and a mirror may stand side by side if as many
+    /// devices may fail.
+    fn mismatch(self, other: Level) -> Option<String> {
+        let pair = match (self.kind, other.kind) {
+            ("raidz", "mirror") => Some((self, other)),
+            ("mirror", "raidz") => Some((other, self)),
+            _ => None,
+        };
+        let text = if let Some((raidz, mirror)) = pair {
+            let spare = mirror.width as u64 - 1;
+            let numbers = format!("{} vs. {spare} ({}-way) are present", raidz.parity, mirror.width);
+            let text = format!("raidz and mirror vdevs with different redundancy, {numbers}");
+            (raidz.parity != spare).then_some(text)?
+        } else if self.kind != other.kind {
+            format!("both {} and {} vdevs are present", self.kind, other.kind)
+        } else if self.parity != other.parity {
+            let kind = other.kind;
+            format!("both {} and {} device parity {kind} vdevs are present", self.parity, other.parity)
+        } else if self.width != other.width {
+            format!("both {}-way and {}-way {} vdevs are present", self.width, other.width, other.kind)
+        } else {
+            return None;
+        };
+        Some(format!("mismatched replication level: {text}"))
+    }
+}
+
 /// What is wrong with the redundancy of a specification; `-f` overrides it. One line each.
 pub fn mismatches(tops: &[VdevSpec]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut last: Option<(&str, usize)> = None;
+    let mut last: Option<Level> = None;
     for top in tops {
         let leaves = inspect(top);
         let files = leaves.iter().filter(|leaf| leaf.file).count();
         let this = match top {
-            VdevSpec::Leaf(_) => (if files > 0 { "file" } else { "disk" }, 1),
-            VdevSpec::Mirror(sides) => ("mirror", sides.len()),
+            VdevSpec::Leaf(_) => Level { kind: if files > 0 { "file" } else { "disk" }, width: 1, parity: 0 },
+            VdevSpec::Mirror(sides) => Level { kind: "mirror", width: sides.len(), parity: 0 },
+            VdevSpec::Raidz { parity, children } => {
+                Level { kind: "raidz", width: children.len(), parity: *parity }
+            }
         };
         if files > 0 && files < leaves.len() {
-            found.push(format!("mismatched replication level: {} contains both files and devices", this.0));
+            let kind = this.kind;
+            found.push(format!("mismatched replication level: {kind} contains both files and devices"));
         }
         let sizes = leaves.iter().filter_map(|leaf| leaf.size);
         if let (Some(least), Some(most)) = (sizes.clone().min(), sizes.max())
             && most - least > FUZZ
         {
-            found.push(format!("{} contains devices of different sizes", this.0));
+            found.push(format!("{} contains devices of different sizes", this.kind));
         }
-        if let Some((kind, width)) = last {
-            if kind != this.0 {
-                let text = format!("both {kind} and {} vdevs are present", this.0);
-                found.push(format!("mismatched replication level: {text}"));
-            } else if width != this.1 {
-                let text = format!("both {width}-way and {}-way {kind} vdevs are present", this.1);
-                found.push(format!("mismatched replication level: {text}"));
-            }
-        }
+        found.extend(last.and_then(|last: Level| last.mismatch(this)));
         last = Some(this);
     }
     found

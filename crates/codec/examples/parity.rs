@@ -39,7 +39,7 @@ fn main() {
         print!("\n{:>6} KiB", stripe >> 10);
         methods.iter().for_each(|method| print!("{:>12}", method.name()));
         println!();
-        let mut data: Vec<Vec<u8>> = (0..COLUMNS).map(|n| vec![n as u8 * 37 + 1; stripe / COLUMNS]).collect();
+        let mut data: Vec<Vec<u8>> = (0..COLUMNS).map(|n| vec![n as u8 + 37; stripe / COLUMNS]).collect();
         let mut parity = vec![vec![0; stripe / COLUMNS]; MAX_PARITY];
         for level in 1..=MAX_PARITY {
             print!("{:10}", ["gen_p", "gen_pq", "gen_pqr"][level - 1]);

@@ -192,7 +192,9 @@ fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
 fn leaf_paths(spec: &engine_api::VdevSpec) -> Vec<String> {
     match spec {
         engine_api::VdevSpec::Leaf(path) => vec![path.clone()],
-        engine_api::VdevSpec::Mirror(sides) => sides.iter().flat_map(leaf_paths).collect(),
+        engine_api::VdevSpec::Mirror(children) | engine_api::VdevSpec::Raidz { children, .. } => {
+            children.iter().flat_map(leaf_paths).collect()
+        }
     }
 }
 
@@ -200,6 +202,9 @@ fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
     match spec {
         engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
         engine_api::VdevSpec::Mirror(sides) => VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
+        engine_api::VdevSpec::Raidz { parity, children } => {
+            VdevSpec::Raidz { parity: *parity, children: children.iter().map(vdev_spec).collect() }
+        }
     }
 }
 

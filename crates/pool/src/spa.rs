@@ -166,7 +166,7 @@ impl Core {
         let space = self.storage.space();
         let deferred_frees =
             self.deferred.as_ref().map_or(0, |deferred| lock(deferred).space().map_or(0, |space| space.used));
-        PoolSpace { dspace: space.capacity, deferred_frees, deferred: space.deferred }
+        PoolSpace { dspace: self.storage.deflated_capacity(), deferred_frees, deferred: space.deferred }
     }
 }
 

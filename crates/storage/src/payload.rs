@@ -6,10 +6,11 @@ use env::AlignedBuf;
 
 use crate::Block;
 
-/// The first `len` bytes of a shared buffer.
+/// `len` bytes of a shared buffer, from `start` on.
 #[derive(Clone)]
 pub struct Payload {
     source: Source,
+    start: usize,
     len: usize,
 }
 
@@ -22,7 +23,7 @@ enum Source {
 impl Payload {
     pub fn from_buf(buf: AlignedBuf) -> Payload {
         let len = buf.len();
-        Payload { source: Source::Buf(Arc::new(buf)), len }
+        Payload { source: Source::Buf(Arc::new(buf)), start: 0, len }
     }
 
     /// A copy, with zeros behind up to a multiple of `align`.
@@ -35,15 +36,15 @@ impl Payload {
     /// The block itself where a disk takes it as it is, else a padded copy.
     pub fn of_block(block: &Arc<Block>, align: usize) -> Payload {
         if block.is_aligned() && block.len().is_multiple_of(align) {
-            return Payload { source: Source::Block(block.clone()), len: block.len() };
+            return Payload { source: Source::Block(block.clone()), start: 0, len: block.len() };
         }
         Payload::padded(block, align)
     }
 
     pub fn bytes(&self) -> &[u8] {
         match &self.source {
-            Source::Buf(buf) => &buf[..self.len],
-            Source::Block(block) => &block[..self.len],
+            Source::Buf(buf) => &buf[self.start..][..self.len],
+            Source::Block(block) => &block[self.start..][..self.len],
         }
     }
 
@@ -57,7 +58,12 @@ impl Payload {
 
     /// The same bytes, `len` of them; as many must be there.
     pub fn cut(&self, len: usize) -> Payload {
-        assert!(len <= self.len);
-        Payload { source: self.source.clone(), len }
+        self.part(0, len)
+    }
+
+    /// `len` of these bytes from `from` on; as many must be there.
+    pub fn part(&self, from: usize, len: usize) -> Payload {
+        assert!(from + len <= self.len);
+        Payload { source: self.source.clone(), start: self.start + from, len }
     }
 }

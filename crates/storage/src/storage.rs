@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use codec::Salt;
 use env::metric::Waits;
 use env::{Env, Nanos, Next, Worker, WorkerHandle, lock};
-use ondisk::BlkPtr;
+use ondisk::{BlkPtr, Dva};
 use stdx::bounded::Bounded;
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
@@ -260,16 +260,19 @@ impl Storage {
         tree.leaves[index].is_whole() && tree.set_behind(index)
     }
 
-    /// Bytes of the largest sector: no block takes less, in each of its copies.
+    /// What a block of one sector counts for, on the top-level vdev where that is most: no block counts for less, in each
+    /// of its copies, and none of so many sectors for more than so many times this.
     pub fn largest_sector(&self) -> u64 {
-        1 << self.tree().max_ashift()
+        let tree = self.tree();
+        let real = tree.tops.iter().filter(|top| top.vdev.kind != Kind::Hole && !top.is_log);
+        real.map(|top| top.deflate(top.asize_of(1 << top.ashift))).max().unwrap_or(512)
     }
 
-    /// Disks of mirrors that do not have everything that was written: absent, faulted or behind.
+    /// Disks of redundant vdevs that do not have everything that was written: absent, faulted or behind.
     pub fn behind(&self) -> Vec<u64> {
         let tree = self.tree();
-        let mirrors = tree.tops.iter().filter(|top| top.vdev.kind == Kind::Mirror);
-        let leaves = mirrors.flat_map(|top| top.vdev.leaves()).map(|leaf| &tree.leaves[leaf]);
+        let redundant = tree.tops.iter().filter(|top| matches!(top.vdev.kind, Kind::Mirror | Kind::Raidz(_)));
+        let leaves = redundant.flat_map(|top| top.vdev.leaves()).map(|leaf| &tree.leaves[leaf]);
         leaves.filter(|leaf| !leaf.is_whole()).map(|leaf| leaf.guid).collect()
     }
 
@@ -375,11 +378,19 @@ impl Storage {
         bp.asize()
     }
 
-    /// What counts as used: asize less what redundancy costs, in ZFS's fixed ratio (`bp_get_dsize_sync`). For disks and
+    /// What counts as used: asize less what parity costs, in ZFS's fixed ratio (`bp_get_dsize_sync`). For disks and
     /// mirrors that is asize; a DVA on no known vdev counts nothing.
     pub fn dsize(&self, bp: &BlkPtr) -> u64 {
         let tree = self.tree();
-        bp.dvas().iter().filter(|dva| tree.top(dva.vdev).is_some()).map(|dva| dva.asize).sum()
+        let worth = |dva: &Dva| tree.top(dva.vdev).map_or(0, |top| top.deflate(dva.asize));
+        bp.dvas().iter().map(worth).sum()
+    }
+
+    /// Bytes that datasets can have, with what they have: the pool's space less what parity costs.
+    pub fn deflated_capacity(&self) -> u64 {
+        let tree = self.tree();
+        let tops = tree.tops.iter().filter(|top| !top.is_log);
+        tops.filter_map(|top| Some(top.deflate(self.vdev_space(top.id)?.capacity))).sum()
     }
 
     // ── Space ──
@@ -395,14 +406,14 @@ impl Storage {
         let tree = self.tree();
         let top = tree.top(vdev).expect("a top-level vdev of the open tree");
         assert!(ms_count << ms_shift <= top.asize, "metaslabs beyond the end of the vdev");
-        let ashift = top.ashift;
+        let (ashift, geometry) = (top.ashift, top.vdev.clone());
         let spec = GroupSpec {
             vdev,
             ashift,
             metaslab_shift: ms_shift,
             metaslab_count: ms_count,
             summaries: known,
-            to_asize: Arc::new(move |psize| psize.next_multiple_of(1 << ashift)),
+            to_asize: Arc::new(move |psize| geometry.asize(ashift, psize)),
         };
         self.classes.add_group(spec, top.is_log);
     }

@@ -34,6 +34,14 @@ pub fn rig(widths: &[usize]) -> Rig {
     rig_with_cache(widths, 0)
 }
 
+/// One raidz of so many disks, with sectors of `1 << ashift` bytes.
+pub fn rig_of_raidz(parity: u64, width: usize, ashift: u64) -> Rig {
+    let mut tops = tops_of(&[width], &[]);
+    tops[0].kind = VdevKind::Raidz(parity);
+    tops[0].ashift = Some(ashift);
+    rig_of_tops(tops, 0)
+}
+
 /// As [`rig`], with a cache of so many bytes; without one, every read goes to the disks.
 pub fn rig_with_cache(widths: &[usize], cache: usize) -> Rig {
     rig_of(widths, &[], cache)
@@ -45,17 +53,16 @@ pub fn rig_with_logs(widths: &[usize], logs: &[usize]) -> Rig {
 }
 
 fn rig_of(widths: &[usize], logs: &[usize], cache: usize) -> Rig {
-    let disks = MemDisks::new();
-    let faults = FaultDisks::new(Arc::new(disks.clone()));
-    let env = Env::with_disks(Arc::new(faults.clone()));
-    let storage = Storage::new(env, Cache::new(cache), 7);
-    let mut root = VdevConfig::new(VdevKind::Root, 0, 7);
+    rig_of_tops(tops_of(widths, logs), cache)
+}
+
+fn tops_of(widths: &[usize], logs: &[usize]) -> Vec<VdevConfig> {
+    let mut tops = Vec::new();
     let mut name = b'a';
     for (id, &width) in widths.iter().chain(logs).enumerate() {
         let mut leaves = Vec::new();
         for n in 0..width {
             let path = (name as char).to_string();
-            disks.add(&path, DISK);
             let mut leaf = VdevConfig::new(VdevKind::File, n as u64, 100 + u64::from(name));
             leaf.path = Some(path);
             leaves.push(leaf);
@@ -68,8 +75,18 @@ fn rig_of(widths: &[usize], logs: &[usize], cache: usize) -> Rig {
         };
         top.id = id as u64;
         top.is_log = id >= widths.len();
-        root.children.push(top);
+        tops.push(top);
     }
+    tops
+}
+
+fn rig_of_tops(tops: Vec<VdevConfig>, cache: usize) -> Rig {
+    let disks = MemDisks::new();
+    let mut root = VdevConfig { children: tops, ..VdevConfig::new(VdevKind::Root, 0, 7) };
+    root.visit_mut(&mut |vdev| vdev.path.iter().for_each(|path| disks.add(path, DISK)));
+    let faults = FaultDisks::new(Arc::new(disks.clone()));
+    let env = Env::with_disks(Arc::new(faults.clone()));
+    let storage = Storage::new(env, Cache::new(cache), 7);
     storage.open_tree(&root, OpenIntent::Create).unwrap();
     storage.attach_space(Arc::new(Empty));
     for top in storage.tops() {

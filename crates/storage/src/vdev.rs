@@ -5,7 +5,8 @@
 //! touches a disk, waits or locks; [`crate::zio`] does that for it. A mirror, a raidz or a vdev that is being replaced
 //! differ in their cursors alone.
 //!
-//! Offsets are those of DVAs: byte 0 lies behind the front labels. A child of a mirror has its parent's offsets.
+//! Offsets are those of DVAs: byte 0 lies behind the front labels. A child of a mirror has its parent's offsets, one of a
+//! raidz those of its columns.
 //!
 //! Source: module/zfs/vdev_mirror.c, vdev_missing.c, vdev_root.c.
 
@@ -13,6 +14,7 @@ pub mod config;
 pub mod leaf;
 mod mirror;
 pub mod open;
+pub mod raidz;
 pub mod status;
 pub mod tally;
 
@@ -22,6 +24,7 @@ use env::{AlignedBuf, IoClass};
 
 use crate::{IoError, Payload};
 use leaf::Leaf;
+use raidz::Raidz;
 
 /// One I/O on a vdev.
 #[derive(Clone)]
@@ -57,6 +60,8 @@ pub type Done = Result<Option<AlignedBuf>, IoError>;
 pub enum Step {
     /// Issue all at once, come back with the answers in this order.
     Issue(Vec<ChildIo>),
+    /// These children gave wrong bytes, by index; to be counted. Come back at once, without answers.
+    Blame(Vec<usize>),
     Finish(Done),
 }
 
@@ -67,6 +72,15 @@ pub type Verify<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 pub trait Cursor: Send {
     /// `done` are the answers to the last `Issue`. A child's answer to a `whole` read was verified already.
     fn step(&mut self, done: Vec<Done>, verify: Verify<'_>) -> Step;
+}
+
+/// What one leaf holds of a block.
+pub struct Share {
+    /// Index in the tree's list of leaves.
+    pub leaf: usize,
+    /// In the leaf's allocatable space.
+    pub offset: u64,
+    pub payload: Payload,
 }
 
 /// A node of the tree.
@@ -82,6 +96,7 @@ pub enum Kind {
     /// A disk, by its index in the tree's list of leaves.
     Leaf(usize),
     Mirror,
+    Raidz(Raidz),
     /// Something not there: every I/O fails.
     Missing,
     /// A top-level vdev that was removed; nothing can point here.
@@ -93,29 +108,34 @@ impl Vdev {
     pub fn cursor(&self, io: Io, leaves: &[Arc<Leaf>]) -> Box<dyn Cursor> {
         match self.kind {
             Kind::Mirror => Box::new(mirror::cursor(self, io, leaves)),
+            Kind::Raidz(raidz) => raidz.cursor(self, io, leaves),
             Kind::Missing | Kind::Hole => Box::new(NotThere),
             Kind::Leaf(_) => unreachable!("a leaf's I/O goes to its queue"),
         }
     }
 
-    /// Whether data can be read here, with the leaf `without` taken away.
-    pub fn is_readable(&self, leaves: &[Arc<Leaf>], without: Option<usize>) -> bool {
+    /// Whether those of the leaves that `has` likes have all the data between them.
+    pub fn is_held(&self, has: &dyn Fn(usize) -> bool) -> bool {
         match self.kind {
-            Kind::Leaf(leaf) => without != Some(leaf) && leaves[leaf].is_usable(),
-            Kind::Mirror => self.children.iter().any(|child| child.is_readable(leaves, without)),
+            Kind::Leaf(leaf) => has(leaf),
+            Kind::Mirror => self.children.iter().any(|child| child.is_held(has)),
+            Kind::Raidz(raidz) => {
+                let lacking = self.children.iter().filter(|child| !child.is_held(has)).count();
+                lacking <= raidz.parity
+            }
             Kind::Missing => false,
             Kind::Hole => true,
         }
     }
 
+    /// Whether data can be read here, with the leaf `without` taken away.
+    pub fn is_readable(&self, leaves: &[Arc<Leaf>], without: Option<usize>) -> bool {
+        self.is_held(&|leaf| without != Some(leaf) && leaves[leaf].is_usable())
+    }
+
     /// Whether it can be read here from disks that missed nothing, with the leaf `without` taken away.
     pub fn is_whole(&self, leaves: &[Arc<Leaf>], without: Option<usize>) -> bool {
-        match self.kind {
-            Kind::Leaf(leaf) => without != Some(leaf) && leaves[leaf].is_whole(),
-            Kind::Mirror => self.children.iter().any(|child| child.is_whole(leaves, without)),
-            Kind::Missing => false,
-            Kind::Hole => true,
-        }
+        self.is_held(&|leaf| without != Some(leaf) && leaves[leaf].is_whole())
     }
 
     /// How much a read at `offset` would cost here; `None` where it would fail. Lower is better.
@@ -123,7 +143,30 @@ impl Vdev {
         match self.kind {
             Kind::Leaf(leaf) => leaves[leaf].load(offset),
             Kind::Mirror => self.children.iter().filter_map(|child| child.load(leaves, offset)).min(),
+            Kind::Raidz(raidz) => raidz.load(self, leaves, offset),
             Kind::Missing | Kind::Hole => None,
+        }
+    }
+
+    /// Bytes that a block of `psize` bytes takes on this top-level vdev, whose sectors have `1 << ashift` bytes.
+    pub fn asize(&self, ashift: u32, psize: u64) -> u64 {
+        match self.kind {
+            Kind::Raidz(raidz) => raidz.asize(psize),
+            _ => psize.next_multiple_of(1 << ashift),
+        }
+    }
+
+    /// What each leaf at and below this node holds of `payload`, written at `offset`.
+    pub fn shares(&self, offset: u64, payload: &Payload) -> Vec<Share> {
+        let below = |child: usize, offset, payload: &Payload| self.children[child].shares(offset, payload);
+        match self.kind {
+            Kind::Leaf(leaf) => vec![Share { leaf, offset, payload: payload.clone() }],
+            Kind::Mirror => (0..self.children.len()).flat_map(|n| below(n, offset, payload)).collect(),
+            Kind::Raidz(raidz) => {
+                let columns = raidz.split(offset, payload).into_iter();
+                columns.flat_map(|(place, payload)| below(place.child, place.offset, &payload)).collect()
+            }
+            Kind::Missing | Kind::Hole => Vec::new(),
         }
     }
 

@@ -10,7 +10,8 @@
 //!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
 //!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode       (read.rs; gang.rs for blocks in pieces)
 //! ```
-//! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes.
+//! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes. Of
+//! bytes that are no whole block the cursor says whose were wrong.
 //! A disk that fails again and again is faulted once the pool can do without it.
 
 pub(crate) mod free;
@@ -276,6 +277,9 @@ impl Frame {
                             self.state = State::Done(Some(done));
                             return;
                         }
+                        Step::Blame(children) => {
+                            children.iter().for_each(|&child| blame(&self.vdev.children[child], tree));
+                        }
                         Step::Issue(ios) => {
                             for child in ios {
                                 let below = &self.vdev.children[child.child];
@@ -305,11 +309,18 @@ fn judge(answer: Answer, leaf: usize, whole: bool, tree: &Tree, verify: Verify<'
     }
 }
 
+/// Counts wrong bytes on the disk below a vdev that is read first.
+fn blame(vdev: &Vdev, tree: &Tree) {
+    let below = vdev.leaves().into_iter().map(|leaf| &tree.leaves[leaf]);
+    if let Some(leaf) = below.max_by_key(|leaf| (leaf.is_whole(), leaf.is_usable())) {
+        leaf.counters.checksum_errors.fetch_add(1, Relaxed);
+    }
+}
+
 /// Whether `len` bytes at `offset` lie inside the top-level vdev `vdev`, and its sector's log2.
 pub(crate) fn check(tree: &Tree, vdev: u32, offset: u64, len: u64) -> Option<u32> {
     let top = tree.top(vdev)?;
-    let len = len.checked_next_multiple_of(1 << top.ashift)?;
-    let end = offset.checked_add(len)?;
+    let end = offset.checked_add(top.asize_of(len))?;
     (end <= top.asize && top.vdev.kind != Kind::Hole).then_some(top.ashift)
 }
 

@@ -53,7 +53,30 @@ fn grammar() {
         refused(&format!("mirror {}", f[0])),
         "invalid vdev specification: mirror requires at least 2 devices"
     );
-    assert!(refused(&format!("raidz2 {}", f[0])).contains("'raidz2' vdevs are not supported"));
+    let raidz =
+        parse_line(&format!("raidz2 {} {} {} raidz {} {}", f[0], f[1], f[2], f[3], f[0])).expect("valid");
+    let leaves = |wanted: &[usize]| wanted.iter().map(|&n| VdevSpec::Leaf(f[n].clone())).collect();
+    assert_eq!(
+        raidz.data,
+        [
+            VdevSpec::Raidz { parity: 2, children: leaves(&[0, 1, 2]) },
+            VdevSpec::Raidz { parity: 1, children: leaves(&[3, 0]) }
+        ]
+    );
+    assert_eq!(
+        refused(&format!("raidz3 {} {} {}", f[0], f[1], f[2])),
+        "invalid vdev specification: raidz3 requires at least 4 devices"
+    );
+    assert_eq!(
+        refused(&format!("raidz{}", format!(" {}", f[0]).repeat(256))),
+        "invalid vdev specification: raidz supports no more than 255 devices"
+    );
+    assert_eq!(
+        refused(&format!("{} log raidz {} {}", f[0], f[1], f[2])),
+        "invalid vdev specification: unsupported 'log' device: raidz"
+    );
+    assert!(refused(&format!("raidz4 {}", f[0])).starts_with("cannot open 'raidz4': no such device"));
+    assert!(refused(&format!("draid {}", f[0])).contains("'draid' vdevs are not supported"));
     assert!(refused(&format!("{} special {}", f[0], f[1])).contains("'special' vdevs"));
     assert!(
         refused(&format!("{} cache mirror {} {}", f[0], f[1], f[2]))
@@ -82,6 +105,21 @@ fn redundancy_that_does_not_match() {
     assert_eq!(
         told(&format!("mirror {} {} mirror {} {} {}", f[0], f[1], f[2], f[3], f[4])),
         ["mismatched replication level: both 2-way and 3-way mirror vdevs are present"]
+    );
+    assert_eq!(
+        told(&format!("raidz {} {} raidz2 {} {} {}", f[0], f[1], f[2], f[3], f[4])),
+        ["mismatched replication level: both 1 and 2 device parity raidz vdevs are present"]
+    );
+    assert_eq!(
+        told(&format!("raidz {} {} raidz {} {} {}", f[0], f[1], f[2], f[3], f[4])),
+        ["mismatched replication level: both 2-way and 3-way raidz vdevs are present"]
+    );
+    assert_eq!(told(&format!("raidz {} {} {} mirror {} {}", f[0], f[1], f[2], f[3], f[4])), [""; 0]);
+    assert_eq!(
+        told(&format!("mirror {} {} raidz2 {} {} {}", f[0], f[1], f[2], f[3], f[4])),
+        [
+            "mismatched replication level: raidz and mirror vdevs with different redundancy, 2 vs. 1 (2-way) are present"
+        ]
     );
     assert_eq!(told(&format!("mirror {} {}", f[0], f[5])), ["mirror contains devices of different sizes"]);
 }

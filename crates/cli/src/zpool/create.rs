@@ -165,10 +165,14 @@ fn show_vdev(cx: &mut Cx<'_>, spec: &VdevSpec, indent: usize) -> Result<(), Stop
             let shown = path.strip_prefix("/dev/").unwrap_or(path);
             writeln!(cx.io.out, "\t{:indent$}{shown}", "")?;
         }
-        VdevSpec::Mirror(sides) => {
-            writeln!(cx.io.out, "\t{:indent$}mirror", "")?;
-            for side in sides {
-                show_vdev(cx, side, indent + 2)?;
+        VdevSpec::Mirror(children) | VdevSpec::Raidz { children, .. } => {
+            let name = match spec {
+                VdevSpec::Raidz { parity, .. } => format!("raidz{parity}"),
+                _ => "mirror".to_owned(),
+            };
+            writeln!(cx.io.out, "\t{:indent$}{name}", "")?;
+            for child in children {
+                show_vdev(cx, child, indent + 2)?;
             }
         }
     }

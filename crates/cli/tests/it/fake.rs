@@ -234,10 +234,14 @@ fn leaves(spec: &VdevSpec, mirrors: &mut usize) -> VdevStatus {
             leaf.path = Some(path.clone());
             leaf
         }
-        VdevSpec::Mirror(sides) => {
-            let name = format!("mirror-{mirrors}");
+        VdevSpec::Mirror(children) | VdevSpec::Raidz { children, .. } => {
+            let (prefix, kind) = match spec {
+                VdevSpec::Raidz { parity, .. } => (format!("raidz{parity}"), "raidz"),
+                _ => ("mirror".to_owned(), "mirror"),
+            };
+            let name = format!("{prefix}-{mirrors}");
             *mirrors += 1;
-            vdev(&name, "mirror", 60 << 20, sides.iter().map(|side| leaves(side, &mut 0)).collect())
+            vdev(&name, kind, 60 << 20, children.iter().map(|child| leaves(child, &mut 0)).collect())
         }
     }
 }

@@ -174,15 +174,13 @@ unsafe fn sums<L: Lanes, const N: usize, const MASK: u8>(
 /// One column further: Q's sum counts twice, R's four times.
 #[inline(always)]
 unsafe fn step<L: Lanes, const N: usize, const MASK: u8>(sums: &mut Sums<L, N>) {
-    for n in 0..N {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if has(MASK, 1) {
-                sums[1][n] = sums[1][n].double();
-            }
-            if has(MASK, 2) {
-                sums[2][n] = sums[2][n].quadruple();
-            }
+    // SAFETY: the caller's promise.
+    unsafe {
+        if has(MASK, 1) {
+            sums[1].iter_mut().for_each(|sum| *sum = sum.double());
+        }
+        if has(MASK, 2) {
+            sums[2].iter_mut().for_each(|sum| *sum = sum.quadruple());
         }
     }
 }

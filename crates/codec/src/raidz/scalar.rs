@@ -43,7 +43,7 @@ impl Lanes for Word {
     unsafe fn double(self) -> Word {
         let leaving = (self.0 >> 7) & ONES;
         // Each byte is 0 or 1, so none of the products reaches its neighbour.
-        Word(((self.0 & !(ONES << 7)) << 1) ^ leaving * u64::from(POLYNOMIAL))
+        Word(((self.0 & !(ONES << 7)) << 1) ^ (leaving * u64::from(POLYNOMIAL)))
     }
 
     #[inline(always)]

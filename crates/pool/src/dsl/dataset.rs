@@ -452,8 +452,9 @@ impl Admission for Core {
             return Err(DmuError::ReadOnly);
         }
         let dsl = self.dsl.upgrade().ok_or(DmuError::Suspended)?;
-        let sectors = dsl.parts.store().largest_sector() / SMALLEST_BLOCK;
-        let bytes = INFLATION * (want.write * sectors + META_ESTIMATE * want.meta_blocks);
+        let sector = dsl.parts.store().largest_sector();
+        let meta = META_ESTIMATE.next_multiple_of(sector) * want.meta_blocks;
+        let bytes = INFLATION * (want.write * sector.div_ceil(SMALLEST_BLOCK) + meta);
         loop {
             let hold = dsl.parts.txgs.enter(wait)?;
             let txg = hold.txg();

@@ -34,11 +34,19 @@ use crate::space::{SpaceMaps, VdevSpace};
 use crate::txg::{Limits, Txgs};
 use crate::{PoolError, Result};
 
+/// Most devices of a raidz.
+const RAIDZ_MAX: usize = 255;
+
 /// A vdev to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VdevSpec {
     Leaf(String),
     Mirror(Vec<VdevSpec>),
+    Raidz {
+        /// Devices that may be lost, 1 to 3.
+        parity: u64,
+        children: Vec<VdevSpec>,
+    },
 }
 
 /// A pool to make. Names, properties and features have been checked.
@@ -86,6 +94,7 @@ impl Surroundings {
 /// Makes a pool and imports it.
 pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
+    check_specs(&spec.vdevs, &spec.logs)?;
     let own = leaf_paths(&spec.vdevs).into_iter().chain(leaf_paths(&spec.logs));
     let paths: Vec<String> = own.chain(spec.cache.clone()).collect();
     if !spec.force {
@@ -199,7 +208,7 @@ fn first_group(
         features.enable(feature, env.entropy.u64(), &tx)?;
     }
     dsl.create_root(&spec.fs_props, &tx)?;
-    history::create(&mos, storage.space().capacity, &tx)?;
+    history::create(&mos, storage.deflated_capacity(), &tx)?;
     dsl.init_pool_props(&spec.props, &tx)?;
     dsl.set_hostname(&spec.host.name);
     dsl.set_altroot(spec.altroot.clone());
@@ -233,10 +242,38 @@ pub(crate) fn dsl_parts(
     }
 }
 
+/// Refuses vdevs that ZFS does not have: groups of groups, and intent logs on raidz.
+pub(super) fn check_specs(data: &[VdevSpec], logs: &[VdevSpec]) -> Result<()> {
+    let refuse = |why: String| Err(PoolError::Refused(format!("invalid vdev specification: {why}")));
+    if logs.iter().any(|log| matches!(log, VdevSpec::Raidz { .. })) {
+        return refuse("unsupported 'log' device: raidz".into());
+    }
+    for spec in data.iter().chain(logs) {
+        let (name, least, children) = match spec {
+            VdevSpec::Leaf(_) => continue,
+            VdevSpec::Mirror(children) => ("mirror".to_owned(), 1, children),
+            VdevSpec::Raidz { parity: parity @ 1..=3, children } => {
+                (format!("raidz{parity}"), *parity as usize + 1, children)
+            }
+            VdevSpec::Raidz { parity, .. } => return refuse(format!("raidz with {parity} parities")),
+        };
+        if !children.iter().all(|child| matches!(child, VdevSpec::Leaf(_))) {
+            return refuse(format!("{name} of something else than devices"));
+        }
+        if children.len() < least {
+            return refuse(format!("{name} requires at least {least} devices"));
+        }
+        if children.len() > RAIDZ_MAX && matches!(spec, VdevSpec::Raidz { .. }) {
+            return refuse(format!("{name} supports no more than {RAIDZ_MAX} devices"));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
     let of = |vdev: &VdevSpec| match vdev {
         VdevSpec::Leaf(path) => vec![path.clone()],
-        VdevSpec::Mirror(children) => leaf_paths(children),
+        VdevSpec::Mirror(children) | VdevSpec::Raidz { children, .. } => leaf_paths(children),
     };
     vdevs.iter().flat_map(of).collect()
 }
@@ -291,15 +328,18 @@ pub(super) fn plan_vdev(env: &Env, id: u64, spec: &VdevSpec) -> VdevConfig {
             leaf.path = Some(path.clone());
             leaf
         }
-        VdevSpec::Mirror(children) => {
-            let mut mirror = VdevConfig::new(VdevKind::Mirror, id, new_guid(env));
-            mirror.children =
-                children.iter().enumerate().map(|(id, child)| plan_vdev(env, id as u64, child)).collect();
-            mirror
-        }
+        VdevSpec::Mirror(children) => plan_group(env, id, VdevKind::Mirror, children),
+        VdevSpec::Raidz { parity, children } => plan_group(env, id, VdevKind::Raidz(*parity), children),
     };
     vdev.create_txg = Some(TXG_INITIAL);
     vdev
+}
+
+fn plan_group(env: &Env, id: u64, kind: VdevKind, children: &[VdevSpec]) -> VdevConfig {
+    let mut group = VdevConfig::new(kind, id, new_guid(env));
+    group.children =
+        children.iter().enumerate().map(|(id, child)| plan_vdev(env, id as u64, child)).collect();
+    group
 }
 
 /// Metaslabs aimed at, at least, and their smallest, usual and largest size as powers of two.

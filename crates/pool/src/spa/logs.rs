@@ -19,7 +19,8 @@ use storage::labels::Device;
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
 use super::create::{
-    VdevSpec, leaf_paths, make_top_objects, make_vdev_zap, new_guid, plan_vdev, size_metaslabs, unusable_disk,
+    VdevSpec, check_specs, leaf_paths, make_top_objects, make_vdev_zap, new_guid, plan_vdev, size_metaslabs,
+    unusable_disk,
 };
 use super::status::vdev_name;
 use super::{Core, Pool, labels};
@@ -174,6 +175,7 @@ impl Pool {
     /// Adds log vdevs and waits until they are in use.
     pub(super) fn add_logs(&self, specs: &[VdevSpec], force: bool, refused: &str) -> Result<u64> {
         let core = &*self.core;
+        check_specs(&[], specs)?;
         let _alone = core.alone()?;
         let paths: Vec<String> =
             specs.iter().flat_map(|spec| leaf_paths(std::slice::from_ref(spec))).collect();

@@ -10,7 +10,7 @@ use super::{Core, Pool};
 /// A vdev and what is known of it.
 #[derive(Clone, Debug)]
 pub struct VdevReport {
-    /// As `zpool status` names it: the path's last part, `mirror-0`, the pool's name for the root.
+    /// As `zpool status` names it: the path's last part, `mirror-0`, `raidz2-0`, the pool's name for the root.
     pub name: String,
     pub stat: VdevStat,
     pub ashift: u32,
@@ -111,6 +111,7 @@ pub fn vdev_name(kind: &VdevKind, path: Option<&str>, guid: u64, id: u64) -> Str
         (VdevKind::Disk, Some(path)) => path.rsplit('/').next().unwrap_or(path).to_owned(),
         (_, Some(path)) => path.to_owned(),
         (kind, None) if kind.is_leaf() => guid.to_string(),
+        (VdevKind::Raidz(parity), None) => format!("{}{parity}-{id}", kind.name()),
         (kind, None) => format!("{}-{id}", kind.name()),
     }
 }
@@ -132,11 +133,16 @@ pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
             let there = found.device(vdev.guid).is_some();
             if there { VdevState::Online } else { VdevState::Unavail }
         }
-        VdevKind::Mirror => {
-            let states: Vec<_> = vdev.children.iter().map(|child| found_vdev_state(found, child)).collect();
+        kind @ (VdevKind::Mirror | VdevKind::Raidz(_)) => {
+            let states = vdev.children.iter().map(|child| found_vdev_state(found, child));
+            let states: Vec<VdevState> = states.collect();
+            let needed = match kind {
+                VdevKind::Raidz(parity) => states.len().saturating_sub(*parity as usize),
+                _ => 1,
+            };
             if states.iter().all(|state| *state == VdevState::Online) {
                 VdevState::Online
-            } else if states.contains(&VdevState::Online) {
+            } else if states.iter().filter(|state| **state >= VdevState::Degraded).count() >= needed {
                 VdevState::Degraded
             } else {
                 VdevState::Unavail

@@ -8,7 +8,7 @@ use crate::vdev::open::{Top, Tree};
 use crate::vdev::status::VdevState;
 
 /// Flushes all usable disks of these top-level vdevs, at once. Says of each vdev whether what was written there is durable
-/// now: on a disk that is whole, if there was one. A disk that cannot flush is faulted if the pool can do without it.
+/// now: on disks that are whole, if there were enough. A disk that cannot flush is faulted if the pool can do without it.
 pub(crate) fn flush(env: &Env, tree: &Tree, tops: &[u32]) -> Vec<(u32, bool)> {
     let sides: Vec<(&Top, Vec<usize>)> =
         tops.iter().filter_map(|&id| tree.top(id)).map(|top| (top, sides(tree, top))).collect();
@@ -30,8 +30,8 @@ pub(crate) fn flush(env: &Env, tree: &Tree, tops: &[u32]) -> Vec<(u32, bool)> {
     let judge = |((top, sides), whole): (&(&Top, Vec<usize>), bool)| {
         let good: Vec<usize> =
             sides.iter().zip(failed.by_ref()).filter(|(_, failed)| !failed).map(|(&leaf, _)| leaf).collect();
-        let counts = |&leaf: &usize| tree.leaves[leaf].is_whole() || !whole;
-        (top.id, top.vdev.leaves().is_empty() || good.iter().any(counts))
+        let counts = |leaf: usize| good.contains(&leaf) && (tree.leaves[leaf].is_whole() || !whole);
+        (top.id, top.vdev.leaves().is_empty() || top.vdev.is_held(&counts))
     };
     sides.iter().zip(whole).map(judge).collect()
 }

@@ -1,3 +1,5 @@
+mod raidz;
+
 use std::sync::Arc;
 
 use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
@@ -314,7 +316,7 @@ fn a_missing_log_is_refused_unless_it_may_be_missing() {
 fn unbuilt_vdevs_are_named() {
     let rig = rig(&[1]);
     let mut root = rig.storage.config();
-    root.children[0].kind = VdevKind::Other("raidz".to_owned());
+    root.children[0].kind = VdevKind::Other("draid".to_owned());
     let result = rig.storage.open_tree(&root, OpenIntent::Create);
-    assert_eq!(result, Err(OpenError::Unsupported { kind: "raidz".to_owned() }));
+    assert_eq!(result, Err(OpenError::Unsupported { kind: "draid".to_owned() }));
 }

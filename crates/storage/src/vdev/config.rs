@@ -19,15 +19,20 @@ pub enum VdevKind {
     Disk,
     File,
     Mirror,
+    /// With so many parities.
+    Raidz(u64),
     Missing,
     Hole,
-    /// raidz, draid, replacing, spare, indirect, …: by ZFS's name.
+    /// draid, replacing, spare, indirect, …: by ZFS's name.
     Other(String),
 }
 
 impl VdevKind {
-    pub fn from_name(name: &str) -> VdevKind {
+    /// By ZFS's name, and the parities that the configuration has beside it.
+    fn of(name: &str, nparity: Option<u64>) -> VdevKind {
         match name {
+            // Only pools from before there was a choice do not say.
+            vdev_type::RAIDZ => VdevKind::Raidz(nparity.unwrap_or(1)),
             vdev_type::ROOT => VdevKind::Root,
             vdev_type::DISK => VdevKind::Disk,
             vdev_type::FILE => VdevKind::File,
@@ -44,6 +49,7 @@ impl VdevKind {
             VdevKind::Disk => vdev_type::DISK,
             VdevKind::File => vdev_type::FILE,
             VdevKind::Mirror => vdev_type::MIRROR,
+            VdevKind::Raidz(_) => vdev_type::RAIDZ,
             VdevKind::Missing => vdev_type::MISSING,
             VdevKind::Hole => vdev_type::HOLE,
             VdevKind::Other(name) => name,
@@ -121,7 +127,7 @@ impl VdevConfig {
             return Err(OpenError::Malformed("vdev tree nests too deep"));
         }
         let kind = list.string(key::TYPE).ok_or(OpenError::Malformed("vdev without type"))?;
-        let kind = VdevKind::from_name(kind);
+        let kind = VdevKind::of(kind, list.u64(key::NPARITY));
         let guid = list.u64(key::GUID).unwrap_or(0);
         if guid == 0 && !matches!(kind, VdevKind::Hole | VdevKind::Missing | VdevKind::Root) {
             return Err(OpenError::Malformed("vdev without guid"));
@@ -171,6 +177,9 @@ impl VdevConfig {
         put(key::GUID, Some(self.guid.into()));
         put(key::PATH, self.path.as_deref().map(NvValue::from));
         put(key::WHOLE_DISK, self.whole_disk.map(|whole| u64::from(whole).into()));
+        if let VdevKind::Raidz(parity) = self.kind {
+            put(key::NPARITY, Some(parity.into()));
+        }
         put(key::METASLAB_ARRAY, self.metaslab_array.map(NvValue::from));
         put(key::METASLAB_SHIFT, self.metaslab_shift.map(NvValue::from));
         put(key::ASHIFT, self.ashift.map(NvValue::from));

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use codec::raidz::{MAX_COLUMNS, MAX_PARITY, Method};
 use env::{DiskError, Env, OpenMode};
 use ondisk::label;
 use ondisk::label::config::key;
@@ -12,6 +13,7 @@ use ondisk::nvlist::NvList;
 
 use super::config::{VdevConfig, VdevKind};
 use super::leaf::Leaf;
+use super::raidz::Raidz;
 use super::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 use super::{Kind, Vdev};
 use crate::labels;
@@ -19,6 +21,8 @@ use crate::{OpenError, OpenIntent, Tolerated};
 
 /// The largest sector ZFS takes (`ASHIFT_MAX`) and the smallest.
 const ASHIFT: std::ops::RangeInclusive<u64> = 9..=16;
+/// log2 of the bytes in which sizes of DVAs are counted.
+const SECTOR_SHIFT: u32 = 9;
 
 /// All vdevs of a pool, open.
 #[derive(Default)]
@@ -39,6 +43,23 @@ pub struct Top {
     pub ashift: u32,
     /// Bytes that can be allocated.
     pub asize: u64,
+}
+
+/// What the size of a block in a file is held against (`vdev_set_deflate_ratio`).
+const USUAL_BLOCK: u64 = 128 << 10;
+
+impl Top {
+    /// Bytes that a block of `psize` bytes takes here, parity and rounding included.
+    pub fn asize_of(&self, psize: u64) -> u64 {
+        self.vdev.asize(self.ashift, psize)
+    }
+
+    /// What so many bytes of space here are worth to datasets: parity is taken off, as large as it is in a block of
+    /// 128 KiB, whatever it was in the blocks that took the space.
+    pub fn deflate(&self, asize: u64) -> u64 {
+        let sectors_of_usual = self.asize_of(USUAL_BLOCK) >> SECTOR_SHIFT;
+        (asize >> SECTOR_SHIFT) * (USUAL_BLOCK / sectors_of_usual)
+    }
 }
 
 impl Tree {
@@ -156,7 +177,7 @@ impl Tree {
         match vdev.kind {
             Kind::Leaf(leaf) => fill_leaf(&mut stat, &self.leaves[leaf]),
             Kind::Hole => {}
-            Kind::Mirror | Kind::Missing => {
+            Kind::Mirror | Kind::Raidz(_) | Kind::Missing => {
                 sum_children(&mut stat);
                 if !vdev.is_readable(&self.leaves, None) {
                     stat.state = VdevState::Unavail;
@@ -196,7 +217,7 @@ fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     stat.size = leaf.size();
 }
 
-/// I/O is summed; errors are not, for a mirror corrects those of its children. Degraded if a child is not whole.
+/// I/O is summed; errors are not, for a vdev with redundancy corrects those of its children. Degraded if a child is not whole.
 pub(crate) fn sum_children(stat: &mut VdevStat) {
     for child in &stat.children {
         stat.io.add(&child.io);
@@ -217,7 +238,7 @@ pub fn open(
     if root.kind != VdevKind::Root {
         return Err(OpenError::Malformed("the tree's top is not a root"));
     }
-    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: None };
+    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, method: None };
     let tops = opener.tops(root)?;
     let tree = Tree { tops, leaves: opener.leaves, losing: Arc::default() };
     tree.refuse_missing(tolerated)?;
@@ -237,7 +258,7 @@ pub struct AtHand<'a> {
 /// unknown of new top-level vdevs is measured.
 pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>) -> Result<Tree, OpenError> {
     let intent = OpenIntent::Create;
-    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand) };
+    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand), method: None };
     let tops = opener.tops(root)?;
     Ok(Tree { tops, leaves: opener.leaves, losing: at_hand.old.losing.clone() })
 }
@@ -248,6 +269,8 @@ struct Opener<'a> {
     intent: OpenIntent,
     leaves: Vec<Arc<Leaf>>,
     at_hand: Option<&'a AtHand<'a>>,
+    /// How parity is computed; found out when the first raidz is met.
+    method: Option<Method>,
 }
 
 impl Opener<'_> {
@@ -263,8 +286,8 @@ impl Opener<'_> {
     }
 
     fn top(&mut self, config: &mut VdevConfig) -> Result<Top, OpenError> {
-        let vdev = self.vdev(config, config.id as u32)?;
-        let measured = self.measure(&vdev);
+        let mut vdev = self.vdev(config, config.id as u32, 0)?;
+        let measured = (self.asize(&vdev).unwrap_or(0), self.ashift(&vdev));
         if vdev.kind != Kind::Hole && vdev.kind != Kind::Missing {
             if self.intent == OpenIntent::Create {
                 config.ashift.get_or_insert(measured.1);
@@ -273,6 +296,9 @@ impl Opener<'_> {
             if config.ashift.is_none_or(|ashift| !ASHIFT.contains(&ashift)) {
                 return Err(OpenError::Malformed("top-level vdev without a possible ashift"));
             }
+        }
+        if let Kind::Raidz(raidz) = &mut vdev.kind {
+            raidz.ashift = config.ashift.unwrap_or(9) as u32;
         }
         let asize = config.asize.unwrap_or(0);
         // A device that shrank: what the pool may have put at its end is gone (`vdev_open`).
@@ -288,14 +314,38 @@ impl Opener<'_> {
         })
     }
 
-    /// Smallest asize and largest ashift of the disks that are there; 0 if none is.
-    fn measure(&self, vdev: &Vdev) -> (u64, u64) {
-        let present = vdev.leaves().into_iter().map(|leaf| &self.leaves[leaf]).filter(|leaf| leaf.size() > 0);
-        let sizes = present.map(|leaf| (leaf.asize(), leaf.ashift()));
-        sizes.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 9))
+    /// Bytes that the disks which are there can hold; `None` if none is.
+    fn asize(&self, vdev: &Vdev) -> Option<u64> {
+        if let Kind::Leaf(leaf) = vdev.kind {
+            return Some(self.leaves[leaf].asize()).filter(|asize| *asize > 0);
+        }
+        let smallest = vdev.children.iter().filter_map(|child| self.asize(child)).min()?;
+        Some(if let Kind::Raidz(raidz) = vdev.kind { smallest * raidz.width as u64 } else { smallest })
     }
 
-    fn vdev(&mut self, config: &VdevConfig, top: u32) -> Result<Vdev, OpenError> {
+    /// The largest ashift of the disks that are there.
+    fn ashift(&self, vdev: &Vdev) -> u64 {
+        vdev.leaves().into_iter().map(|leaf| self.leaves[leaf].ashift()).max().unwrap_or(0).max(9)
+    }
+
+    /// The geometry of a raidz; its ashift is that of its top-level vdev, which is yet to be found out.
+    fn raidz(&mut self, config: &VdevConfig, parity: u64) -> Result<Raidz, OpenError> {
+        let width = config.children.len();
+        let parity = usize::try_from(parity).unwrap_or(usize::MAX);
+        if !(1..=MAX_PARITY).contains(&parity) || !(parity + 1..=MAX_COLUMNS).contains(&width) {
+            return Err(OpenError::Malformed("raidz with an impossible number of parities or devices"));
+        }
+        if config.pairs.get(key::RAIDZ_EXPANDING).is_some()
+            || config.pairs.get(key::RAIDZ_EXPAND_TXGS).is_some()
+        {
+            return Err(OpenError::Unsupported { kind: "expanded raidz".into() });
+        }
+        let clock = self.env.clock.clone();
+        let method = *self.method.get_or_insert_with(|| Method::fastest(&mut || clock.now().0));
+        Ok(Raidz { parity, width, ashift: 0, method })
+    }
+
+    fn vdev(&mut self, config: &VdevConfig, top: u32, depth: u32) -> Result<Vdev, OpenError> {
         let kind = match &config.kind {
             VdevKind::Disk | VdevKind::File => {
                 let leaf = match self.at_hand {
@@ -309,15 +359,19 @@ impl Opener<'_> {
                 return Err(OpenError::Malformed("mirror without children"));
             }
             VdevKind::Mirror => Kind::Mirror,
+            VdevKind::Raidz(_) if depth > 0 => return Err(OpenError::Malformed("raidz inside another vdev")),
+            VdevKind::Raidz(parity) => Kind::Raidz(self.raidz(config, *parity)?),
             VdevKind::Missing => Kind::Missing,
             VdevKind::Hole => Kind::Hole,
             VdevKind::Root => return Err(OpenError::Malformed("root inside the tree")),
             VdevKind::Other(name) => return Err(OpenError::Unsupported { kind: name.clone() }),
         };
         let children = match kind {
-            Kind::Mirror => {
+            Kind::Mirror | Kind::Raidz(_) => {
                 let children = config.children.iter();
-                children.map(|child| self.vdev(child, top).map(Arc::new)).collect::<Result<_, _>>()?
+                children
+                    .map(|child| self.vdev(child, top, depth + 1).map(Arc::new))
+                    .collect::<Result<_, _>>()?
             }
             _ => Vec::new(),
         };

@@ -264,5 +264,5 @@ impl Storage {
 
 /// Header bytes a gang DVA itself occupies on this vdev.
 pub(crate) fn header_asize(tree: &Arc<Tree>, vdev: u32) -> u64 {
-    tree.top(vdev).map_or(0, |top| (HEADER_SIZE as u64).next_multiple_of(1 << top.ashift))
+    tree.top(vdev).map_or(0, |top| top.asize_of(HEADER_SIZE as u64))
 }

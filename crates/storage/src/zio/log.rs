@@ -26,7 +26,7 @@ use super::write::why;
 use super::{Flight, Rounds, check, write_io};
 use crate::metaslab::AllocError;
 use crate::vdev::open::Tree;
-use crate::vdev::{Io, Op};
+use crate::vdev::{Io, Kind, Op, Verify};
 use crate::{Payload, ReadError, Storage, WriteError};
 
 /// A new latency counts for one part in so many.
@@ -88,7 +88,9 @@ impl Storage {
         let tree = self.tree();
         let dva = bp.dva(0);
         let begun = self.env().clock.now();
-        let bytes = sealed(bp, block);
+        // Where the columns of a raidz begin and end depends on the whole block's length.
+        let whole = tree.top(dva.vdev).is_some_and(|top| matches!(top.vdev.kind, Kind::Raidz(_)));
+        let bytes = sealed(bp, block, whole);
         let len = bytes.len() as u64;
         let place = check(&tree, dva.vdev, dva.offset, len).zip(tree.top(dva.vdev));
         let usable = !self.is_suspended() && self.is_writable();
@@ -157,7 +159,7 @@ impl Storage {
     }
 
     /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it.
-    fn speculate(&self, bp: &BlkPtr, verify: &dyn Fn(&[u8]) -> bool) -> Result<AlignedBuf, ReadError> {
+    fn speculate(&self, bp: &BlkPtr, verify: Verify<'_>) -> Result<AlignedBuf, ReadError> {
         let tree = self.tree();
         let mut ios = Vec::new();
         for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
@@ -166,17 +168,20 @@ impl Storage {
             let io = Io { op, offset: dva.offset, class: IoClass::SyncRead, repair: false };
             ios.extend(sides(&tree, dva.vdev).into_iter().map(|leaf| (leaf, io.clone())));
         }
-        let done = Flight::take_off_at(self.env(), &tree, IoClass::SyncRead, ios).land(&|_, _| true);
+        // A disk is judged here, without being told; parity cannot help but who knows what is right.
+        let parity: Vec<bool> = ios.iter().map(|(vdev, _)| matches!(vdev.kind, Kind::Raidz(_))).collect();
+        let flight = Flight::take_off_at(self.env(), &tree, IoClass::SyncRead, ios);
+        let done = flight.land(&|n, bytes| !parity[n] || verify(bytes));
         let found = done.into_iter().filter_map(|done| done.ok().flatten());
         found.into_iter().find(|bytes| verify(bytes)).ok_or(ReadError::Checksum)
     }
 }
 
-/// The bytes in use with their checksum, and zeros up to a multiple of 4 KiB.
-fn sealed(bp: &BlkPtr, block: Vec<u8>) -> AlignedBuf {
+/// The bytes in use with their checksum, and zeros up to a multiple of 4 KiB, or to the end of the whole block.
+fn sealed(bp: &BlkPtr, block: Vec<u8>, whole: bool) -> AlignedBuf {
     let chain = ZilChain::decode(&block, Endian::Little).expect("a log block begins with its chain");
     assert_eq!(chain.nused, block.len() as u64, "the chain counts the bytes in use");
-    let len = block.len().next_multiple_of(MIN_BLOCK_SIZE);
+    let len = if whole { bp.psize() as usize } else { block.len().next_multiple_of(MIN_BLOCK_SIZE) };
     assert!(len as u64 <= bp.psize(), "a log block of {} bytes is too small for {len}", bp.psize());
     let mut bytes = AlignedBuf::zeroed(len);
     bytes[..block.len()].copy_from_slice(&block);

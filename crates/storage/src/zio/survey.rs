@@ -152,13 +152,16 @@ impl Storage {
     }
 }
 
-/// The usable disks that hold a copy each of what lies on a top-level vdev.
+/// The usable disks, or vdevs with parity, that hold a copy each of what lies on a top-level vdev.
 pub(super) fn sides(tree: &Tree, vdev: u32) -> Vec<&Arc<Vdev>> {
     fn collect<'t>(tree: &Tree, vdev: &'t Arc<Vdev>, into: &mut Vec<&'t Arc<Vdev>>) {
         match vdev.kind {
             Kind::Leaf(leaf) if tree.leaves[leaf].is_usable() || tree.is_failed_log(leaf) => into.push(vdev),
             Kind::Leaf(_) | Kind::Missing | Kind::Hole => {}
             Kind::Mirror => vdev.children.iter().for_each(|child| collect(tree, child, into)),
+            // All its disks together hold one copy.
+            Kind::Raidz(_) if vdev.is_readable(&tree.leaves, None) => into.push(vdev),
+            Kind::Raidz(_) => {}
         }
     }
     let mut sides = Vec::new();

@@ -9,6 +9,7 @@ fn io(offset: u64) -> Io {
 fn children(step: Step) -> Vec<(usize, bool)> {
     match step {
         Step::Issue(ios) => ios.iter().map(|io| (io.child, matches!(io.io.op, Op::Write(_)))).collect(),
+        Step::Blame(_) => panic!("sides judge themselves"),
         Step::Finish(done) => panic!("finished: {}", done.is_ok()),
     }
 }

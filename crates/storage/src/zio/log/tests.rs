@@ -2,7 +2,7 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule};
 use ondisk::uberblock::Uberblock;
 
 use super::*;
-use crate::testing::{Rig, rig, rig_with_logs};
+use crate::testing::{Rig, rig, rig_of_raidz, rig_with_logs};
 use crate::{OpenIntent, VdevState};
 
 const TXG: u64 = 4;
@@ -258,4 +258,27 @@ fn logging_threads_share_flushes() {
     assert_eq!(io.flushes + io.flushes_shared, 800);
     assert_eq!(io.flushes, rig.disks.counts("b").flushes);
     assert_eq!(io.writes, 800);
+}
+
+#[test]
+fn a_log_block_on_raidz_is_read_without_any_one_disk() {
+    for ill in 0..5 {
+        for corrupt in [false, true] {
+            let rig = rig_of_raidz(1, 5, 12);
+            let (bp, next) = (place(&rig, 64 << 10, 1), place(&rig, 64 << 10, 2));
+            let records = vec![0x5a; 9000];
+            rig.storage.write_log(&bp, block(next, &records)).land().unwrap();
+            let leaf = &rig.storage.config().children[0].children[ill];
+            if corrupt {
+                let behind_label = ondisk::label::START as usize;
+                let spoil = |bytes: &mut [u8]| bytes[behind_label..][..1 << 20].fill(0x11);
+                rig.disks.edit(leaf.path.as_deref().unwrap(), spoil);
+            } else {
+                assert!(rig.storage.fault(leaf.guid));
+            }
+            let read = rig.storage.read_log_block(&bp).expect("one disk may be ill");
+            assert_eq!((read.records, read.next), (records, next), "disk {ill}, {corrupt}");
+            assert_eq!(rig.storage.read_log_block(&next).unwrap_err(), ReadError::Checksum, "never written");
+        }
+    }
 }

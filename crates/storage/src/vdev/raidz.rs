@@ -1,0 +1,117 @@
+//! RAID-Z: a block and its parity over the disks, in stripes as wide as the block needs.
+//!
+//! Every block is a stripe of its own, so a write never has to read, and a stripe is never half new. What a block is worth
+//! is known by its checksum alone: no disk needs to say that it gave wrong bytes.
+//!
+//! Sectors of the vdev are counted across the disks, row by row; a block takes its sectors in this order, and its columns
+//! are what it has on each disk ([`map`]). The first columns are the parities ([`codec::raidz`]); the data columns follow,
+//! the block cut into pieces, the longer ones first. Space is taken in multiples of one sector more than the parities, so
+//! that no gap remains which is too small for any block; the sectors that fill this up are neither written nor read.
+//!
+//! Facts: module/zfs/vdev_raidz.c.
+
+mod map;
+mod read;
+mod write;
+
+use std::sync::Arc;
+
+use codec::raidz::Method;
+use env::AlignedBuf;
+
+use super::leaf::Leaf;
+use super::{Cursor, Io, Op, Vdev};
+use crate::Payload;
+pub use map::Place;
+
+/// The geometry of a RAID-Z vdev.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Raidz {
+    /// Parities of each block, 1 to 3; as many disks can go.
+    pub parity: usize,
+    /// Disks.
+    pub width: usize,
+    /// log2 of a sector.
+    pub ashift: u32,
+    /// How parity is computed.
+    pub method: Method,
+}
+
+impl Raidz {
+    /// Bytes that a block of `psize` bytes takes with its parity and what fills it up (`vdev_raidz_psize_to_asize`).
+    pub fn asize(self, psize: u64) -> u64 {
+        let (width, parity) = (self.width as u64, self.parity as u64);
+        let data = psize.max(1).div_ceil(1 << self.ashift);
+        let sectors = data + parity * data.div_ceil(width - parity);
+        sectors.next_multiple_of(parity + 1) << self.ashift
+    }
+
+    /// The state machine for an I/O.
+    pub(super) fn cursor(self, vdev: &Vdev, io: Io, leaves: &[Arc<Leaf>]) -> Box<dyn Cursor> {
+        let trust = |child: &Arc<Vdev>| {
+            if !child.is_readable(leaves, None) {
+                Trust::None
+            } else if child.is_whole(leaves, None) {
+                Trust::Whole
+            } else {
+                Trust::Behind
+            }
+        };
+        let trust: Vec<Trust> = vdev.children.iter().map(trust).collect();
+        match io.op {
+            Op::Read(len) => Box::new(read::Read::new(self, io, len, false, &trust)),
+            Op::Write(_) => Box::new(write::Write::new(self, io, &trust)),
+        }
+    }
+
+    /// What a read costs: that of the disk that answers last.
+    pub(super) fn load(self, vdev: &Vdev, leaves: &[Arc<Leaf>], offset: u64) -> Option<u64> {
+        let row = offset / self.width as u64;
+        let slowest = vdev.children.iter().filter_map(|child| child.load(leaves, row)).max();
+        slowest.filter(|_| vdev.is_readable(leaves, None))
+    }
+
+    /// The columns of a block and what is written there, parities first.
+    pub(super) fn split(self, offset: u64, payload: &Payload) -> Vec<(Place, Payload)> {
+        let places = map::places(self, offset, payload.len());
+        let mut at = 0;
+        let data: Vec<Payload> = places[self.parity..]
+            .iter()
+            .map(|place| {
+                let part = payload.part(at, place.len);
+                at += place.len;
+                part
+            })
+            .collect();
+        let parities = if let [only] = &data[..] {
+            // A sum over one column is that column.
+            vec![only.clone(); self.parity]
+        } else {
+            let columns: Vec<&[u8]> = data.iter().map(Payload::bytes).collect();
+            self.parities(&columns).into_iter().map(Payload::from_buf).collect()
+        };
+        places.into_iter().zip(parities.into_iter().chain(data)).collect()
+    }
+
+    /// All parities of these data columns.
+    fn parities(self, data: &[&[u8]]) -> Vec<AlignedBuf> {
+        let mut parities: Vec<AlignedBuf> =
+            (0..self.parity).map(|_| AlignedBuf::scratch(data[0].len())).collect();
+        let mut into: Vec<&mut [u8]> = parities.iter_mut().map(|parity| &mut parity[..]).collect();
+        self.method.generate(&mut into, data);
+        parities
+    }
+}
+
+/// What a child's bytes are worth before they are judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Trust {
+    /// It can do nothing.
+    None,
+    /// It works, but has missed writes: asked only when the others are not enough.
+    Behind,
+    Whole,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,315 @@
+//! Reading a block: the data columns, and as much parity as it takes.
+//!
+//! ```text
+//!   Start ─▶ Reading(some) ──right──▶ (blame) ─▶ Repairing ─▶ finish with the bytes
+//!               │   ▲ wrong, or too few                (nothing wrong: at once)
+//!               └───┘ Reading(all that is left); then every combination of columns that may be wrong
+//! ```
+//! A healthy read asks for the data alone. Columns of children that are away, or behind, are computed from as many
+//! parities. If that gives wrong bytes, everything else is read, and then the checksum is the judge: of each set of data
+//! columns that the parities can stand in for it is asked whether computing these gives the right bytes, the smallest sets
+//! first. Once the bytes are right, whoever gave others is known, parities included: those children are blamed and their
+//! columns rewritten. A child that is behind is not blamed for what it missed.
+//!
+//! Facts: module/zfs/vdev_raidz.c (`vdev_raidz_io_done`, `vdev_raidz_combrec`).
+
+use std::ops::Range;
+
+use codec::raidz::{Column, MAX_PARITY};
+use env::{AlignedBuf, IoClass};
+
+use super::map::{Place, places};
+use super::{Raidz, Trust};
+use crate::vdev::{ChildIo, Cursor, Done, Io, Op, Step, Verify};
+use crate::{IoError, Payload};
+
+pub struct Read {
+    raidz: Raidz,
+    io: Io,
+    /// Everything is read and judged.
+    thorough: bool,
+    cells: Vec<Cell>,
+    state: State,
+}
+
+/// A column and what has come of it.
+struct Cell {
+    place: Place,
+    trust: Trust,
+    got: Got,
+}
+
+enum Got {
+    /// Not asked for yet.
+    Nothing,
+    Failed(IoError),
+    Bytes(AlignedBuf),
+}
+
+enum State {
+    Start,
+    /// These columns.
+    Reading(Vec<usize>),
+    /// Somebody was blamed; then the outcome, with columns to rewrite.
+    Blamed(Result<AlignedBuf, IoError>, Vec<usize>),
+    Repairing(AlignedBuf),
+}
+
+/// Which data columns are computed, and from which parities.
+struct Attempt {
+    lost: Vec<usize>,
+    using: Vec<usize>,
+}
+
+impl Read {
+    pub(super) fn new(raidz: Raidz, io: Io, len: usize, thorough: bool, trust: &[Trust]) -> Read {
+        let cell = |place: Place| {
+            let trust = trust[place.child];
+            let got = if trust == Trust::None { Got::Failed(IoError::Unavailable) } else { Got::Nothing };
+            Cell { place, trust, got }
+        };
+        let cells = places(raidz, io.offset, len).into_iter().map(cell).collect();
+        Read { raidz, io, thorough, cells, state: State::Start }
+    }
+
+    fn data(&self) -> Range<usize> {
+        self.raidz.parity..self.cells.len()
+    }
+
+    fn parities(&self) -> Range<usize> {
+        0..self.raidz.parity
+    }
+
+    fn bytes(&self, cell: usize) -> Option<&[u8]> {
+        match &self.cells[cell].got {
+            Got::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    fn is_whole(&self, cell: usize) -> bool {
+        self.cells[cell].trust == Trust::Whole
+    }
+
+    fn untried(&self) -> Vec<usize> {
+        (0..self.cells.len()).filter(|&n| matches!(self.cells[n].got, Got::Nothing)).collect()
+    }
+
+    /// The columns that should be enough.
+    fn first(&self) -> Vec<usize> {
+        let mut first: Vec<usize> = self.data().filter(|&n| self.is_whole(n)).collect();
+        let lost = self.data().len() - first.len();
+        let before = first.len();
+        first.extend(self.parities().filter(|&n| self.is_whole(n)).take(lost));
+        if self.thorough || first.len() - before < lost { self.untried() } else { first }
+    }
+
+    fn ask(&mut self, cells: Vec<usize>) -> Step {
+        let io = |&n: &usize| {
+            let Place { child, offset, len } = self.cells[n].place;
+            ChildIo { child, io: Io { op: Op::Read(len), offset, ..self.io.clone() }, whole: false }
+        };
+        let ios = cells.iter().map(io).collect();
+        self.state = State::Reading(cells);
+        Step::Issue(ios)
+    }
+
+    /// Tries with what has come so far.
+    fn judge(&mut self, verify: Verify<'_>) -> Step {
+        let right = |bytes: AlignedBuf| verify(&bytes).then_some(bytes);
+        let any_behind = (0..self.cells.len()).any(|n| self.bytes(n).is_some() && !self.is_whole(n));
+        // First without those that are behind, then with them.
+        for only_whole in [true, false] {
+            if !only_whole && !any_behind {
+                break;
+            }
+            let usable = |n: &usize| self.bytes(*n).is_some() && (self.is_whole(*n) || !only_whole);
+            let lost: Vec<usize> = self.data().filter(|n| !usable(n)).collect();
+            let using: Vec<usize> = self.parities().filter(usable).take(lost.len()).collect();
+            let attempt = Attempt { lost, using };
+            if attempt.using.len() == attempt.lost.len()
+                && let Some(good) = right(self.assemble(&attempt))
+            {
+                return self.settle(good, &attempt);
+            }
+        }
+        let untried = self.untried();
+        if !untried.is_empty() {
+            return self.ask(untried);
+        }
+        match self.combine(verify) {
+            Some((good, attempt)) => self.settle(good, &attempt),
+            None => self.give_up(),
+        }
+    }
+
+    /// Every set of data columns that may be wrong with every choice of parities to compute them from.
+    fn combine(&self, verify: Verify<'_>) -> Option<(AlignedBuf, Attempt)> {
+        let (here, missing): (Vec<usize>, Vec<usize>) = self.data().partition(|&n| self.bytes(n).is_some());
+        let parities: Vec<usize> = self.parities().filter(|&n| self.bytes(n).is_some()).collect();
+        let spare = parities.len().checked_sub(missing.len())?;
+        let mut found = None;
+        for suspects in 0..=spare.min(here.len()) {
+            choose(&here, suspects, &mut Vec::new(), &mut |suspected| {
+                let lost: Vec<usize> =
+                    self.data().filter(|n| missing.contains(n) || suspected.contains(n)).collect();
+                choose(&parities, lost.len(), &mut Vec::new(), &mut |using| {
+                    let attempt = Attempt { lost: lost.clone(), using: using.to_vec() };
+                    let bytes = self.assemble(&attempt);
+                    let right = verify(&bytes);
+                    if right {
+                        found = Some((bytes, attempt));
+                    }
+                    right
+                })
+            });
+            if found.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The block, with what is lost computed.
+    fn assemble(&self, attempt: &Attempt) -> AlignedBuf {
+        let known = |n: usize| self.bytes(n).expect("what is not lost has come");
+        if attempt.lost.is_empty() {
+            return AlignedBuf::concat(&self.data().map(known).collect::<Vec<_>>());
+        }
+        let len = self.data().map(|n| self.cells[n].place.len).sum();
+        let mut block = AlignedBuf::scratch(len);
+        let mut columns: Vec<Column<'_>> = Vec::with_capacity(self.data().len());
+        let mut rest = &mut block[..];
+        for n in self.data() {
+            let (here, after) = rest.split_at_mut(self.cells[n].place.len);
+            rest = after;
+            columns.push(if attempt.lost.contains(&n) {
+                Column::Lost(here)
+            } else {
+                here.copy_from_slice(known(n));
+                Column::Known(here)
+            });
+        }
+        let mut parities = [None; MAX_PARITY];
+        attempt.using.iter().for_each(|&n| parities[n] = self.bytes(n));
+        let done = self.raidz.method.reconstruct(&parities[..self.raidz.parity], &mut columns);
+        done.expect("an attempt has as many parities as it has lost columns");
+        drop(columns);
+        block
+    }
+
+    /// The bytes are right: who gave others, and who gave none?
+    fn settle(&mut self, good: AlignedBuf, attempt: &Attempt) -> Step {
+        let ends: Vec<usize> = self
+            .data()
+            .scan(0, |end, n| {
+                *end += self.cells[n].place.len;
+                Some(*end)
+            })
+            .collect();
+        let column = |n: usize| {
+            let end = ends[n - self.raidz.parity];
+            &good[end - self.cells[n].place.len..end]
+        };
+        let is_bad =
+            |n: usize| matches!(self.cells[n].got, Got::Failed(IoError::Disk(_) | IoError::Checksum));
+        let mut bad: Vec<usize> = (0..self.cells.len()).filter(|&n| is_bad(n)).collect();
+        let mut wrong = attempt.lost.clone();
+        wrong.retain(|&n| self.bytes(n).is_some_and(|bytes| bytes != column(n)));
+        // A parity that was used is right, or the bytes would not be: only others are computed again.
+        let unused = |n: &usize| self.bytes(*n).is_some() && !attempt.using.contains(n);
+        if self.parities().any(|n| unused(&n)) {
+            let data: Vec<&[u8]> = self.data().map(column).collect();
+            let right = self.raidz.parities(&data);
+            wrong.extend(self.parities().filter(unused).filter(|&n| self.bytes(n) != Some(&right[n][..])));
+        }
+        let blamed: Vec<usize> =
+            wrong.iter().filter(|&&n| self.is_whole(n)).map(|&n| self.cells[n].place.child).collect();
+        bad.extend(wrong);
+        if blamed.is_empty() {
+            return self.repair(good, &bad);
+        }
+        self.state = State::Blamed(Ok(good), bad);
+        Step::Blame(blamed)
+    }
+
+    fn repair(&mut self, good: AlignedBuf, bad: &[usize]) -> Step {
+        if bad.is_empty() || !self.io.repair {
+            return Step::Finish(Ok(Some(good)));
+        }
+        let columns = self.raidz.split(self.io.offset, &Payload::padded(&good, 1));
+        let write = |&n: &usize| {
+            let (place, payload) = &columns[n];
+            let op = Op::Write(payload.clone());
+            let io = Io { op, offset: place.offset, class: IoClass::AsyncWrite, ..self.io.clone() };
+            ChildIo { child: place.child, io, whole: false }
+        };
+        let ios = bad.iter().map(write).collect();
+        self.state = State::Repairing(good);
+        Step::Issue(ios)
+    }
+
+    /// Too much is wrong, or not there. What came is wrong somewhere, nobody knows where: all are suspects.
+    fn give_up(&mut self) -> Step {
+        let came: Vec<usize> = (0..self.cells.len()).filter(|&n| self.bytes(n).is_some()).collect();
+        if came.len() < self.data().len() {
+            let failed = |cell: &Cell| match cell.got {
+                Got::Failed(error) if error != IoError::Unavailable => Some(error),
+                _ => None,
+            };
+            let error = self.cells.iter().find_map(failed).unwrap_or(IoError::Unavailable);
+            return Step::Finish(Err(error));
+        }
+        // Who may not repair may be looking where there was never anything.
+        if !self.io.repair {
+            return Step::Finish(Err(IoError::Checksum));
+        }
+        let suspects = came.into_iter().filter(|&n| self.is_whole(n)).map(|n| self.cells[n].place.child);
+        let suspects = suspects.collect();
+        self.state = State::Blamed(Err(IoError::Checksum), Vec::new());
+        Step::Blame(suspects)
+    }
+}
+
+impl Cursor for Read {
+    fn step(&mut self, done: Vec<Done>, verify: Verify<'_>) -> Step {
+        match std::mem::replace(&mut self.state, State::Start) {
+            State::Start => {
+                let first = self.first();
+                self.ask(first)
+            }
+            State::Reading(asked) => {
+                for (n, done) in asked.into_iter().zip(done) {
+                    self.cells[n].got = match done {
+                        Ok(Some(bytes)) => Got::Bytes(bytes),
+                        Ok(None) => unreachable!("a read that succeeds brings bytes"),
+                        Err(error) => Got::Failed(error),
+                    };
+                }
+                self.judge(verify)
+            }
+            State::Blamed(Ok(good), bad) => self.repair(good, &bad),
+            State::Blamed(Err(error), _) => Step::Finish(Err(error)),
+            // Whether a repair worked shows in that disk's counters; the reader has what it wants.
+            State::Repairing(good) => Step::Finish(Ok(Some(good))),
+        }
+    }
+}
+
+/// Calls `found` with every choice of `count` of the items behind those chosen already, until it likes one.
+fn choose(
+    items: &[usize],
+    count: usize,
+    chosen: &mut Vec<usize>,
+    found: &mut dyn FnMut(&[usize]) -> bool,
+) -> bool {
+    if count == 0 {
+        return found(chosen);
+    }
+    (0..items.len().saturating_sub(count - 1)).any(|n| {
+        chosen.push(items[n]);
+        let liked = choose(&items[n + 1..], count - 1, chosen, found);
+        chosen.pop();
+        liked
+    })
+}
