@@ -171,6 +171,9 @@ impl Pool for Guarded {
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn engine_api::BlockDevice>> {
         self.0.open_volume(dataset)
     }
+    fn give_up(&self) {
+        self.0.give_up();
+    }
     fn sync(&self) -> Result<u64> {
         self.0.sync()
     }

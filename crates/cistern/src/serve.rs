@@ -104,6 +104,8 @@ impl Daemon {
             "cistern: stopping ({})",
             signal.map_or("no more signals".into(), |n| format!("signal {n}"))
         );
+        // From now on no pool waits for lost devices: whoever does must end too.
+        self.appliance.pools().iter().for_each(|pool| pool.give_up());
         if let Some(nfs) = self.nfs.take() {
             nfs.stop();
         }

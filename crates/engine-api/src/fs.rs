@@ -311,6 +311,10 @@ pub enum XattrMode {
 pub trait FileSystem: Send + Sync {
     fn id(&self) -> FsId;
     fn root(&self) -> NodeId;
+    /// Whether the pool waits for lost devices: any call may last until an operator brings them back.
+    fn is_waiting(&self) -> bool {
+        false
+    }
     fn statfs(&self) -> Result<FsStat>;
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr>;
     /// Needs no permission, as stat(2) of an open file does not.

@@ -277,6 +277,8 @@ pub trait Pool: Send + Sync {
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>>;
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>>;
+    /// Nobody waits any more for the devices of a pool that is suspended: what waits fails, and the pool can be exported.
+    fn give_up(&self);
     /// Write out everything and wait for it.
     fn sync(&self) -> Result<u64>;
     /// Events after `seq`, oldest first; at most 4,096 are kept.

@@ -11,6 +11,7 @@ mod measure;
 mod pool;
 mod pool_props;
 mod serve;
+mod words;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -109,9 +110,17 @@ impl LocalEngine {
         pool
     }
 
-    fn close(&self, name: &str, destroy: bool) -> Result<()> {
+    /// A pool that waits for its disks is let go of only by `force`; its last changes are lost.
+    fn close(&self, name: &str, destroy: bool, force: bool) -> Result<()> {
         let _one = self.one_change();
         let pool = self.local_pool(name)?;
+        let suspension = pool.inner().core().storage.suspension();
+        let is_lost = suspension.is_suspended();
+        if suspension.is_waiting() && !force {
+            let what = if destroy { "destroy" } else { "export" };
+            return Err(Error::Refused(format!("cannot {what} '{name}': pool I/O is currently suspended")));
+        }
+        pool.inner().give_up();
         lock(&self.pools).remove(name);
         self.generation.fetch_add(1, SeqCst);
         let closed = catch_unwind(AssertUnwindSafe(|| {
@@ -123,7 +132,8 @@ impl LocalEngine {
             pool.inner().core().storage.close();
             Err(::pool::PoolError::Suspended)
         });
-        closed.map_err(api_error)
+        // Who lets go of a pool that is suspended knows that its labels are not written.
+        if is_lost { Ok(()) } else { closed.map_err(api_error) }
     }
 
     /// The imported pool that a spare or cache device belongs to; its labels don't say.
@@ -163,7 +173,7 @@ impl LocalEngine {
         let names: Vec<String> = lock(&self.pools).keys().cloned().collect();
         let mut outcome = Ok(());
         for name in &names {
-            let closed = self.close(name, false);
+            let closed = self.close(name, false, true);
             outcome = outcome.and(closed);
         }
         outcome
@@ -293,12 +303,12 @@ impl Engine for LocalEngine {
         Ok(local)
     }
 
-    fn export(&self, name: &str, _force: bool) -> Result<()> {
-        self.close(name, false)
+    fn export(&self, name: &str, force: bool) -> Result<()> {
+        self.close(name, false, force)
     }
 
-    fn destroy(&self, name: &str, _force: bool) -> Result<()> {
-        self.close(name, true)
+    fn destroy(&self, name: &str, force: bool) -> Result<()> {
+        self.close(name, true, force)
     }
 
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {

@@ -101,6 +101,10 @@ pub trait Host: Send + Sync {
     /// Until the transaction group is on stable storage. Nothing may be locked.
     fn wait_synced(&self, txg: u64) -> std::result::Result<(), DmuError>;
     fn space(&self) -> FsSpace;
+    /// Whether the pool is suspended, so that anything may take until an operator comes.
+    fn is_suspended(&self) -> bool {
+        false
+    }
     /// Where there is one: what is durable is then in it before its transaction group is synced.
     fn log(&self) -> Option<&dyn IntentLog> {
         None

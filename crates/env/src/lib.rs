@@ -90,7 +90,18 @@ impl Env {
         condvar: &Condvar,
         ready: &mut dyn FnMut(&mut T) -> bool,
     ) -> MutexGuard<'a, T> {
-        self.wait_inner(mutex, guard, condvar, ready, None).0
+        self.wait_inner(mutex, guard, condvar, ready, (None, false)).0
+    }
+
+    /// As [`Env::wait`], for what no worker brings about: an operator's word. A worker's step may wait so, too.
+    pub fn wait_outside<'a, T>(
+        &self,
+        mutex: &'a Mutex<T>,
+        guard: MutexGuard<'a, T>,
+        condvar: &Condvar,
+        ready: &mut dyn FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        self.wait_inner(mutex, guard, condvar, ready, (None, true)).0
     }
 
     /// As [`Env::wait`], but gives up at `deadline` on [`Env::clock`]. The flag tells whether `ready` held.
@@ -102,7 +113,7 @@ impl Env {
         deadline: Nanos,
         ready: &mut dyn FnMut(&mut T) -> bool,
     ) -> (MutexGuard<'a, T>, bool) {
-        self.wait_inner(mutex, guard, condvar, ready, Some(deadline))
+        self.wait_inner(mutex, guard, condvar, ready, (Some(deadline), false))
     }
 
     fn wait_inner<'a, T>(
@@ -111,7 +122,7 @@ impl Env {
         mut guard: MutexGuard<'a, T>,
         condvar: &Condvar,
         ready: &mut dyn FnMut(&mut T) -> bool,
-        deadline: Option<Nanos>,
+        (deadline, outside): (Option<Nanos>, bool),
     ) -> (MutexGuard<'a, T>, bool) {
         const POISONED: &str = "another thread panicked while holding this lock";
         loop {
@@ -124,7 +135,11 @@ impl Env {
             }
             guard = if self.driver.is_cooperative() {
                 drop(guard);
-                self.driver.wait_step(deadline);
+                if outside {
+                    self.driver.wait_outside()
+                } else {
+                    self.driver.wait_step(deadline)
+                }
                 lock(mutex)
             } else if let Some(left) = left {
                 condvar.wait_timeout(guard, Duration::from_nanos(left.0)).expect(POISONED).0

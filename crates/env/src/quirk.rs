@@ -19,9 +19,11 @@ pub enum Quirk {
     TinyCache,
     /// Cut ZIL log blocks short, so that commits chain many of them.
     SmallLogBlocks,
+    /// Give up a pool that lost more than it can, whatever its `failmode`: nobody is there to bring its disks back.
+    NoOperator,
 }
 
-const COUNT: usize = Quirk::SmallLogBlocks as usize + 1;
+const COUNT: usize = Quirk::NoOperator as usize + 1;
 
 /// The switches of one appliance; clones share them.
 #[derive(Clone, Default)]

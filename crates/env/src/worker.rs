@@ -16,7 +16,7 @@
 //! only choice made, the schedule is a function of the seed.
 //!
 //! Rules for steps (asserted by the simulator): a step may do disk I/O and [`Driver::par_map`], but never waits for
-//! another worker; a caller of `Env::wait` holds no lock. A wake that arrives while the worker is running is
+//! another worker (for an operator it may: [`crate::Env::wait_outside`]); a caller of `Env::wait` holds no lock. A wake that arrives while the worker is running is
 //! remembered: the worker is stepped once more before it sleeps.
 
 use std::sync::Arc;
@@ -95,5 +95,11 @@ pub trait Driver: Send + Sync {
     /// when [`Driver::is_cooperative`].
     fn wait_step(&self, deadline: Option<Nanos>) {
         unreachable!("a threaded driver is never asked to step (deadline {deadline:?})");
+    }
+
+    /// As [`Driver::wait_step`], also from inside a worker's step: it waits for what is no worker's business, so the
+    /// others run inside it.
+    fn wait_outside(&self) {
+        self.wait_step(None);
     }
 }

@@ -5,12 +5,14 @@
 
 pub mod config;
 pub mod create;
+mod diagnose;
 pub(crate) mod dtl;
 pub mod extra;
 pub mod import;
 pub mod labels;
 mod logs;
 pub mod status;
+mod suspend;
 mod topology;
 pub mod vdevs;
 
@@ -72,6 +74,7 @@ pub struct Core {
     /// What the intent logs of all datasets did.
     pub zil_stats: Arc<ZilStats>,
     pub(crate) topology: topology::Topology,
+    pub(crate) diagnosis: diagnose::Diagnosis,
     /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
     pub lost_logs: Mutex<Vec<String>>,
 }
@@ -189,9 +192,11 @@ impl Pool {
     }
 
     /// Ends the use of the pool: everything is written, the labels say `state`, the devices are closed. Works on a pool
-    /// that has lost its devices too; then `Err` tells that the labels could not be written.
+    /// that has lost its devices too; then `Err` tells that the labels could not be written. Nobody waits for disks any
+    /// more.
     pub fn close(&self, state: PoolState) -> Result<()> {
         let core = &self.core;
+        core.storage.give_up();
         let mut written = Ok(());
         if !core.readonly && !core.txgs.is_stopped() {
             written = self.dsl.close_all().and_then(|()| {

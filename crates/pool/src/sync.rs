@@ -32,7 +32,8 @@ const PASS_MAX: u32 = 64;
 
 impl Syncing for Pool {
     fn sync(&self, txg: u64) -> std::result::Result<(), SyncError> {
-        self.sync_txg(txg).map_err(|error| {
+        // Half a group cannot be taken back: it waits for its disks.
+        storage::insisting(|| self.sync_txg(txg)).map_err(|error| {
             tracing::error!(txg, %error, "sync failed");
             SyncError::Write(storage::WriteError::Suspended)
         })

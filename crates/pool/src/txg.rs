@@ -12,14 +12,17 @@
 //! with how little room is left. Delays are handed out one behind the other, so that n writers together get the rate
 //! that one would. Only at the limit itself everyone waits for the sync.
 //!
-//! A group that cannot be written is never tried again: the machine stops, everyone waiting gets `Suspended`. The same
-//! holds when the worker panics. Sources: module/zfs/txg.c, dmu_tx.c (throttle).
+//! A group that cannot be written for lack of disks waits inside the write ([`storage::Suspension`]) and goes on when the
+//! pool is resumed; newcomers wait too, or get an error, as `failmode` has it. A group that fails otherwise, or in a pool
+//! that was given up, is never tried again: the machine stops, everyone waiting gets `Suspended`. The same holds when
+//! the worker panics. Sources: module/zfs/txg.c, dmu_tx.c (throttle, `dmu_tx_try_assign`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 
 use dmu::{DmuError, SyncError, TxHold};
 use env::{Env, Nanos, Next, Quirk, Worker, WorkerHandle, lock};
+use storage::{Refusal, Storage};
 
 /// How much may be dirty and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +73,7 @@ pub struct Txgs {
     changed: Condvar,
     worker: Mutex<Option<WorkerHandle>>,
     observer: OnceLock<Observer>,
+    storage: OnceLock<Weak<Storage>>,
 }
 
 /// Hears by how many bytes what is dirty has grown, or shrunk.
@@ -124,12 +128,33 @@ impl Txgs {
             changed: Condvar::new(),
             worker: Mutex::new(None),
             observer: OnceLock::new(),
+            storage: OnceLock::new(),
         })
     }
 
     /// Once, before anything is dirty.
     pub fn observe(&self, observer: Observer) {
         assert!(self.observer.set(observer).is_ok(), "there is one observer");
+    }
+
+    /// Has newcomers wait, or be refused, while the pool is suspended. Once.
+    pub fn heed(self: &Arc<Txgs>, storage: &Arc<Storage>) {
+        assert!(self.storage.set(Arc::downgrade(storage)).is_ok(), "a machine is of one pool");
+        let txgs = Arc::downgrade(self);
+        storage.suspension().listen(Box::new(move || {
+            if let Some(txgs) = txgs.upgrade() {
+                txgs.changed.notify_all();
+            }
+        }));
+    }
+
+    fn storage(&self) -> Option<Arc<Storage>> {
+        self.storage.get()?.upgrade()
+    }
+
+    /// What those hear who may not wait for a suspended pool.
+    fn refusal(&self) -> Option<DmuError> {
+        self.storage()?.suspension().refusal().map(refused)
     }
 
     fn tell(&self, bytes: i64) {
@@ -159,8 +184,15 @@ impl Txgs {
         written
     }
 
-    /// Enters the open group. With `wait`, waits for room and while a group closes; without, `Busy`.
+    /// Enters the open group. With `wait`, waits for room, while a group closes and while the pool is suspended; without,
+    /// `Busy`.
     pub fn enter(self: &Arc<Txgs>, wait: bool) -> Result<TxHold, DmuError> {
+        if let Some(storage) = self.storage() {
+            if !wait && storage.is_suspended() {
+                return Err(DmuError::Busy);
+            }
+            storage.suspension().admit().map_err(refused)?;
+        }
         let mut state = lock(&self.state);
         if !wait && (state.quiescing || state.dirty() >= self.limits.dirty_max) {
             return Err(DmuError::Busy);
@@ -169,8 +201,12 @@ impl Txgs {
             state = self.delay(state);
             let limit = self.limits.dirty_max;
             state = self.env.wait(&self.state, state, &self.changed, &mut |state| {
-                state.stopped || (!state.quiescing && state.dirty() < limit)
+                let room = !state.quiescing && state.dirty() < limit;
+                state.stopped || room || self.refusal().is_some()
             });
+            if let Some(refusal) = self.refusal() {
+                return Err(refusal);
+            }
         }
         self.join(state)
     }
@@ -214,8 +250,10 @@ impl Txgs {
     fn leave(&self) {
         let mut state = lock(&self.state);
         state.inside -= 1;
-        if state.inside == 0 && state.quiescing {
-            self.changed.notify_all();
+        let last = state.inside == 0 && state.quiescing;
+        drop(state);
+        if last {
+            self.wake();
         }
     }
 
@@ -258,8 +296,9 @@ impl Txgs {
         drop(state);
         self.wake();
         let state = lock(&self.state);
-        let state = self.env.wait(&self.state, state, &self.changed, &mut |state| state.is_settled(txg));
-        if state.synced >= txg { Ok(()) } else { Err(DmuError::Suspended) }
+        let mut ready = |state: &mut State| state.is_settled(txg) || self.refusal().is_some();
+        let state = self.env.wait(&self.state, state, &self.changed, &mut ready);
+        if state.synced >= txg { Ok(()) } else { Err(self.refusal().unwrap_or(DmuError::Suspended)) }
     }
 
     /// Makes everything durable that any finished transaction changed; gives the group that has it.
@@ -322,6 +361,13 @@ impl Drop for Txgs {
     }
 }
 
+fn refused(refusal: Refusal) -> DmuError {
+    match refusal {
+        Refusal::Error => DmuError::Io,
+        Refusal::GivenUp => DmuError::Suspended,
+    }
+}
+
 struct SyncWorker {
     txgs: Arc<Txgs>,
     syncing: Arc<dyn Syncing>,
@@ -334,24 +380,28 @@ impl SyncWorker {
         if state.stopped {
             return Err(Next::Stop);
         }
+        if state.quiescing {
+            return Ok(());
+        }
         let Some(touched) = state.touched else { return Err(Next::WaitForWork) };
         let until = Nanos(touched.0 + self.txgs.limits.timeout.0);
         if state.wanted >= state.open || now >= until { Ok(()) } else { Err(Next::WaitUntil(until)) }
     }
 
-    /// Closes the open group once everybody has left it.
-    fn quiesce(&self) -> u64 {
+    /// Closes the open group; `None` while somebody is inside: who leaves last wakes the worker.
+    fn quiesce(&self) -> Option<u64> {
         let mut state = lock(&self.txgs.state);
         state.quiescing = true;
-        let mut state =
-            self.txgs.env.wait(&self.txgs.state, state, &self.txgs.changed, &mut |state| state.inside == 0);
+        if state.inside > 0 {
+            return None;
+        }
         let txg = state.open;
         state.open += 1;
         state.quiescing = false;
         state.touched = None;
         drop(state);
         self.txgs.changed.notify_all();
-        txg
+        Some(txg)
     }
 }
 
@@ -364,7 +414,7 @@ impl Worker for SyncWorker {
         if let Err(next) = self.due(now) {
             return next;
         }
-        let txg = self.quiesce();
+        let Some(txg) = self.quiesce() else { return Next::WaitForWork };
         let mut poison = Poison { txgs: &self.txgs, armed: true };
         match self.syncing.sync(txg) {
             Ok(()) => poison.armed = false,

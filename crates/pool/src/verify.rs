@@ -464,7 +464,7 @@ impl Visitor for Rest<'_, '_> {
 impl From<storage::ReadError> for PoolError {
     fn from(error: storage::ReadError) -> PoolError {
         match error {
-            storage::ReadError::Io => PoolError::Io,
+            storage::ReadError::Io | storage::ReadError::Missing => PoolError::Io,
             other => PoolError::Corrupt(other.to_string()),
         }
     }

@@ -5,6 +5,11 @@
 //! is met. The power goes at a chosen *event* (a write or a flush): from it on every call fails with `Gone`, nothing
 //! reaches the medium, and handles opened before stay dead for good.
 //!
+//! An *outage* is something else: at a chosen event all disks lose their power, and the machine does not. Pending writes
+//! meet their fate, handles opened before take no write or flush any more, and none can be opened until the disks come
+//! back. What is read through old handles is still answered: a reader that waited would hold locks that on this one
+//! thread nobody could wait for.
+//!
 //! Reads of labels never fail: which uberblocks an import sees must not hang on chance, or nobody could say which group
 //! the pool has to come back in. Disks that cannot be read at all are met as disks that are *away*, for whole lives.
 //!
@@ -56,6 +61,11 @@ struct State {
     on: bool,
     events: u64,
     cut: Option<Cut>,
+    /// At this event the disks lose their power, and their caches so much.
+    outage: Option<(u64, Loss)>,
+    /// Outages so far: a handle takes writes until the next one after it was opened.
+    outages: u64,
+    out: bool,
 }
 
 /// When the power goes.
@@ -89,7 +99,19 @@ impl Platter {
 impl SimDisks {
     pub fn new(prng: Prng, trace: Trace) -> SimDisks {
         let disks = BTreeMap::new();
-        SimDisks(Arc::new(Mutex::new(State { disks, prng, trace, life: 0, on: true, events: 0, cut: None })))
+        let state = State {
+            disks,
+            prng,
+            trace,
+            life: 0,
+            on: true,
+            events: 0,
+            cut: None,
+            outage: None,
+            outages: 0,
+            out: false,
+        };
+        SimDisks(Arc::new(Mutex::new(state)))
     }
 
     /// Adds a zeroed disk with sectors of 512 or 4096 bytes.
@@ -165,6 +187,27 @@ impl SimDisks {
         lock(&self.0).on
     }
 
+    /// Takes the disks' power at the `after`-th write or flush from now, and not the machine's.
+    pub fn outage_after(&self, after: u64, loss: Loss) {
+        let mut state = lock(&self.0);
+        state.outage = Some((state.events + after, loss));
+    }
+
+    /// Whether an outage is still to come.
+    pub fn has_outage_planned(&self) -> bool {
+        lock(&self.0).outage.is_some()
+    }
+
+    /// Whether the disks are without power.
+    pub fn is_out(&self) -> bool {
+        lock(&self.0).out
+    }
+
+    /// Ends an outage: disks can be opened again.
+    pub fn come_back(&self) {
+        lock(&self.0).out = false;
+    }
+
     /// Writes and flushes so far.
     pub fn events(&self) -> u64 {
         lock(&self.0).events
@@ -181,6 +224,8 @@ impl SimDisks {
         let state = &mut *state;
         state.on = true;
         state.cut = None;
+        state.outage = None;
+        state.out = false;
         state.life += 1;
         for disk in state.disks.values_mut() {
             disk.exclusive = false;
@@ -210,8 +255,21 @@ impl State {
         if matches!(self.cut, Some(Cut::At(at)) if self.events >= at) {
             self.on = false;
         }
+        if let Some((_, loss)) = self.outage.take_if(|(at, _)| self.events >= *at) {
+            self.out = true;
+            self.outages += 1;
+            for disk in self.disks.values_mut() {
+                disk.image.crash(disk.sector, loss, &mut self.prng);
+            }
+        }
         self.events += 1;
         if self.on { Ok(()) } else { Err(DiskError::Gone) }
+    }
+
+    /// Counts a write or flush through this handle; `Gone` if its disk is, or was since.
+    fn event_on(&mut self, handle: &SimDisk, is_flush: bool) -> Result<(), DiskError> {
+        self.event(is_flush)?;
+        if handle.outages == self.outages { Ok(()) } else { Err(DiskError::Gone) }
     }
 
     fn platter(&mut self, handle: &SimDisk) -> Result<&mut Platter, DiskError> {
@@ -248,7 +306,7 @@ impl State {
                 }
             }
             DiskOp::Write(data) => {
-                self.event(false)?;
+                self.event_on(handle, false)?;
                 if self.fails(faults.write) {
                     return Err(DiskError::Io(5));
                 }
@@ -265,7 +323,10 @@ impl State {
 impl Disks for SimDisks {
     fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError> {
         let mut state = lock(&self.0);
-        let (on, life) = (state.on, state.life);
+        let (on, life, outages) = (state.on, state.life, state.outages);
+        if state.out {
+            return Err(DiskError::NotFound);
+        }
         let disk = state.disks.get_mut(path).filter(|disk| !disk.away).ok_or(DiskError::NotFound)?;
         let read_only = mode == OpenMode::ReadOnly;
         if !on {
@@ -278,7 +339,8 @@ impl Disks for SimDisks {
             disk.exclusive = true;
         }
         let (size, sector) = (disk.size, disk.sector);
-        Ok(Arc::new(SimDisk { disks: self.clone(), path: path.to_owned(), size, sector, life, read_only }))
+        let path = path.to_owned();
+        Ok(Arc::new(SimDisk { disks: self.clone(), path, size, sector, life, outages, read_only }))
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
@@ -297,6 +359,7 @@ struct SimDisk {
     size: u64,
     sector: u32,
     life: u64,
+    outages: u64,
     read_only: bool,
 }
 
@@ -325,7 +388,7 @@ impl Disk for SimDisk {
         if self.read_only {
             return Err(DiskError::ReadOnly);
         }
-        state.event(true)?;
+        state.event_on(self, true)?;
         state.trace.note_bytes(self.path.as_bytes());
         let platter = state.platter(self)?;
         let flush = platter.faults.flush;

@@ -6,7 +6,7 @@
 //! is a panic: the seed shows who waits for whom.
 //!
 //! A step that itself waits for something that has not happened is a bug in the worker, for another worker would have to
-//! run inside it: also a panic.
+//! run inside it: also a panic. But where it waits for the operator of a suspended pool, the others do run inside it.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -41,7 +41,7 @@ struct State {
 
 struct Slot {
     id: u64,
-    /// Absent while it is stepped.
+    /// Absent while it is stepped, and while its step waits for an operator.
     worker: Option<Box<dyn Worker>>,
     next: Next,
     woken: bool,
@@ -50,6 +50,9 @@ struct Slot {
 
 impl Slot {
     fn is_runnable(&self, now: Nanos) -> bool {
+        if self.worker.is_none() {
+            return false;
+        }
         self.woken
             || match self.next {
                 Next::Again => true,
@@ -60,7 +63,7 @@ impl Slot {
 
     fn moment(&self) -> Option<Nanos> {
         match self.next {
-            Next::WaitUntil(moment) => Some(moment),
+            Next::WaitUntil(moment) => Some(moment).filter(|_| self.worker.is_some()),
             Next::Again | Next::WaitForWork | Next::Stop => None,
         }
     }
@@ -184,6 +187,12 @@ impl Driver for SimDriver {
             }
             None => panic!("deadlock: nothing runnable"),
         }
+    }
+
+    fn wait_outside(&self) {
+        let waiting = lock(&self.state).stepping.take();
+        self.wait_step(None);
+        lock(&self.state).stepping = waiting;
     }
 }
 

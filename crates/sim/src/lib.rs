@@ -12,6 +12,7 @@ pub mod entropy;
 pub mod export;
 pub mod history;
 pub mod machine;
+pub mod operator;
 pub mod run;
 pub mod swarm;
 pub mod trace;

@@ -25,6 +25,8 @@ pub struct World {
     pub disks: SimDisks,
     pub time: Time,
     pub trace: Trace,
+    /// Whether somebody is there to bring lost disks back, so that pools wait for them.
+    pub has_operator: bool,
     prng: Prng,
 }
 
@@ -42,7 +44,7 @@ impl World {
         for path in swarm.paths().concat().iter().chain(&swarm.log_paths().concat()) {
             disks.add(path, swarm.disk_size, swarm.sector);
         }
-        World { swarm, disks, time: Time::default(), trace, prng: prng.fork() }
+        World { swarm, disks, time: Time::default(), trace, has_operator: false, prng: prng.fork() }
     }
 
     /// One side of each mirror begins to fail, if the swarm has it so.
@@ -71,6 +73,7 @@ impl World {
         let driver = SimDriver::new(self.time.clone(), self.trace.clone(), self.prng.fork());
         let quirks = Quirks::default();
         quirks.set(Quirk::SmallTxg, self.swarm.small_txg);
+        quirks.set(Quirk::NoOperator, !self.has_operator);
         let env = Env {
             disks: Arc::new(self.disks.clone()),
             clock: Arc::new(SimClock::new(self.time.clone(), driver.clone())),

@@ -11,6 +11,8 @@ pub enum ReadError {
     Checksum,
     /// No copy could be read from a disk.
     Io,
+    /// The disks that have it are not there.
+    Missing,
     /// The pointer, or what it leads to, makes no sense: sizes, vdev numbers, gang headers, compressed bytes.
     Corrupt,
     /// A checksum or compression we cannot compute, or an encrypted block.
@@ -22,6 +24,7 @@ impl fmt::Display for ReadError {
         f.write_str(match self {
             ReadError::Checksum => "checksum error",
             ReadError::Io => "input/output error",
+            ReadError::Missing => "missing device",
             ReadError::Corrupt => "corrupt block",
             ReadError::Unsupported => "unsupported block",
         })
@@ -68,7 +71,8 @@ impl From<IoError> for ReadError {
         match error {
             IoError::Checksum => ReadError::Checksum,
             IoError::Disk(DiskError::OutOfRange) => ReadError::Corrupt,
-            IoError::Disk(_) | IoError::Unavailable => ReadError::Io,
+            IoError::Disk(DiskError::Gone) | IoError::Unavailable => ReadError::Missing,
+            IoError::Disk(_) => ReadError::Io,
         }
     }
 }

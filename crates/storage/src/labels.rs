@@ -88,6 +88,16 @@ impl Device {
         found
     }
 
+    /// Whether any of the labels says that this is the leaf `guid` of the pool: a crash may leave labels of a group that
+    /// never was, in which the disk had another guid.
+    pub fn is_member(&self, pool: u64, guid: u64) -> bool {
+        let is_it = |label: &NvList| {
+            label.u64(label::config::key::POOL_GUID) == Some(pool)
+                && label.u64(label::config::key::GUID) == Some(guid)
+        };
+        self.read_labels().configs.iter().flatten().any(is_it)
+    }
+
     fn read_config(&self, at: u64) -> Option<NvList> {
         let area = self.read(at, label::NVLIST_SIZE)?;
         if !is_whole(&area, at) {

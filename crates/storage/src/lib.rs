@@ -23,8 +23,10 @@ pub mod metaslab;
 mod payload;
 mod policy;
 mod storage;
+mod suspend;
 #[cfg(test)]
 mod testing;
+mod unflushed;
 pub mod vdev;
 pub mod zio;
 
@@ -36,8 +38,10 @@ pub use metaslab::{EpochGuard, Segment, SpaceMapSource};
 pub use payload::Payload;
 pub use policy::{WriteItem, WritePolicy};
 pub use storage::{OpenIntent, OpenedLeaf, Storage, Tolerated};
+pub use suspend::{Cause, FailMode, Refusal, Suspension, insisting};
 pub use vdev::config::{VdevConfig, VdevKind};
 pub use vdev::leaf::LeafHandle;
+pub use vdev::report::{DiskReport, Reports, What};
 pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 pub use vdev::tally::Tally;
 pub use zio::log::{LogBlock, LogFlight, LogTimes};

@@ -9,6 +9,7 @@ use crate::Block;
 use crate::arc::Keep;
 
 /// One block to write.
+#[derive(Clone)]
 pub struct WriteItem {
     /// Logical bytes, a multiple of 512.
     pub data: Arc<Block>,

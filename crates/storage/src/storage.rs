@@ -1,6 +1,7 @@
 //! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in [`crate::zio`].
 
 mod flush;
+mod resume;
 mod swap;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -17,10 +18,13 @@ use crate::arc::{Cache, Keep};
 use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
+use crate::suspend::Suspension;
+use crate::unflushed::Unflushed;
 use crate::vdev::Kind;
 use crate::vdev::config::{VdevConfig, VdevKind};
 use crate::vdev::leaf::{Leaf, LeafHandle};
 use crate::vdev::open::{self, Tree};
+use crate::vdev::report::Reports;
 use crate::vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 use crate::{OpenError, WriteError};
 
@@ -73,7 +77,9 @@ pub struct Storage {
     /// Processor time of the process when the first one waited.
     pub(crate) processor_before_reads: OnceLock<Nanos>,
     read_only: AtomicBool,
-    suspended: AtomicBool,
+    suspension: Suspension,
+    pub(crate) unflushed: Unflushed,
+    reports: Arc<Reports>,
     hints: Arc<Mutex<Bounded<Hint>>>,
     prefetcher: OnceLock<WorkerHandle>,
 }
@@ -85,6 +91,9 @@ impl Storage {
     pub fn new(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Arc<Storage> {
         let storage = Arc::new(Storage {
             level2: Level2::new(env.clone(), pool_guid, cache.clone()),
+            suspension: Suspension::new(env.clone()),
+            unflushed: Unflushed::default(),
+            reports: Arc::default(),
             env,
             cache,
             pool_guid,
@@ -96,7 +105,6 @@ impl Storage {
             read_waits: Waits::default(),
             processor_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),
-            suspended: AtomicBool::new(false),
             hints: Arc::new(Mutex::new(Bounded::new(PREFETCH_QUEUE))),
             prefetcher: OnceLock::new(),
         });
@@ -121,7 +129,8 @@ impl Storage {
     ) -> Result<(), OpenError> {
         *self.tree.write().expect(POISON) = Arc::default();
         let mut root = root.clone();
-        let tree = open::open(&self.env, self.pool_guid, &mut root, intent, tolerated)?;
+        let mut tree = open::open(&self.env, self.pool_guid, &mut root, intent, tolerated)?;
+        tree.reports = self.reports.clone();
         self.read_only.store(intent == OpenIntent::ReadOnly, Relaxed);
         *self.tree.write().expect(POISON) = Arc::new(tree);
         *self.config.write().expect(POISON) = root;
@@ -177,13 +186,17 @@ impl Storage {
         !self.read_only.load(Relaxed)
     }
 
-    /// After a failure beyond redundancy: all writes fail from now on.
-    pub fn set_suspended(&self, suspended: bool) {
-        self.suspended.store(suspended, Relaxed);
+    pub fn suspension(&self) -> &Suspension {
+        &self.suspension
     }
 
     pub fn is_suspended(&self) -> bool {
-        self.suspended.load(Relaxed)
+        self.suspension.is_suspended()
+    }
+
+    /// Errors of disks, as they come.
+    pub fn reports(&self) -> &Arc<Reports> {
+        &self.reports
     }
 
     // ── Vdevs ──
@@ -208,6 +221,13 @@ impl Storage {
         self.set_leaf_state(guid, VdevState::Faulted)
     }
 
+    /// Shows a disk as degraded: it gave wrong bytes too often. `false` if it is shown so already, or there is none.
+    pub fn wear(&self, guid: u64) -> bool {
+        let tree = self.tree();
+        let leaf = tree.leaf(guid).filter(|leaf| !leaf.is_worn());
+        leaf.inspect(|leaf| leaf.set_worn(true)).is_some()
+    }
+
     /// The vdev tree as it should be written to the MOS; its top-level vdevs go into labels.
     pub fn config(&self) -> VdevConfig {
         self.config.read().expect(POISON).clone()
@@ -228,6 +248,7 @@ impl Storage {
             path: None,
             is_log: false,
             state: VdevState::Online,
+            is_worn: false,
             read_errors: 0,
             write_errors: 0,
             checksum_errors: 0,
@@ -350,20 +371,7 @@ impl Storage {
         self.classes.epoch()
     }
 
-    /// Makes durable everything whose writing was over before the call, logs included. A disk that cannot is faulted if
-    /// the pool can do without it: what it has lost is unknown.
-    pub fn flush_all(&self) -> Result<(), WriteError> {
-        let tree = self.tree();
-        let tops: Vec<u32> = tree.tops.iter().filter(|top| !top.is_log).map(|top| top.id).collect();
-        let logs: Vec<u32> = tree.tops.iter().filter(|top| top.is_log).map(|top| top.id).collect();
-        flush::flush(&self.env, &tree, &[&tops[..], &logs[..]].concat())
-            .iter()
-            .all(|(top, durable)| *durable || logs.contains(top))
-            .then_some(())
-            .ok_or(WriteError::Io)
-    }
-
-    /// As [`Storage::flush_all`], of these top-level vdevs; each must have a disk left that has it all.
+    /// Makes durable what was written to these top-level vdevs; each must have a disk left that has it all.
     pub fn flush_tops(&self, tops: &[u32]) -> Result<(), WriteError> {
         self.flush_on(&self.tree(), tops)
     }
@@ -465,6 +473,7 @@ impl Drop for Storage {
             prefetcher.wake();
         }
         self.level2.wake();
+        self.reports.wake();
     }
 }
 

@@ -15,6 +15,7 @@ pub mod leaf;
 mod mirror;
 pub mod open;
 pub mod raidz;
+pub mod report;
 pub mod status;
 pub mod tally;
 

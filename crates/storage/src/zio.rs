@@ -12,7 +12,7 @@
 //! ```
 //! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes. Of
 //! bytes that are no whole block the cursor says whose were wrong.
-//! A disk that fails again and again is faulted once the pool can do without it.
+//! A disk that has vanished is faulted if the pool can do without it, one that errs is told of ([`crate::vdev::report`]).
 
 pub(crate) mod free;
 pub(crate) mod gang;
@@ -28,8 +28,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use env::{Env, IoClass, Nanos};
 
 use crate::leaf_queue::{Answer, Completion, LeafQueue, Request, Transfer};
-use crate::vdev::leaf::FAILURES_TO_FAULT;
+use crate::vdev::leaf::Leaf;
 use crate::vdev::open::Tree;
+use crate::vdev::report::{DiskReport, What};
 use crate::vdev::status::VdevState;
 use crate::vdev::{Cursor, Done, Io, Kind, Op, Step, Vdev, Verify};
 use crate::{IoError, Payload};
@@ -190,9 +191,9 @@ impl Rounds {
 
 fn fault_bad_disks(tree: &Tree) {
     for (index, leaf) in tree.leaves.iter().enumerate() {
-        let failing = leaf.counters.in_a_row.load(Relaxed) >= FAILURES_TO_FAULT;
-        if failing && leaf.is_usable() && tree.lose(index, VdevState::Faulted) {
-            tracing::error!(path = leaf.path, guid = leaf.guid, "disk faulted: too many errors in a row");
+        let gone = leaf.counters.gone.load(Relaxed);
+        if gone && leaf.is_usable() && tree.lose(index, VdevState::Faulted) {
+            tracing::error!(path = leaf.path, guid = leaf.guid, "disk faulted: it is gone");
         }
         let missed = leaf.counters.missed_write.load(Relaxed);
         if missed && leaf.is_whole() && tree.lose(index, VdevState::Degraded) {
@@ -217,7 +218,7 @@ struct Frame {
 
 enum State {
     /// In a disk's queue.
-    OnDisk(usize),
+    OnDisk(Asked),
     Interior(Box<dyn Cursor>, Vec<Frame>),
     Done(Option<Done>),
 }
@@ -230,8 +231,9 @@ impl Frame {
                     Op::Read(len) => Transfer::Read(len),
                     Op::Write(payload) => Transfer::Write(payload),
                 };
+                let (size, is_write) = (transfer.len() as u64, transfer.is_write());
                 wanted.push(LeafIo { leaf, offset: io.offset, transfer });
-                State::OnDisk(leaf)
+                State::OnDisk(Asked { leaf, offset: io.offset, size, is_write })
             }
             _ => State::Interior(vdev.cursor(io, &tree.leaves), Vec::new()),
         };
@@ -259,10 +261,10 @@ impl Frame {
     ) {
         match &mut self.state {
             State::Done(_) => {}
-            State::OnDisk(leaf) => {
+            State::OnDisk(asked) => {
                 // Without an answer the I/O has only just been asked for.
                 if let Some(answer) = answers.next() {
-                    let done = judge(answer, *leaf, self.whole, tree, verify);
+                    let done = judge(answer, asked, self.whole, tree, verify);
                     self.state = State::Done(Some(done));
                 }
             }
@@ -278,7 +280,7 @@ impl Frame {
                             return;
                         }
                         Step::Blame(children) => {
-                            children.iter().for_each(|&child| blame(&self.vdev.children[child], tree));
+                            children.iter().for_each(|&child| blame_below(&self.vdev.children[child], tree));
                         }
                         Step::Issue(ios) => {
                             for child in ios {
@@ -296,24 +298,46 @@ impl Frame {
     }
 }
 
+/// An I/O in a disk's queue.
+#[derive(Clone, Copy)]
+struct Asked {
+    leaf: usize,
+    offset: u64,
+    size: u64,
+    is_write: bool,
+}
+
 /// Checks what a disk gave, and blames the disk for it.
-fn judge(answer: Answer, leaf: usize, whole: bool, tree: &Tree, verify: Verify<'_>) -> Done {
+fn judge(answer: Answer, asked: &Asked, whole: bool, tree: &Tree, verify: Verify<'_>) -> Done {
+    let leaf = &tree.leaves[asked.leaf];
+    let span = (asked.offset, asked.size);
     match answer {
         Ok(Some(bytes)) if whole && !verify(&bytes) => {
-            tree.leaves[leaf].counters.checksum_errors.fetch_add(1, Relaxed);
+            blame(leaf, What::Checksum, span, tree);
             Err(IoError::Checksum)
         }
         Ok(done) => Ok(done),
-        Err(env::DiskError::Gone) if !tree.leaves[leaf].is_usable() => Err(IoError::Unavailable),
-        Err(error) => Err(IoError::Disk(error)),
+        Err(env::DiskError::Gone) if !leaf.is_usable() => Err(IoError::Unavailable),
+        Err(error) => {
+            blame(leaf, if asked.is_write { What::Write(error) } else { What::Read(error) }, span, tree);
+            Err(IoError::Disk(error))
+        }
     }
 }
 
-/// Counts wrong bytes on the disk below a vdev that is read first.
-fn blame(vdev: &Vdev, tree: &Tree) {
+/// Tells of an error; what the disk has not noticed itself is counted here.
+fn blame(leaf: &Leaf, what: What, (offset, size): (u64, u64), tree: &Tree) {
+    if what == What::Checksum {
+        leaf.counters.checksum_errors.fetch_add(1, Relaxed);
+    }
+    tree.reports.add(DiskReport { guid: leaf.guid, what, offset, size });
+}
+
+/// Blames the disk below a vdev that is read first for wrong bytes.
+fn blame_below(vdev: &Vdev, tree: &Tree) {
     let below = vdev.leaves().into_iter().map(|leaf| &tree.leaves[leaf]);
     if let Some(leaf) = below.max_by_key(|leaf| (leaf.is_whole(), leaf.is_usable())) {
-        leaf.counters.checksum_errors.fetch_add(1, Relaxed);
+        blame(leaf, What::Checksum, (0, 0), tree);
     }
 }
 

@@ -11,7 +11,7 @@ use api_types::{
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use engine_api::Change;
+use engine_api::{Change, Health};
 
 /// A query string, or the problem with it.
 pub fn query<T>(given: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
@@ -90,10 +90,24 @@ pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
     .await
 }
 
+/// A pool that waits for its devices is let go of by force only; then nobody who uses its mounts waits any more.
+fn let_go(app: &App, name: &str, verb: &str, force: bool) -> Result<(), Problem> {
+    let pool = app.pool(name)?;
+    if pool.status().health != Health::Suspended {
+        return Ok(());
+    }
+    if !force {
+        let why = format!("cannot {verb} '{name}': pool I/O is currently suspended");
+        return Err(problem(kind::REFUSED, why));
+    }
+    pool.give_up();
+    Ok(())
+}
+
 pub async fn export(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let target = name.clone();
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
-        app.pool(&name)?;
+        let_go(app, &name, "export", release.force)?;
         reporter.step(format!("exporting {name}"), 0, 0);
         let mounts = mounting::unmount_all(app, &name, release.force)?;
         match app.engine.export(&name, release.force) {
@@ -110,7 +124,7 @@ pub async fn export(State(app): State<Shared>, Path(name): Path<String>, body: B
 pub async fn destroy(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let target = name.clone();
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
-        app.pool(&name)?;
+        let_go(app, &name, "destroy", release.force)?;
         reporter.step(format!("destroying {name}"), 0, 0);
         let mounts = mounting::unmount_all(app, &name, release.force).map_err(|mut why| {
             why.detail = format!("{}\ncould not destroy '{name}': could not unmount datasets", why.detail);

@@ -508,6 +508,7 @@ impl Pool for FakePool {
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>> {
         Err(Error::Unsupported(dataset.into()))
     }
+    fn give_up(&self) {}
     fn sync(&self) -> Result<u64> {
         Ok(lock(&self.tables).txg)
     }

@@ -5,7 +5,7 @@ use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::spa::status::VdevReport;
 use engine_api::{Error, Health, IoCounters, PropKind, PropValue, Source, VdevStatus};
 use ondisk::prop::Render;
-use storage::{LeafIo, VdevState};
+use storage::{LeafIo, VdevStat, VdevState};
 
 /// What a failure below means to a caller of the interface.
 pub(super) fn api_error(error: PoolError) -> Error {
@@ -66,7 +66,7 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         path: stat.path.clone(),
         guid: stat.guid,
         health: health(stat.state),
-        note: note(stat.state),
+        note: note(stat),
         ashift: report.ashift,
         read_errors: stat.read_errors,
         write_errors: stat.write_errors,
@@ -81,8 +81,9 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
 }
 
 /// What `zpool status` writes behind a vdev that is not well.
-fn note(state: VdevState) -> Option<String> {
-    match state {
+fn note(stat: &VdevStat) -> Option<String> {
+    match stat.state {
+        VdevState::Degraded if stat.is_worn => Some("too many errors".into()),
         VdevState::Faulted => Some("too many errors".into()),
         VdevState::Unavail => Some("cannot open".into()),
         VdevState::Online | VdevState::Degraded | VdevState::Offline | VdevState::Removed => None,

@@ -16,7 +16,7 @@ use env::{Env, lock};
 
 use super::convert::{api_error, health, prop_value, vdev_status};
 use super::serve::{Mounted, SharedList};
-use super::{measure, pool_props, vdev_spec};
+use super::{measure, pool_props, vdev_spec, words};
 
 /// Events kept for slow readers.
 const EVENTS_MAX: usize = 4096;
@@ -97,39 +97,11 @@ impl LocalPool {
         }
     }
 
-    /// Whole-pool sentences of `zpool status`.
-    fn words(&self, state: Health, errors: u64) -> (Option<String>, Option<String>) {
-        let words = |status: &str, action: &str| (Some(status.to_owned()), Some(action.to_owned()));
-        match state {
-            Health::Suspended => words(
-                "One or more devices are faulted in response to IO failures.",
-                "Make sure the affected devices are connected, then run 'zpool clear'.",
-            ),
-            Health::Degraded => words(
-                "One or more devices could not be used because they are missing, faulted or\n\toffline.  \
-                 Sufficient replicas exist for the pool to continue\n\tfunctioning in a degraded state.",
-                "Online the device using 'zpool online' or replace the device with\n\t'zpool replace'.",
-            ),
-            _ if errors > 0 => words(
-                "One or more devices has experienced an unrecoverable error.  An\n\tattempt was made to correct the \
-                 error.  Applications are unaffected.",
-                "Determine if the device needs to be replaced, and clear the errors\n\tusing 'zpool clear' or \
-                 replace the device with 'zpool replace'.",
-            ),
-            _ => (None, None),
-        }
+    /// Whatever may read from disks is refused at once while the pool waits for an operator, as every ioctl of OpenZFS
+    /// with POOL_CHECK_SUSPENDED is: nobody who administers it is to be stuck in it.
+    fn not_suspended(&self) -> Result<()> {
+        if self.pool.core().storage.is_suspended() { Err(Error::Suspended) } else { Ok(()) }
     }
-}
-
-/// What to say after an import without devices that held intent logs.
-fn lost_logs(datasets: &[String]) -> Option<(String, String)> {
-    let status = format!(
-        "Intent log records could not be read when the pool was imported.  The\n\tlast synchronous writes may be \
-         lost in:\n\t{}",
-        datasets.join("\n\t")
-    );
-    let action = "Check what was written last to these datasets, then run 'zpool clear'.";
-    (!datasets.is_empty()).then(|| (status, action.to_owned()))
 }
 
 fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
@@ -206,11 +178,7 @@ impl Pool for LocalPool {
         let report = self.pool.report();
         let root = vdev_status(&report.root);
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
-        let errors = root.read_errors + root.write_errors + root.checksum_errors;
-        let (status, action) = match lost_logs(&report.lost_logs) {
-            Some((status, action)) if state != Health::Suspended => (Some(status), Some(action)),
-            _ => self.words(state, errors),
-        };
+        let words = words::words(&report, state);
         PoolStatus {
             name: self.name(),
             guid: self.guid(),
@@ -219,8 +187,8 @@ impl Pool for LocalPool {
             root: engine_api::VdevStatus { health: state, ..root },
             cache: report.cache.iter().map(vdev_status).collect(),
             spares: report.spares.iter().map(vdev_status).collect(),
-            status,
-            action,
+            status: words.as_ref().map(|words| words.status.clone()),
+            action: words.map(|words| words.action),
             scan: None,
             data_errors: 0,
             readonly: self.pool.core().readonly,
@@ -232,6 +200,7 @@ impl Pool for LocalPool {
     }
 
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        self.not_suspended()?;
         let wanted = pool_kinds(&filter.kinds);
         if wanted.is_empty() && !filter.kinds.is_empty() {
             return Ok(Vec::new());
@@ -246,6 +215,9 @@ impl Pool for LocalPool {
     }
 
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
+        if !matches!(change, Change::ClearErrors { .. }) {
+            self.not_suspended()?;
+        }
         let vdevs = match change {
             Change::AddVdevs { vdevs, force } => {
                 Some(self.pool.add_vdevs(&new_vdevs(vdevs), *force, history))
@@ -280,10 +252,12 @@ impl Pool for LocalPool {
     }
 
     fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
+        self.not_suspended()?;
         self.pool.dsl.destroy_preview(name, recursive).map_err(api_error)
     }
 
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
+        self.not_suspended()?;
         let records = self.pool.dsl.history(internal).map_err(api_error)?;
         let shown = records.into_iter().map(|record| HistoryRecord {
             time: record.time,
@@ -297,6 +271,7 @@ impl Pool for LocalPool {
     }
 
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {
+        self.not_suspended()?;
         Ok(self.mount(dataset)?.fs.clone())
     }
 
@@ -304,7 +279,12 @@ impl Pool for LocalPool {
         Err(Error::Unsupported(format!("volume {dataset}: block storage is not built yet")))
     }
 
+    fn give_up(&self) {
+        self.pool.give_up();
+    }
+
     fn sync(&self) -> Result<u64> {
+        self.not_suspended()?;
         if self.pool.core().readonly {
             return Ok(self.pool.core().txgs.synced());
         }

@@ -11,6 +11,7 @@ use dmu::DmuError;
 use engine_api::{Error, FsId, Result, Served};
 use env::lock;
 use ondisk::objset::ObjsetType;
+use storage::Storage;
 
 use super::convert::api_error;
 use super::intent::{self, FileSystemLog};
@@ -31,6 +32,7 @@ pub(super) struct SharedList {
 
 struct PoolHost {
     txgs: Arc<Txgs>,
+    storage: Arc<Storage>,
     dataset: Arc<Dataset>,
     log: Option<FileSystemLog>,
 }
@@ -43,6 +45,10 @@ impl Host for PoolHost {
     fn space(&self) -> FsSpace {
         let (referenced, available) = self.dataset.space().unwrap_or((0, 0));
         FsSpace { referenced, available }
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.storage.suspension().makes_wait()
     }
 
     fn log(&self) -> Option<&dyn IntentLog> {
@@ -95,7 +101,8 @@ impl LocalPool {
         let open = |frozen: bool| {
             let zil = dataset.zil().filter(|_| !frozen);
             let log = zil.map(|zil| FileSystemLog::new(zil.clone(), core.features.clone()));
-            let host = Arc::new(PoolHost { txgs: core.txgs.clone(), dataset: dataset.clone(), log });
+            let (txgs, storage) = (core.txgs.clone(), core.storage.clone());
+            let host = Arc::new(PoolHost { txgs, storage, dataset: dataset.clone(), log });
             Zpl::open(dataset.objset().clone(), id, self.env.clone(), host, settings(&props), frozen)
         };
         if core.readonly || dataset.is_snapshot() || dataset.readonly().is_some() {
@@ -153,6 +160,10 @@ impl LocalPool {
         let generation = self.generation.load(SeqCst);
         if let Some(shared) = lock(&self.shared).as_ref().filter(|shared| shared.generation == generation) {
             return shared.list.clone();
+        }
+        if self.pool.core().storage.suspension().is_waiting() {
+            // What was shared is shared still; to look again may take until an operator comes.
+            return lock(&self.shared).as_ref().map_or_else(Vec::new, |shared| shared.list.clone());
         }
         let list = self.find_shared();
         *lock(&self.shared) = Some(SharedList { generation, list: list.clone() });

@@ -23,6 +23,10 @@ impl FileSystem for Zpl {
         self.root
     }
 
+    fn is_waiting(&self) -> bool {
+        self.host.is_suspended()
+    }
+
     fn statfs(&self) -> Result<FsStat> {
         let space = self.host.space();
         let objects = self.objset.object_count();

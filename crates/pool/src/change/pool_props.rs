@@ -1,5 +1,7 @@
 //! Setting properties of the pool.
 
+use storage::FailMode;
+
 use super::SyncCx;
 use crate::dsl::Dsl;
 use crate::history::Record;
@@ -66,6 +68,9 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
             _ => raw,
         };
         cx.dsl.write_pool_prop(prop.name, &raw, cx.tx)?;
+        if prop.name == "failmode" {
+            cx.dsl.parts.storage.suspension().set_mode(FailMode::from_raw(raw.number().unwrap_or(0)));
+        }
         let record = Record::internal("set", &format!("{}={value}", prop.name), cx.tx.txg());
         crate::history::append(cx.dsl, record, cx.tx)?;
     }

@@ -199,6 +199,7 @@ fn first_group(
         extras: Default::default(),
         zil_stats: Arc::default(),
         topology: Default::default(),
+        diagnosis: Default::default(),
         lost_logs: Default::default(),
     });
     core.add_caches(&spec.cache, spec.ashift, &format!("cannot create '{}'", spec.name))?;
@@ -216,6 +217,7 @@ fn first_group(
     pool.sync_txg(TXG_INITIAL)?;
     txgs.start(pool.clone());
     pool.dsl.log_command(&spec.history)?;
+    pool.stand_by()?;
     Ok(pool)
 }
 

@@ -195,6 +195,7 @@ impl Listed {
             path: config.path.clone(),
             is_log: false,
             state: if self.size > 0 { VdevState::Online } else { VdevState::Unavail },
+            is_worn: false,
             read_errors: 0,
             write_errors: 0,
             checksum_errors: 0,

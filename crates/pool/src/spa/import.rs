@@ -219,6 +219,7 @@ fn load(
         extras: Extras::read(&mos, &directory, found),
         zil_stats: Arc::default(),
         topology: Topology::default(),
+        diagnosis: Default::default(),
         lost_logs: Mutex::default(),
     };
     core.txgs.observe(around.lender());
@@ -240,6 +241,7 @@ fn load(
     pool.core.open_cache();
     begin(&pool)?;
     pool.dsl.log_command(&spec.history)?;
+    pool.stand_by()?;
     Ok(Loaded::Pool(pool))
 }
 

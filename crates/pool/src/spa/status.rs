@@ -29,6 +29,8 @@ pub struct VdevReport {
 pub struct PoolReport {
     pub state: VdevState,
     pub suspended: bool,
+    /// Why, where I/O waits for an operator.
+    pub cause: Option<storage::Cause>,
     pub root: VdevReport,
     pub cache: Vec<VdevReport>,
     pub spares: Vec<VdevReport>,
@@ -73,6 +75,7 @@ impl Pool {
         PoolReport {
             state: health(&stat),
             suspended,
+            cause: core.storage.suspension().cause(),
             root,
             cache: core.cache_reports(),
             spares: core.extras.spares.iter().map(Listed::spare_report).collect(),

@@ -4,7 +4,7 @@
 //! pool knows of. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c (`spa_vdev_remove`), messages of
 //! lib/libzfs/libzfs_pool.c.
 
-use env::{Env, lock};
+use env::Env;
 use storage::{VdevConfig, VdevKind};
 
 use super::create::{VdevSpec, new_guid, unusable_disk};
@@ -93,26 +93,8 @@ impl Pool {
         self.list_vdevs(history)
     }
 
-    /// Forgets the errors of one device or of all, and takes devices of logs into use again that were given up.
-    pub fn clear_errors(&self, guid: Option<u64>, history: &str) -> Result<u64> {
-        if self.core.readonly {
-            return Err(PoolError::ReadOnly);
-        }
-        self.core.storage.clear_errors_of(guid);
-        if guid.is_none() {
-            lock(&self.core.lost_logs).clear();
-        }
-        let failed = self.core.storage.failed_logs();
-        for leaf in failed.into_iter().filter(|leaf| guid.is_none_or(|guid| guid == *leaf)) {
-            if let Err(error) = self.online_log(leaf) {
-                tracing::warn!(guid = leaf, %error, "a device of logs stays out of use");
-            }
-        }
-        self.list_vdevs(history)
-    }
-
     /// Waits for a group that lists the devices as they are now.
-    fn list_vdevs(&self, history: &str) -> Result<u64> {
+    pub(super) fn list_vdevs(&self, history: &str) -> Result<u64> {
         if history.is_empty() {
             return Ok(self.core.txgs.sync_empty()?);
         }

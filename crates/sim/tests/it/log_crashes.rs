@@ -60,16 +60,16 @@ impl File {
     }
 }
 
-struct Writers {
-    world: World,
-    prng: Prng,
+pub(crate) struct Writers {
+    pub(crate) world: World,
+    pub(crate) prng: Prng,
     files: Vec<File>,
     on_log: u64,
 }
 
 /// A pool in use.
-struct Life {
-    machine: Machine,
+pub(crate) struct Life {
+    pub(crate) machine: Machine,
     open: Vec<(Arc<dyn FileSystem>, NodeId)>,
 }
 
@@ -77,7 +77,7 @@ struct Life {
 const DATASETS: [(&str, &str); 2] = [("sim/standard", "standard"), ("sim/always", "always")];
 
 impl Writers {
-    fn new(seed: u64, logs: &'static [usize]) -> Writers {
+    pub(crate) fn new(seed: u64, logs: &'static [usize]) -> Writers {
         let mut prng = Prng::new(seed);
         let layout = if prng.chance(1, 3) { Layout::Mirror } else { Layout::Single };
         let drawn = Swarm::draw(&mut prng);
@@ -140,7 +140,7 @@ impl Writers {
         self.world.disks.restart(loss);
     }
 
-    fn begin(&mut self) -> Life {
+    pub(crate) fn begin(&mut self) -> Life {
         let machine = self.world.boot();
         let api = machine.engine.import(POOL, &ImportOptions::default()).expect("it can be imported");
         let open = |file: &File| {
@@ -170,7 +170,7 @@ impl Writers {
         api.commit(&Change::ClearErrors { guid: None }, "").expect("errors can be cleared");
     }
 
-    fn step(&mut self, life: &Life) {
+    pub(crate) fn step(&mut self, life: &Life) {
         let n = self.prng.below(FILES as u64) as usize;
         let (fs, node) = &life.open[n];
         let cred = Cred::root();
@@ -214,7 +214,7 @@ impl Writers {
     }
 
     /// Finds each file among what it may be, and goes on from there.
-    fn check(&mut self, life: &Life) {
+    pub(crate) fn check(&mut self, life: &Life) {
         for (file, (fs, node)) in self.files.iter_mut().zip(&life.open) {
             let size = fs.getattr(*node).expect("its attributes").size as usize;
             let found = fs.read(&Cred::root(), *node, 0, size).expect("it can be read").to_vec();

@@ -2,6 +2,7 @@
 
 mod log_chain;
 mod log_crashes;
+mod outages;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

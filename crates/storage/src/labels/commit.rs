@@ -17,6 +17,7 @@ use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 
 use super::Device;
+use crate::suspend::Cause;
 use crate::{Storage, WriteError};
 
 /// A device that takes part.
@@ -55,33 +56,46 @@ pub fn commit(
 }
 
 impl Storage {
-    /// [`commit`] on all usable disks, of what has been flushed. A disk that failed is faulted where the pool can do without it.
+    /// [`commit`] on all usable disks, of what has been flushed. A disk that failed is faulted where the pool can do
+    /// without it; where it cannot, the pool is suspended, and this waits with it ([`crate::suspend`]). Syncing context.
     pub fn commit_uberblock(
         &self,
         uberblock: &Uberblock,
         label: Option<LabelOf<'_>>,
     ) -> Result<(), WriteError> {
         if self.is_suspended() {
-            return Err(WriteError::Suspended);
+            self.park(WriteError::Suspended)?;
+            self.flush_all()?;
         }
+        loop {
+            let error = match commit(self.env(), &self.targets(), uberblock, label) {
+                Ok(failed) => {
+                    failed.iter().for_each(|guid| {
+                        self.fault(*guid);
+                    });
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            if let Err(error) = self.park(error) {
+                self.suspension().suspend(Cause::Io);
+                return Err(error);
+            }
+            // A disk may have come back with another cache than it went with.
+            self.flush_all()?;
+        }
+    }
+
+    fn targets(&self) -> Vec<Target> {
         let leaves = self.leaves().into_iter().filter(|leaf| leaf.usable);
-        let targets: Vec<Target> = leaves
-            .map(|leaf| Target {
-                guid: leaf.guid,
-                top: leaf.top,
-                ashift: leaf.ashift,
-                is_log: leaf.is_log,
-                device: leaf.device,
-            })
-            .collect();
-        let result = commit(self.env(), &targets, uberblock, label);
-        match &result {
-            Ok(failed) => failed.iter().for_each(|guid| {
-                self.fault(*guid);
-            }),
-            Err(_) => self.set_suspended(true),
-        }
-        result.map(drop)
+        let target = |leaf: crate::LeafHandle| Target {
+            guid: leaf.guid,
+            top: leaf.top,
+            ashift: leaf.ashift,
+            is_log: leaf.is_log,
+            device: leaf.device,
+        };
+        leaves.map(target).collect()
     }
 }
 

@@ -12,8 +12,11 @@
 //! Flushes are numbered. A caller may rely on the first that is begun after it came. Whoever finds none running and has
 //! not been served begins it; nobody waits for a thread of ours. A flush that failed says nothing about what was lost:
 //! all later ones of this handle fail too (see [`env::disk`]).
+//!
+//! Here, too, a device that went and came back gets its new handle, so that all who hold this one need not care.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 
 use env::{Disk, DiskError, DiskIo, Env, SectorSize, lock};
 
@@ -21,7 +24,7 @@ use crate::vdev::leaf::Counters;
 
 pub struct SharedFlush {
     env: Env,
-    disk: Arc<dyn Disk>,
+    disk: RwLock<Arc<dyn Disk>>,
     counters: Arc<Counters>,
     state: Mutex<Tickets>,
     changed: Condvar,
@@ -47,21 +50,73 @@ impl Tickets {
 
 impl SharedFlush {
     pub fn new(env: Env, disk: Arc<dyn Disk>, counters: Arc<Counters>) -> SharedFlush {
+        let disk = RwLock::new(disk);
         SharedFlush { env, disk, counters, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    fn disk(&self) -> Arc<dyn Disk> {
+        self.disk.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets go of the device: whatever is asked of it fails until there is another handle.
+    pub fn close(&self) {
+        let old = self.disk();
+        self.put(Arc::new(Closed { size: old.size(), sector: old.sector_size() }));
+    }
+
+    /// From now on this is the device. Failures of the handle before are forgotten.
+    pub fn replace(&self, disk: Arc<dyn Disk>) {
+        self.put(disk);
+        lock(&self.state).failed = None;
+    }
+
+    fn put(&self, disk: Arc<dyn Disk>) {
+        *self.disk.write().unwrap_or_else(PoisonError::into_inner) = disk;
+    }
+}
+
+/// A device that was let go of.
+struct Closed {
+    size: u64,
+    sector: SectorSize,
+}
+
+impl Disk for Closed {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn sector_size(&self) -> SectorSize {
+        self.sector
+    }
+
+    fn submit(&self, batch: &mut [DiskIo<'_>]) {
+        batch.iter_mut().for_each(|io| io.result = Err(DiskError::Gone));
+    }
+
+    fn flush(&self) -> Result<(), DiskError> {
+        Err(DiskError::Gone)
+    }
+
+    fn discard(&self, _offset: u64, _len: u64) -> Result<(), DiskError> {
+        Err(DiskError::Gone)
     }
 }
 
 impl Disk for SharedFlush {
     fn size(&self) -> u64 {
-        self.disk.size()
+        self.disk().size()
     }
 
     fn sector_size(&self) -> SectorSize {
-        self.disk.sector_size()
+        self.disk().sector_size()
     }
 
     fn submit(&self, batch: &mut [DiskIo<'_>]) {
-        self.disk.submit(batch);
+        self.disk().submit(batch);
+        if batch.iter().any(|io| io.result == Err(DiskError::Gone)) {
+            self.counters.gone.store(true, Relaxed);
+        }
     }
 
     fn flush(&self) -> Result<(), DiskError> {
@@ -78,20 +133,25 @@ impl Disk for SharedFlush {
             }
             state.begun += 1;
             drop(state);
-            let result = self.disk.flush();
+            let disk = self.disk();
+            let result = disk.flush();
             self.counters.flushes.add(1);
             state = lock(&self.state);
             state.over = state.begun;
-            state.failed = state.failed.or(result.err());
+            // What became of a handle that was replaced meanwhile concerns its callers alone.
+            if Arc::ptr_eq(&disk, &self.disk()) {
+                state.failed = state.failed.or(result.err());
+                self.counters.lost_writes.fetch_or(result.is_err(), Relaxed);
+            }
             self.changed.notify_all();
-            return state.result();
+            return result.and(state.result());
         }
         self.counters.flushes_shared.add(1);
         state.result()
     }
 
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
-        self.disk.discard(offset, len)
+        self.disk().discard(offset, len)
     }
 }
 

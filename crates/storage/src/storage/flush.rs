@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use env::Env;
 
 use crate::vdev::open::{Top, Tree};
+use crate::vdev::report::{DiskReport, What};
 use crate::vdev::status::VdevState;
 
 /// Flushes all usable disks of these top-level vdevs, at once. Says of each vdev whether what was written there is durable
@@ -18,6 +19,8 @@ pub(crate) fn flush(env: &Env, tree: &Tree, tops: &[u32]) -> Vec<(u32, bool)> {
     let one = |n: usize| {
         if let Err(error) = tree.leaves[leaves[n]].flush() {
             failed[n].store(true, Relaxed);
+            let guid = tree.leaves[leaves[n]].guid;
+            tree.reports.add(DiskReport { guid, what: What::Flush(error), offset: 0, size: 0 });
             give_up(tree, leaves[n], error);
         }
     };

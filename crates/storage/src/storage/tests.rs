@@ -65,16 +65,27 @@ fn each_side_of_a_mirror_may_be_corrupt_and_is_repaired() {
 }
 
 #[test]
-fn each_side_of_a_mirror_may_fail_and_is_faulted() {
-    for bad in ["a", "b", "c"] {
+fn each_side_of_a_mirror_may_fail_or_vanish() {
+    for (bad, error, state) in [
+        ("a", DiskError::Io(5), VdevState::Degraded),
+        ("b", DiskError::Io(5), VdevState::Degraded),
+        ("b", DiskError::Gone, VdevState::Faulted),
+        ("c", DiskError::Gone, VdevState::Faulted),
+    ] {
         let rig = rig(&[3]);
         let blocks: Vec<_> = (0..60).map(|n| noise(65536, n)).collect();
-        rig.faults.inject(on(bad, FaultOp::Any, FaultKind::Fail(DiskError::Io(5))));
+        for op in [FaultOp::Read, FaultOp::Write] {
+            rig.faults.inject(on(bad, op, FaultKind::Fail(error)));
+        }
         let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
         rig.storage.flush_all().unwrap();
         let stat = rig.leaf(bad);
         assert!(stat.write_errors > 0);
-        assert_eq!(stat.state, VdevState::Faulted);
+        assert_eq!(stat.state, state);
+        // Whoever judges disks hears of each error, and whose it is.
+        let reports = rig.storage.reports().take();
+        assert!(reports.iter().all(|report| report.guid == stat.guid && report.what == What::Write(error)));
+        assert!(!reports.is_empty());
         assert_eq!(rig.storage.status().state, VdevState::Degraded);
         for (bp, block) in bps.iter().zip(&blocks) {
             assert!(rig.read(bp).unwrap()[..] == block[..]);

@@ -1,7 +1,8 @@
 //! One disk: where its partition lies, how it is doing, what has been done to it.
 //!
-//! A leaf is *usable* while it is open and neither offline nor faulted. Whether a disk that errs is faulted is decided
-//! in [`crate::zio`], which knows if the pool can do without it; here errors are only counted.
+//! A leaf is *usable* while it is open and neither offline nor faulted. A disk that has vanished is given up in
+//! [`crate::zio`], which knows if the pool can do without it; whether one that errs is, is decided above this crate by
+//! how often it does ([`super::report`]). Here errors are only counted.
 //!
 //! A leaf that missed a write is *behind* (state `Degraded`) rather than *whole*: it is written as before, but read only
 //! when nobody else has the bytes, and gets no uberblock any more, so that the next import sees that it is behind. Only
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use env::metric::{Counter, Histogram};
-use env::{Disk, DiskError, Env, Nanos};
+use env::{Disk, DiskError, Env, Nanos, OpenMode};
 use ondisk::label;
 
 use super::status::{LeafIo, VdevState};
@@ -20,8 +21,8 @@ use crate::labels;
 use crate::leaf_queue::shared_flush::SharedFlush;
 use crate::leaf_queue::{LeafQueue, Workers};
 
-/// Failures in a row, without one success between, after which a disk is given up if the pool can do without it.
-pub const FAILURES_TO_FAULT: u64 = 8;
+/// Failures in a row, without one success between, after which a cache device is given up: it costs only speed.
+const FAILURES_TO_LOSE: u64 = 8;
 /// An I/O that starts within so many bytes of the last one's end costs less than a seek.
 const NEAR: u64 = 1 << 20;
 /// What a read from a disk that is behind costs more than any from one that is whole.
@@ -37,6 +38,10 @@ pub struct Counters {
     pub checksum_errors: AtomicU64,
     /// Failures since the last success.
     pub in_a_row: AtomicU64,
+    /// The device has vanished: nothing will succeed until it is opened anew.
+    pub gone: AtomicBool,
+    /// A flush failed: what the device took is not certain, and none will succeed until it is opened anew.
+    pub lost_writes: AtomicBool,
     pub reads: Counter,
     pub writes: Counter,
     pub read_bytes: Counter,
@@ -55,6 +60,11 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Whether a device that nobody depends on should be given up.
+    pub fn is_failing(&self) -> bool {
+        self.gone.load(Relaxed) || self.in_a_row.load(Relaxed) >= FAILURES_TO_LOSE
+    }
+
     /// Counts one I/O the disk has answered.
     pub fn record(&self, is_write: bool, end: u64, bytes: u64, took: Nanos, result: Result<(), DiskError>) {
         self.last_end.store(end, Relaxed);
@@ -62,8 +72,7 @@ impl Counters {
             let errors = if is_write { &self.write_errors } else { &self.read_errors };
             errors.fetch_add(1, Relaxed);
             self.missed_write.fetch_or(is_write, Relaxed);
-            let gone = result == Err(DiskError::Gone);
-            self.in_a_row.fetch_add(if gone { FAILURES_TO_FAULT } else { 1 }, Relaxed);
+            self.in_a_row.fetch_add(1, Relaxed);
             return;
         }
         self.in_a_row.store(0, Relaxed);
@@ -111,11 +120,13 @@ pub struct Leaf {
     /// The device, the partition on it, and its queue; `None` if it could not be opened.
     device: Option<Arc<Device>>,
     state: Arc<AtomicU8>,
+    /// Gave wrong bytes too often: it is used as before, and shown as degraded.
+    worn: Arc<AtomicBool>,
     pub counters: Arc<Counters>,
 }
 
 struct Device {
-    disk: Arc<dyn Disk>,
+    disk: Arc<SharedFlush>,
     queue: Arc<LeafQueue>,
     /// Stops the queue's workers when the leaf goes.
     _workers: Workers,
@@ -130,7 +141,7 @@ impl Leaf {
     pub fn open(env: &Env, guid: u64, path: &str, top: u32, device: labels::Device) -> Leaf {
         let labels::Device { disk, base, size } = device;
         let mut leaf = Leaf::absent(guid, path, top, VdevState::Online);
-        let disk: Arc<dyn Disk> = Arc::new(SharedFlush::new(env.clone(), disk, leaf.counters.clone()));
+        let disk = Arc::new(SharedFlush::new(env.clone(), disk, leaf.counters.clone()));
         let queue = Arc::new(LeafQueue::new(disk.clone(), env.clock.clone(), leaf.counters.clone()));
         let workers = Workers::spawn(env, &queue);
         leaf.device = Some(Arc::new(Device { disk, queue, _workers: workers, base, size }));
@@ -145,6 +156,7 @@ impl Leaf {
             top,
             device: None,
             state: Arc::new(AtomicU8::new(state as u8)),
+            worn: Arc::default(),
             counters: Arc::default(),
         }
     }
@@ -157,6 +169,7 @@ impl Leaf {
             top: self.top,
             device: self.device.clone(),
             state: self.state.clone(),
+            worn: self.worn.clone(),
             counters: self.counters.clone(),
         }
     }
@@ -177,6 +190,41 @@ impl Leaf {
     /// Usable, and has taken every write.
     pub fn is_whole(&self) -> bool {
         self.is_usable() && self.state() == VdevState::Online
+    }
+
+    /// Whether it gave wrong bytes too often.
+    pub fn is_worn(&self) -> bool {
+        self.worn.load(Relaxed)
+    }
+
+    pub fn set_worn(&self, worn: bool) {
+        self.worn.store(worn, Relaxed);
+    }
+
+    /// Whether only opening it anew could help.
+    pub fn needs_reopening(&self) -> bool {
+        let c = &self.counters;
+        self.device.is_some() && (c.gone.load(Relaxed) || c.lost_writes.load(Relaxed))
+    }
+
+    /// Opens the device anew, under the path it had, in place of the handle that is open. `pool` is the guid that its
+    /// labels must say; another disk of another size at this path is not taken. Who was faulted has missed writes.
+    pub fn reopen(&self, env: &Env, pool: u64) -> Result<(), DiskError> {
+        let device = self.device.as_ref().ok_or(DiskError::Gone)?;
+        // The old handle may have the device to itself.
+        device.disk.close();
+        let disk = env.disks.open(&self.path, OpenMode::ReadWrite)?;
+        let found = labels::Device::locate(disk)?;
+        if (found.base, found.size) != (device.base, device.size) || !found.is_member(pool, self.guid) {
+            return Err(DiskError::NotFound);
+        }
+        device.disk.replace(found.disk);
+        self.counters.gone.store(false, Relaxed);
+        self.counters.lost_writes.store(false, Relaxed);
+        if self.state() == VdevState::Faulted {
+            self.set_state(VdevState::Degraded);
+        }
+        Ok(())
     }
 
     /// The partition, for its labels.
@@ -242,6 +290,7 @@ impl Leaf {
         for count in [&c.read_errors, &c.write_errors, &c.checksum_errors, &c.in_a_row] {
             count.store(0, Relaxed);
         }
+        self.set_worn(false);
     }
 
     /// What has been done so far.

@@ -9,11 +9,11 @@ use codec::raidz::{MAX_COLUMNS, MAX_PARITY, Method};
 use env::{DiskError, Env, OpenMode};
 use ondisk::label;
 use ondisk::label::config::key;
-use ondisk::nvlist::NvList;
 
 use super::config::{VdevConfig, VdevKind};
 use super::leaf::Leaf;
 use super::raidz::Raidz;
+use super::report::Reports;
 use super::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 use super::{Kind, Vdev};
 use crate::labels;
@@ -30,6 +30,8 @@ pub struct Tree {
     /// By the number in DVAs.
     pub tops: Vec<Top>,
     pub leaves: Vec<Arc<Leaf>>,
+    /// Where its disks' errors are told.
+    pub reports: Arc<Reports>,
     /// Held while it is decided whether a leaf can go.
     losing: Arc<Mutex<()>>,
 }
@@ -167,6 +169,7 @@ impl Tree {
             path: config.path.clone(),
             is_log: config.is_log,
             state: VdevState::Online,
+            is_worn: false,
             read_errors: 0,
             write_errors: 0,
             checksum_errors: 0,
@@ -196,6 +199,7 @@ pub(crate) fn leaf_stat(config: &VdevConfig, leaf: &Leaf) -> VdevStat {
         path: config.path.clone(),
         is_log: false,
         state: VdevState::Online,
+        is_worn: false,
         read_errors: 0,
         write_errors: 0,
         checksum_errors: 0,
@@ -209,7 +213,11 @@ pub(crate) fn leaf_stat(config: &VdevConfig, leaf: &Leaf) -> VdevStat {
 
 fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     use std::sync::atomic::Ordering::Relaxed;
+    stat.is_worn = leaf.is_worn();
     stat.state = leaf.state();
+    if stat.state == VdevState::Online && stat.is_worn {
+        stat.state = VdevState::Degraded;
+    }
     stat.read_errors = leaf.counters.read_errors.load(Relaxed);
     stat.write_errors = leaf.counters.write_errors.load(Relaxed);
     stat.checksum_errors = leaf.counters.checksum_errors.load(Relaxed);
@@ -238,9 +246,10 @@ pub fn open(
     if root.kind != VdevKind::Root {
         return Err(OpenError::Malformed("the tree's top is not a root"));
     }
-    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, method: None };
+    let mut opener =
+        Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, in_log: false, method: None };
     let tops = opener.tops(root)?;
-    let tree = Tree { tops, leaves: opener.leaves, losing: Arc::default() };
+    let tree = Tree { tops, leaves: opener.leaves, reports: Arc::default(), losing: Arc::default() };
     tree.refuse_missing(tolerated)?;
     Ok(tree)
 }
@@ -258,9 +267,11 @@ pub struct AtHand<'a> {
 /// unknown of new top-level vdevs is measured.
 pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>) -> Result<Tree, OpenError> {
     let intent = OpenIntent::Create;
-    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand), method: None };
+    let mut opener =
+        Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand), in_log: false, method: None };
     let tops = opener.tops(root)?;
-    Ok(Tree { tops, leaves: opener.leaves, losing: at_hand.old.losing.clone() })
+    let AtHand { old, .. } = at_hand;
+    Ok(Tree { tops, leaves: opener.leaves, reports: old.reports.clone(), losing: old.losing.clone() })
 }
 
 struct Opener<'a> {
@@ -271,6 +282,8 @@ struct Opener<'a> {
     at_hand: Option<&'a AtHand<'a>>,
     /// How parity is computed; found out when the first raidz is met.
     method: Option<Method>,
+    /// The top-level vdev being opened holds intent logs.
+    in_log: bool,
 }
 
 impl Opener<'_> {
@@ -286,6 +299,7 @@ impl Opener<'_> {
     }
 
     fn top(&mut self, config: &mut VdevConfig) -> Result<Top, OpenError> {
+        self.in_log = config.is_log;
         let mut vdev = self.vdev(config, config.id as u32, 0)?;
         let measured = (self.asize(&vdev).unwrap_or(0), self.ashift(&vdev));
         if vdev.kind != Kind::Hole && vdev.kind != Kind::Missing {
@@ -349,7 +363,7 @@ impl Opener<'_> {
         let kind = match &config.kind {
             VdevKind::Disk | VdevKind::File => {
                 let leaf = match self.at_hand {
-                    Some(at_hand) => at_hand.leaf(config, top),
+                    Some(at_hand) => at_hand.leaf(config, top, self.in_log),
                     None => Arc::new(self.leaf(config, top)?),
                 };
                 self.leaves.push(leaf);
@@ -381,7 +395,7 @@ impl Opener<'_> {
     fn leaf(&self, config: &VdevConfig, top: u32) -> Result<Leaf, OpenError> {
         let path = config.path.clone().unwrap_or_default();
         let absent = |state| Ok(Leaf::absent(config.guid, &path, top, state));
-        if let Some(state) = out_of_use(config) {
+        if let Some(state) = out_of_use(config, self.in_log) {
             return absent(state);
         }
         match self.open_disk(config, &path, top) {
@@ -403,22 +417,15 @@ impl Opener<'_> {
         if device.size < label::MIN_DEVICE {
             return Err(DiskError::OutOfRange);
         }
-        if self.intent != OpenIntent::Create {
-            // Any label counts: a crash may leave labels of a group that never was, in which the disk had another guid.
-            let found = device.read_labels();
-            let is_it = |label: &NvList| {
-                label.u64(key::POOL_GUID) == Some(self.pool) && label.u64(key::GUID) == Some(config.guid)
-            };
-            if !found.configs.iter().flatten().any(is_it) {
-                return Err(DiskError::NotFound);
-            }
+        if self.intent != OpenIntent::Create && !device.is_member(self.pool, config.guid) {
+            return Err(DiskError::NotFound);
         }
         Ok(Leaf::open(self.env, config.guid, path, top, device))
     }
 }
 
 impl AtHand<'_> {
-    fn leaf(&self, config: &VdevConfig, top: u32) -> Arc<Leaf> {
+    fn leaf(&self, config: &VdevConfig, top: u32, in_log: bool) -> Arc<Leaf> {
         if let Some(new) = self.new.iter().find(|leaf| leaf.guid == config.guid) {
             return new.clone();
         }
@@ -430,19 +437,21 @@ impl AtHand<'_> {
             Some(leaf) => Arc::new(leaf.renamed(config.guid)),
             None => {
                 let path = config.path.as_deref().unwrap_or_default();
-                let state = out_of_use(config).unwrap_or(VdevState::Unavail);
+                let state = out_of_use(config, in_log).unwrap_or(VdevState::Unavail);
                 Arc::new(Leaf::absent(config.guid, path, top, state))
             }
         }
     }
 }
 
-/// The state of a disk that was taken out of use on purpose, or for good.
-fn out_of_use(config: &VdevConfig) -> Option<VdevState> {
+/// The state of a disk that was taken out of use on purpose, or for good. That it was faulted for its errors is judged
+/// anew (`vdev_alloc`), but for a log: what a log that failed holds, the pool has.
+fn out_of_use(config: &VdevConfig, in_log: bool) -> Option<VdevState> {
+    let on_purpose = || config.pairs.string(key::AUX_STATE) == Some("external");
     match (config.offline, config.removed, config.faulted) {
         (true, ..) => Some(VdevState::Offline),
         (_, true, _) => Some(VdevState::Removed),
-        (.., true) => Some(VdevState::Faulted),
+        (.., true) if in_log || on_purpose() => Some(VdevState::Faulted),
         _ => None,
     }
 }

@@ -98,6 +98,8 @@ pub struct VdevStat {
     pub path: Option<String>,
     pub is_log: bool,
     pub state: VdevState,
+    /// A disk that gave wrong bytes too often.
+    pub is_worn: bool,
     pub read_errors: u64,
     pub write_errors: u64,
     pub checksum_errors: u64,

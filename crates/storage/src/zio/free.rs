@@ -8,12 +8,13 @@ use ondisk::{BlkPtr, Dva};
 use super::gang::header_asize;
 use crate::arc::Key;
 use crate::metaslab::Freed;
+use crate::suspend::Cause;
 use crate::vdev::open::Tree;
 use crate::{ReadError, Storage};
 
 impl Storage {
     /// Gives the space of a block back; reusable some transaction groups later. A forged pointer frees nothing; space
-    /// that is free already suspends the pool, so that what contradicts itself is not written on top of. Syncing
+    /// that is free already suspends the pool for good, so that what contradicts itself is not written on top of. Syncing
     /// context only. A gang whose header cannot be read any more is lost but for the header: space leaks, which is
     /// better than guessing.
     pub fn free(&self, bp: &BlkPtr, txg: u64) {
@@ -74,7 +75,8 @@ impl Storage {
                 Freed::Nowhere => tracing::error!(?bp, "a block outside of every metaslab is not freed"),
                 Freed::Twice => {
                     tracing::error!(?bp, "space is freed twice: the pool is damaged and is suspended");
-                    self.set_suspended(true);
+                    self.suspension().suspend(Cause::Io);
+                    self.give_up();
                 }
             }
         }

@@ -12,7 +12,7 @@ use super::{Flight, VerifyEach, check, write_io};
 use crate::arc::{Arrival, Ask, Keep, Key, is_metadata};
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Op};
-use crate::{Block, Payload, ReadError, Storage};
+use crate::{Block, Payload, ReadError, Storage, WriteError};
 
 type Fetched = Result<AlignedBuf, ReadError>;
 
@@ -25,7 +25,8 @@ struct Wish {
 }
 
 impl Storage {
-    /// The block, verified and decompressed. A hole is as many zeros as its pointer says.
+    /// The block, verified and decompressed. A hole is as many zeros as its pointer says. Where all disks that have it are
+    /// gone, the pool may be suspended, and this waits with it ([`crate::suspend`]).
     ///
     /// Whoever follows a clean pointer outside syncing context holds an [`Storage::epoch`] from before it read the
     /// pointer until this returns.
@@ -54,6 +55,22 @@ impl Storage {
     }
 
     fn read_for(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
+        let mut answers = self.read_once(bps, wish);
+        loop {
+            let failed: Vec<usize> = (0..bps.len())
+                .filter(|&n| answers[n].as_ref().is_err_and(|error| self.awaits(*error)))
+                .collect();
+            if failed.is_empty() || wish.is_prefetch || self.wait_resumed(WriteError::Io).is_err() {
+                return answers;
+            }
+            let again: Vec<BlkPtr> = failed.iter().map(|&n| bps[n]).collect();
+            for (n, read) in failed.into_iter().zip(self.read_once(&again, wish)) {
+                answers[n] = read;
+            }
+        }
+    }
+
+    fn read_once(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
         let waits = !wish.is_prefetch && wish.class == IoClass::SyncRead;
         let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> =
             bps.iter().map(|bp| self.at_hand(bp, wish.keep, wish.is_prefetch, false)).collect();

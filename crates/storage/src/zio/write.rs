@@ -115,22 +115,39 @@ impl Storage {
         self.write_batch_noting(items, txg, &mut |_| {})
     }
 
-    /// As [`Storage::write_batch`]; `landed` is told how many of the items' bytes are done with, as it goes on.
+    /// As [`Storage::write_batch`]; `landed` is told how many of the items' bytes are done with, as it goes on. Where no
+    /// copy of a block can be written, the pool is suspended, and this waits with it ([`crate::suspend`]).
     pub fn write_batch_noting(
         &self,
         items: Vec<WriteItem>,
         txg: u64,
         landed: &mut dyn FnMut(u64),
     ) -> Vec<Written> {
-        if self.is_suspended() {
+        if self.is_suspended() && self.park(WriteError::Suspended).is_err() {
             return items.iter().map(|_| Err(WriteError::Suspended)).collect();
         }
+        let mut answers = self.write_once(&items, txg, landed);
+        loop {
+            let failed: Vec<usize> =
+                (0..answers.len()).filter(|&n| answers[n] == Err(WriteError::Io)).collect();
+            if failed.is_empty() || self.park(WriteError::Io).is_err() {
+                return answers;
+            }
+            let again: Vec<WriteItem> = failed.iter().map(|&n| items[n].clone()).collect();
+            // Their bytes have been counted.
+            for (n, written) in failed.into_iter().zip(self.write_once(&again, txg, &mut |_| {})) {
+                answers[n] = written;
+            }
+        }
+    }
+
+    fn write_once(&self, items: &[WriteItem], txg: u64, landed: &mut dyn FnMut(u64)) -> Vec<Written> {
         let tree = self.tree();
         let mut answers: Vec<Option<Written>> = items.iter().map(|_| None).collect();
         let mut flying: VecDeque<Chunk<'_>> = VecDeque::new();
         let mut at = 0;
         while at < items.len() {
-            let end = chunk_end(&items, at);
+            let end = chunk_end(items, at);
             let transformed = self.transform_all(&tree, &items[at..end], txg);
             let mut blocks = Vec::new();
             for (n, transformed) in (at..end).zip(transformed) {
@@ -145,12 +162,12 @@ impl Storage {
             flying.push_back(Chunk { flight, blocks });
             if flying.len() > CHUNKS_IN_FLIGHT {
                 let chunk = flying.pop_front().expect("there are several");
-                landed(self.land_chunk(&tree, chunk, &items, &mut answers, txg));
+                landed(self.land_chunk(&tree, chunk, items, &mut answers, txg));
             }
             at = end;
         }
         for chunk in flying {
-            landed(self.land_chunk(&tree, chunk, &items, &mut answers, txg));
+            landed(self.land_chunk(&tree, chunk, items, &mut answers, txg));
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
@@ -255,19 +272,24 @@ impl Storage {
         txg: u64,
     ) -> u64 {
         let mut bytes = 0;
+        // Where nobody can bring a disk back, nothing is written again.
+        let keep_writes = self.suspension().is_patient();
         let mut done = chunk.flight.land(&|_, _| true).into_iter().map(|done| done.map(|_| ()));
         for (n, placed, stored) in chunk.blocks {
             let results: Vec<Result<(), IoError>> = done.by_ref().take(placed.writes.len()).collect();
             let written = if results.iter().all(Result::is_ok) {
-                Ok(placed.bp)
+                Ok(placed)
             } else {
                 self.write_elsewhere(tree, &items[n], &stored, placed, &results, txg)
             };
-            if let Ok(bp) = &written {
-                self.remember(bp, items[n].data.clone(), items[n].policy.keep);
+            if let Ok(placed) = &written {
+                self.remember(&placed.bp, items[n].data.clone(), items[n].policy.keep);
+                if keep_writes {
+                    self.unflushed.note(placed.writes.iter().map(|(_, vdev, io)| (*vdev, io)));
+                }
             }
             bytes += items[n].data.len() as u64;
-            answers[n] = Some(written);
+            answers[n] = Some(written.map(|placed| placed.bp));
         }
         bytes
     }
@@ -281,13 +303,13 @@ impl Storage {
         first: Placed,
         results: &[Result<(), IoError>],
         txg: u64,
-    ) -> Written {
+    ) -> Result<Placed, WriteError> {
         tracing::warn!(bp = ?first.bp, "write failed, trying another place");
         let bp = stored.pointer(item.data.len() as u64, &item.policy, txg);
         let good_enough = first.has_each_piece(results);
         let second = match self.place_anew(tree, item, stored, bp, txg) {
             Ok(second) => second,
-            Err(_) if good_enough => return Ok(first.bp),
+            Err(_) if good_enough => return Ok(first),
             Err(error) => {
                 first.give_back(self);
                 return Err(error);
@@ -300,11 +322,11 @@ impl Storage {
         let all = done.iter().all(Result::is_ok);
         if all || (!good_enough && second.has_each_piece(&done)) {
             first.give_back(self);
-            return Ok(second.bp);
+            return Ok(second);
         }
         second.give_back(self);
         if good_enough {
-            return Ok(first.bp);
+            return Ok(first);
         }
         first.give_back(self);
         Err(WriteError::Io)

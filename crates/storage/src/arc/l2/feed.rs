@@ -19,7 +19,7 @@ use super::{Level2, Limits, State};
 use crate::arc::stats::{add, sub};
 use crate::arc::{Cold, ColdEnd};
 use crate::leaf_queue::Transfer;
-use crate::vdev::leaf::{FAILURES_TO_FAULT, Leaf};
+use crate::vdev::leaf::Leaf;
 use crate::{Block, Payload, Storage};
 
 /// See the module.
@@ -103,7 +103,7 @@ impl Level2 {
             add(&self.counts().log_writes, logs);
         }
         self.put_header(&target);
-        if target.leaf.counters.in_a_row.load(Relaxed) >= FAILURES_TO_FAULT {
+        if target.leaf.counters.is_failing() {
             self.lose(target.number);
         }
         (bytes, target.most)

@@ -11,7 +11,7 @@ use super::{Level2, State};
 use crate::arc::Key;
 use crate::arc::stats::add;
 use crate::leaf_queue::{Completion, LeafQueue, Transfer};
-use crate::vdev::leaf::{FAILURES_TO_FAULT, Leaf};
+use crate::vdev::leaf::Leaf;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// See the module.
@@ -141,7 +141,7 @@ impl Level2 {
         add(&self.counts().misses, 1);
         add(&self.counts().read_errors, 1);
         self.forget(&wanted.name, wanted.device, wanted.address);
-        if wanted.leaf.counters.in_a_row.load(Relaxed) >= FAILURES_TO_FAULT {
+        if wanted.leaf.counters.is_failing() {
             self.lose(wanted.device);
         }
     }

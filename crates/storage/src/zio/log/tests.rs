@@ -2,6 +2,7 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule};
 use ondisk::uberblock::Uberblock;
 
 use super::*;
+use crate::suspend::Cause;
 use crate::testing::{Rig, rig, rig_of_raidz, rig_with_logs};
 use crate::{OpenIntent, VdevState};
 
@@ -202,7 +203,7 @@ fn a_suspended_pool_logs_nothing() {
     let rig = rig(&[1]);
     let bp = place(&rig, 4096, 1);
     let flight = rig.storage.write_log(&bp, block(BlkPtr::HOLE, &[1; 8]));
-    rig.storage.set_suspended(true);
+    rig.storage.suspension().suspend(Cause::Io);
     assert_eq!(flight.land(), Err(WriteError::Suspended));
     assert_eq!(rig.storage.allocate_log(4096, TXG), Err(WriteError::Suspended));
 }

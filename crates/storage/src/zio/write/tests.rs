@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::Block;
+use crate::suspend::Cause;
 use crate::testing::{noise, plain, rig};
 
 #[test]
@@ -32,7 +33,7 @@ fn neighbours_in_a_batch_are_neighbours_on_disk() {
 #[test]
 fn a_suspended_pool_writes_nothing() {
     let rig = rig(&[1]);
-    rig.storage.set_suspended(true);
+    rig.storage.suspension().suspend(Cause::Io);
     assert_eq!(rig.write(&[noise(512, 1)], plain(), 4), [Err(WriteError::Suspended)]);
     assert_eq!(rig.disks.counts("a").writes, 0);
 }

@@ -1,0 +1,103 @@
+//! What `zpool status` says of a pool as a whole: the first thing wrong that an operator should know, and what to do.
+//!
+//! Source: lib/libzfs/libzfs_status.c (`check_status`: the order), cmd/zpool/zpool_main.c (`print_status_reason`: the words).
+
+use ::pool::spa::status::{PoolReport, VdevReport};
+use engine_api::Health;
+use storage::{Cause, VdevState};
+
+/// Sentences of `zpool status`.
+pub(super) struct Words {
+    pub status: String,
+    pub action: String,
+}
+
+pub(super) fn words(report: &PoolReport, health: Health) -> Option<Words> {
+    if health == Health::Suspended {
+        return Some(suspended(report.cause));
+    }
+    if !report.lost_logs.is_empty() {
+        return Some(lost_logs(&report.lost_logs));
+    }
+    let any = |wrong: &dyn Fn(&VdevReport) -> bool| find(&report.root, wrong);
+    let is = |state: VdevState| move |vdev: &VdevReport| vdev.stat.state == state;
+    if any(&is(VdevState::Faulted)) {
+        return say(
+            "One or more devices are faulted in response to persistent errors.\n\tSufficient replicas exist for the \
+             pool to continue functioning in a\n\tdegraded state.",
+            "Replace the faulted device, or use 'zpool clear' to mark the device\n\trepaired.",
+        );
+    }
+    if any(&is(VdevState::Unavail)) {
+        return say(
+            "One or more devices could not be opened.  Sufficient replicas exist for\n\tthe pool to continue \
+             functioning in a degraded state.",
+            "Attach the missing device and online it using 'zpool online'.",
+        );
+    }
+    if any(&has_errors) {
+        return say(
+            "One or more devices has experienced an unrecoverable error.  An\n\tattempt was made to correct the \
+             error.  Applications are unaffected.",
+            "Determine if the device needs to be replaced, and clear the errors\n\tusing 'zpool clear' or \
+             replace the device with 'zpool replace'.",
+        );
+    }
+    if any(&is(VdevState::Offline)) {
+        return say(
+            "One or more devices has been taken offline by the administrator.\n\tSufficient replicas exist for the \
+             pool to continue functioning in a\n\tdegraded state.",
+            "Online the device using 'zpool online' or replace the device with\n\t'zpool replace'.",
+        );
+    }
+    if any(&is(VdevState::Removed)) {
+        return say(
+            "One or more devices have been removed.\n\tSufficient replicas exist for the pool to continue \
+             functioning in a\n\tdegraded state.",
+            "Online the device using zpool online' or replace the device with\n\t'zpool replace'.",
+        );
+    }
+    None
+}
+
+fn say(status: &str, action: &str) -> Option<Words> {
+    Some(Words { status: status.to_owned(), action: action.to_owned() })
+}
+
+fn suspended(cause: Option<Cause>) -> Words {
+    let (status, action) = match cause {
+        Some(Cause::Multihost) => (
+            "The pool is suspended because multihost writes failed or were delayed;\n\tanother system could import \
+             the pool undetected.",
+            "Make sure the pool's devices are connected, then reboot your system and\n\timport the pool or run \
+             'zpool clear' to resume the pool.",
+        ),
+        Some(Cause::Io) | None => (
+            "One or more devices are faulted in response to IO failures.",
+            "Make sure the affected devices are connected, then run 'zpool clear'.",
+        ),
+    };
+    Words { status: status.to_owned(), action: action.to_owned() }
+}
+
+/// What to say after an import without devices that held intent logs.
+fn lost_logs(datasets: &[String]) -> Words {
+    let status = format!(
+        "Intent log records could not be read when the pool was imported.  The\n\tlast synchronous writes may be \
+         lost in:\n\t{}",
+        datasets.join("\n\t")
+    );
+    let action = "Check what was written last to these datasets, then run 'zpool clear'.";
+    Words { status, action: action.to_owned() }
+}
+
+/// Whether something is so of any disk.
+fn find(vdev: &VdevReport, wrong: &dyn Fn(&VdevReport) -> bool) -> bool {
+    if vdev.stat.kind.is_leaf() { wrong(vdev) } else { vdev.children.iter().any(|child| find(child, wrong)) }
+}
+
+/// `vdev_errors`
+fn has_errors(vdev: &VdevReport) -> bool {
+    let stat = &vdev.stat;
+    stat.state == VdevState::Degraded || stat.read_errors + stat.write_errors + stat.checksum_errors > 0
+}

@@ -1,0 +1,170 @@
+//! Which disk is to be given up, by how often it errs.
+//!
+//! Storage tells every error of every disk ([`storage::Reports`]). A disk that errs [`ERRORS`] times within [`WITHIN`] is
+//! judged: for I/O errors it is *faulted*, taken out of use if the pool can do without it; for wrong bytes it is
+//! *degraded*, which is a word for the operator, for it is used as before. One bad sector now and then is neither: it is
+//! repaired and counted. A vdev's properties `io_n`, `io_t`, `checksum_n`, `checksum_t` would set other numbers; only the
+//! defaults are built.
+//!
+//! The verdict goes into the configuration. It holds while the pool is in use, until `zpool clear`: an import judges anew,
+//! for what was wrong may have been a cable of the other machine.
+//!
+//! One other rule is storage's: a disk that has vanished, or failed to flush, is faulted at once if the pool can do
+//! without it, for nothing it says can be believed until it is opened anew.
+//!
+//! Sources: cmd/zed/agents/zfs_diagnosis.c (numbers, what is counted), fmd_serd.c (N events in T), zfs_retire.c (fault for
+//! io, degrade for checksum), module/zfs/vdev.c (`vdev_fault`, `vdev_degrade`, the persistent state in `vdev_alloc`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex, Weak};
+
+use env::{Nanos, Next, Worker, lock};
+use ondisk::label::config::key;
+use storage::{DiskReport, VdevConfig, What};
+
+use super::Core;
+
+/// `DEFAULT_IO_N`, `DEFAULT_CHECKSUM_N`
+const ERRORS: usize = 10;
+/// `DEFAULT_IO_T`, `DEFAULT_CHECKSUM_T`
+const WITHIN: Nanos = Nanos::from_secs(600);
+
+/// Soft error rate discrimination: fires when the last N events came within T.
+#[derive(Debug, Default)]
+struct Serd(VecDeque<Nanos>);
+
+impl Serd {
+    fn record(&mut self, at: Nanos) -> bool {
+        self.0.push_back(at);
+        if self.0.len() > ERRORS {
+            self.0.pop_front();
+        }
+        self.0.len() == ERRORS && at.since(self.0[0]) <= WITHIN
+    }
+}
+
+/// What disks have done lately, by guid.
+#[derive(Debug, Default)]
+pub struct Diagnosis(Mutex<BTreeMap<u64, Case>>);
+
+#[derive(Debug, Default)]
+struct Case {
+    io: Serd,
+    checksum: Serd,
+}
+
+/// What becomes of a disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Fault,
+    Degrade,
+}
+
+impl Diagnosis {
+    fn record(&self, report: &DiskReport, at: Nanos) -> Option<Verdict> {
+        let mut cases = lock(&self.0);
+        let case = cases.entry(report.guid).or_default();
+        match report.what {
+            What::Checksum => case.checksum.record(at).then_some(Verdict::Degrade),
+            What::Read(_) | What::Write(_) | What::Flush(_) => case.io.record(at).then_some(Verdict::Fault),
+        }
+    }
+
+    fn forget(&self, guid: Option<u64>) {
+        lock(&self.0).retain(|case, _| guid.is_some_and(|guid| guid != *case));
+    }
+}
+
+impl Core {
+    /// Starts to judge disks.
+    pub(super) fn watch_disks(self: &Arc<Core>) {
+        let worker = self.env.driver.spawn(Box::new(Diagnoser(Arc::downgrade(self))));
+        self.storage.reports().set_reader(worker);
+    }
+
+    fn judge(&self, report: &DiskReport, at: Nanos) {
+        match self.diagnosis.record(report, at) {
+            Some(Verdict::Fault) if self.storage.fault(report.guid) => {
+                tracing::error!(guid = report.guid, "disk faulted: too many errors");
+                self.sentence(report.guid, |vdev| vdev.faulted = true);
+            }
+            Some(Verdict::Degrade) if self.storage.wear(report.guid) => {
+                tracing::error!(guid = report.guid, "disk degraded: too many checksum errors");
+                self.sentence(report.guid, |vdev| {
+                    vdev.pairs.set(key::DEGRADED, 1u64);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a verdict into the configuration.
+    fn sentence(&self, guid: u64, verdict: impl Fn(&mut VdevConfig)) {
+        let note = |vdev: &mut VdevConfig| {
+            verdict(vdev);
+            vdev.pairs.set(key::AUX_STATE, "err_exceeded");
+        };
+        self.rewrite_leaves(|leaf| leaf == guid, note);
+        // A group that nobody waits for has it.
+        drop(self.txgs.enter(false));
+    }
+
+    /// Takes verdicts back.
+    pub(super) fn acquit(&self, guid: Option<u64>) {
+        self.diagnosis.forget(guid);
+        self.rewrite_leaves(|leaf| guid.is_none_or(|guid| guid == leaf), acquitted);
+    }
+
+    /// Forgets the verdicts of another time, but for a disk that an operator has faulted (`vdev_alloc`).
+    pub(super) fn judge_anew(&self) {
+        let forget = |vdev: &mut VdevConfig| {
+            if vdev.pairs.string(key::AUX_STATE) != Some("external") {
+                acquitted(vdev);
+            }
+        };
+        self.rewrite_leaves(|_| true, forget);
+    }
+
+    fn rewrite_leaves(&self, wanted: impl Fn(u64) -> bool, rewrite: impl Fn(&mut VdevConfig)) {
+        let mut config = lock(&self.config);
+        let before = config.tree.clone();
+        let data = config.tree.children.iter_mut().filter(|top| !top.is_log);
+        data.for_each(|top| {
+            top.visit_mut(&mut |vdev| {
+                if vdev.kind.is_leaf() && wanted(vdev.guid) {
+                    rewrite(vdev);
+                }
+            });
+        });
+        if config.tree != before {
+            self.config_dirty.store(true, SeqCst);
+        }
+    }
+}
+
+fn acquitted(vdev: &mut VdevConfig) {
+    vdev.faulted = false;
+    vdev.pairs.remove(key::DEGRADED);
+    vdev.pairs.remove(key::AUX_STATE);
+}
+
+/// Takes what storage tells.
+struct Diagnoser(Weak<Core>);
+
+impl Worker for Diagnoser {
+    fn name(&self) -> &'static str {
+        "diagnose"
+    }
+
+    fn step(&mut self, now: Nanos) -> Next {
+        let Some(core) = self.0.upgrade() else { return Next::Stop };
+        for report in core.storage.reports().take() {
+            core.judge(&report, now);
+        }
+        Next::WaitForWork
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Standing by for what happens to disks while a pool is in use: it may be suspended, resumed and given up.
+//!
+//! What suspension means is [`storage::Suspension`]'s; here an operator's `zpool clear` ends it. Source: module/zfs/zfs_ioctl.c
+//! (`zfs_ioc_clear`), messages of lib/libzfs/libzfs_pool.c (`zpool_clear`).
+
+use env::lock;
+use storage::FailMode;
+
+use super::Pool;
+use crate::{PoolError, Result};
+
+impl Pool {
+    /// Once a pool is in use: from now on what fails waits for an operator, and disks are judged by how often they err.
+    pub(super) fn stand_by(&self) -> Result<()> {
+        let core = &self.core;
+        let stored = self.dsl.pool_props()?;
+        let mode = stored.iter().find(|(name, _)| name == "failmode").and_then(|(_, value)| value.number());
+        core.txgs.heed(&core.storage);
+        core.storage.suspension().set_mode(FailMode::from_raw(mode.unwrap_or(0)));
+        core.storage.suspension().be_patient();
+        core.judge_anew();
+        core.watch_disks();
+        Ok(())
+    }
+
+    /// Forgets the errors of one device or of all, takes those into use again that were given up for them, and lets a
+    /// suspended pool go on. Gives the group that has it on disk.
+    pub fn clear_errors(&self, guid: Option<u64>, history: &str) -> Result<u64> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        self.resume(guid)?;
+        if guid.is_none() {
+            lock(&self.core.lost_logs).clear();
+        }
+        let failed = self.core.storage.failed_logs();
+        for leaf in failed.into_iter().filter(|leaf| guid.is_none_or(|guid| guid == *leaf)) {
+            if let Err(error) = self.online_log(leaf) {
+                tracing::warn!(guid = leaf, %error, "a device of logs stays out of use");
+            }
+        }
+        self.list_vdevs(history)
+    }
+
+    /// What [`Pool::clear_errors`] does without waiting for a transaction group: disks are opened anew, and a suspended
+    /// pool goes on. `Refused` if it still lacks disks.
+    pub fn resume(&self, guid: Option<u64>) -> Result<()> {
+        let core = &self.core;
+        core.storage.clear_errors_of(guid);
+        core.storage.reopen(guid);
+        core.acquit(guid);
+        if !core.storage.is_suspended() {
+            return Ok(());
+        }
+        core.storage.resume().map_err(|error| {
+            PoolError::Refused(match error {
+                storage::WriteError::Suspended => "pool I/O is currently suspended".into(),
+                _ => format!("cannot clear errors for {}: I/O error", self.name()),
+            })
+        })
+    }
+
+    /// Gives up a pool that waits for its disks: nobody waits any more, and it can be closed. What was not durable is lost.
+    pub fn give_up(&self) {
+        self.core.storage.give_up();
+    }
+}

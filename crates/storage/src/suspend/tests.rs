@@ -1,0 +1,164 @@
+use std::sync::Arc;
+
+use env::{DiskError, FaultKind, FaultOp, FaultRule, IoClass};
+use ondisk::BlkPtr;
+use ondisk::nvlist::NvList;
+use ondisk::uberblock::Uberblock;
+
+use super::*;
+use crate::testing::{Rig, noise, plain, rig};
+use crate::{Block, ReadError, VdevState, WriteError};
+
+fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
+    FaultRule { path: Some(path.to_owned()), ..FaultRule::new(op, kind) }
+}
+
+const GONE: FaultKind = FaultKind::Fail(DiskError::Gone);
+
+/// A mirror whose disks are known by their labels, in a pool that is in use.
+fn patient() -> Rig {
+    let rig = rig(&[2]);
+    let pool = NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
+    for leaf in rig.storage.leaves() {
+        leaf.device.init(&pool.clone().with("guid", leaf.guid)).unwrap();
+    }
+    rig.storage.suspension().be_patient();
+    rig
+}
+
+/// Waits until the pool is suspended, and does then what an operator does.
+fn operator(rig: &Rig, help: impl FnOnce()) {
+    let clock = &rig.storage.env().clock;
+    let deadline = clock.now() + env::Nanos::from_secs(30);
+    while !rig.storage.is_suspended() {
+        assert!(clock.now() < deadline, "nobody suspends the pool");
+        clock.sleep(env::Nanos::from_millis(1));
+    }
+    help();
+}
+
+fn bring_back(rig: &Rig) {
+    rig.faults.clear();
+    assert_eq!(rig.storage.reopen(None).len(), 2);
+    rig.storage.resume().unwrap();
+}
+
+fn blocks() -> Vec<Arc<Block>> {
+    (0..40).map(|n| noise(65536, n)).collect()
+}
+
+fn are_there(rig: &Rig, bps: &[BlkPtr], blocks: &[Arc<Block>]) {
+    for (bp, block) in bps.iter().zip(blocks) {
+        assert!(rig.read(bp).unwrap()[..] == block[..]);
+    }
+}
+
+#[test]
+fn a_batch_goes_on_when_the_disks_are_back() {
+    let rig = patient();
+    let blocks = blocks();
+    rig.faults.inject(FaultRule { skip: 7, ..on("a", FaultOp::Any, GONE) });
+    rig.faults.inject(FaultRule { skip: 11, ..on("b", FaultOp::Any, GONE) });
+    let bps: Vec<BlkPtr> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            operator(&rig, || {
+                assert_eq!(rig.storage.resume(), Err(WriteError::Io), "the disks are not back");
+                bring_back(&rig);
+            });
+        });
+        rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect()
+    });
+    rig.storage.flush_all().unwrap();
+    are_there(&rig, &bps, &blocks);
+    let states = [rig.leaf("a").state, rig.leaf("b").state];
+    assert!(states.contains(&VdevState::Online) && states.contains(&VdevState::Degraded), "{states:?}");
+}
+
+#[test]
+fn what_a_failed_flush_may_have_lost_is_written_again() {
+    let rig = patient();
+    let blocks = blocks();
+    let bps: Vec<BlkPtr> = rig.write(&blocks[..20], plain(), 4).into_iter().map(Result::unwrap).collect();
+    rig.storage.flush_all().unwrap();
+    // Both take the writes into a cache that is lost with the flush.
+    for path in ["a", "b"] {
+        rig.faults.inject(on(path, FaultOp::Write, FaultKind::Lie));
+        rig.faults.inject(on(path, FaultOp::Flush, GONE));
+    }
+    let lost: Vec<BlkPtr> = rig.write(&blocks[20..], plain(), 4).into_iter().map(Result::unwrap).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| operator(&rig, || bring_back(&rig)));
+        rig.storage.flush_all().unwrap();
+    });
+    are_there(&rig, &bps, &blocks[..20]);
+    are_there(&rig, &lost, &blocks[20..]);
+    // On both of them.
+    rig.faults.inject(on("a", FaultOp::Read, GONE));
+    are_there(&rig, &lost, &blocks[20..]);
+}
+
+#[test]
+fn an_uberblock_is_written_when_the_disks_are_back() {
+    let rig = patient();
+    rig.storage.flush_all().unwrap();
+    for path in ["a", "b"] {
+        rig.faults.inject(on(path, FaultOp::Write, GONE));
+    }
+    let uberblock = Uberblock { txg: 4, ..Uberblock::new(5000) };
+    std::thread::scope(|scope| {
+        scope.spawn(|| operator(&rig, || bring_back(&rig)));
+        rig.storage.commit_uberblock(&uberblock, None).unwrap();
+    });
+    let newest = |leaf: &crate::LeafHandle| leaf.device.read_labels().uberblocks.first().map(|ub| ub.txg);
+    assert!(rig.storage.leaves().iter().any(|leaf| newest(leaf) == Some(4)));
+}
+
+#[test]
+fn readers_wait_or_not_as_failmode_has_it() {
+    let rig = patient();
+    let block = noise(4096, 1);
+    let bp = rig.write_one(&block, plain());
+    rig.storage.flush_all().unwrap();
+    let vanish = || {
+        for path in ["a", "b"] {
+            rig.faults.inject(on(path, FaultOp::Any, GONE));
+        }
+    };
+    vanish();
+    rig.storage.suspension().set_mode(FailMode::Continue);
+    assert_eq!(rig.read(&bp).unwrap_err(), ReadError::Missing);
+    assert!(!rig.storage.is_suspended(), "an error that is answered suspends nothing");
+    rig.faults.clear();
+    rig.storage.reopen(None);
+    vanish();
+    rig.storage.suspension().set_mode(FailMode::Wait);
+    std::thread::scope(|scope| {
+        scope.spawn(|| operator(&rig, || bring_back(&rig)));
+        assert!(rig.storage.read(&bp, IoClass::SyncRead).unwrap()[..] == block[..]);
+    });
+}
+
+#[test]
+fn a_pool_that_is_given_up_fails_at_once() {
+    for panic in [false, true] {
+        let rig = patient();
+        for path in ["a", "b"] {
+            rig.faults.inject(on(path, FaultOp::Write, GONE));
+        }
+        let write = || rig.write(&[noise(4096, 1)], plain(), 4).remove(0);
+        if panic {
+            rig.storage.suspension().set_mode(FailMode::Panic);
+            assert_eq!(write(), Err(WriteError::Io));
+        } else {
+            std::thread::scope(|scope| {
+                scope.spawn(|| operator(&rig, || rig.storage.give_up()));
+                assert_eq!(write(), Err(WriteError::Io));
+            });
+        }
+        assert_eq!(rig.storage.suspension().refusal(), Some(Refusal::GivenUp));
+        assert_eq!(write(), Err(WriteError::Suspended));
+        rig.faults.clear();
+        rig.storage.reopen(None);
+        assert_eq!(rig.storage.resume(), Err(WriteError::Suspended), "what was given up stays so");
+    }
+}
