@@ -5,11 +5,10 @@
 
 use std::fmt::Write;
 
-use crate::report::number;
 use crate::results::{Results, Row};
 
 /// Widths and heights in pixels.
-const NAMES: f64 = 250.0;
+const NAMES: f64 = 265.0;
 const BARS: f64 = 330.0;
 const FIGURES: f64 = 62.0;
 const LATENCIES: f64 = 330.0;
@@ -30,7 +29,7 @@ pub fn draw(results: &Results) -> Option<String> {
     }
     let row_height = names.len() as f64 * BAR + GAP;
     let bottom = HEAD + results.rows.len() as f64 * row_height;
-    let (width, height) = (2.0 * MARGIN + NAMES + BARS + FIGURES + LATENCIES, bottom + AXIS);
+    let (width, height) = (3.0 * MARGIN + NAMES + BARS + FIGURES + LATENCIES, bottom + AXIS);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#222\">\n<title>{title}</title>\n\
@@ -136,7 +135,7 @@ impl Axis {
             let x = self.x(micros);
             line(svg, (x, HEAD - 4.0), (x, bottom), "#ddd", 1.0);
             let shown = match power {
-                ..3 => format!("{} µs", number(micros).trim_end_matches('0').trim_end_matches('.')),
+                ..3 => format!("{micros} µs"),
                 3..6 => format!("{} ms", micros / 1e3),
                 _ => format!("{} s", micros / 1e6),
             };
