@@ -203,6 +203,9 @@ pub struct Vdev {
     /// A log device, or a mirror of them.
     #[serde(default)]
     pub is_log: bool,
+    /// What a top-level vdev was set apart for: `special` or `dedup`.
+    #[serde(default)]
+    pub class: Option<String>,
     pub path: Option<String>,
     pub guid: u64,
     pub health: Health,
@@ -225,6 +228,29 @@ pub struct Vdev {
     pub children: Vec<Vdev>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RemovalState {
+    Running,
+    Finished,
+    Canceled,
+}
+
+/// A removal of a top-level vdev. Times in seconds since 1970, amounts in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removal {
+    pub state: RemovalState,
+    /// Number of the vdev, and its name where it has one still.
+    pub vdev: u64,
+    pub name: String,
+    pub start: u64,
+    pub end: u64,
+    pub to_copy: u64,
+    pub copied: u64,
+    /// Of the mappings that all removed vdevs left.
+    pub mapping: u64,
+}
+
 /// `GET /v1/pools/{name}`; `GET /v1/pools` gives all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
@@ -241,6 +267,9 @@ pub struct Pool {
     pub status: Option<String>,
     pub action: Option<String>,
     pub scan: Option<String>,
+    /// The last removal of a top-level vdev.
+    #[serde(default)]
+    pub removal: Option<Removal>,
     pub data_errors: u64,
     pub readonly: bool,
 }

@@ -88,6 +88,7 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
         name: from.name.clone(),
         kind: from.kind.clone(),
         is_log: from.is_log,
+        class: from.class.clone(),
         path: from.path.clone(),
         guid: from.guid,
         health: health(from.health),
@@ -105,6 +106,23 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
     }
 }
 
+fn removal(from: &engine::Removal) -> wire::Removal {
+    wire::Removal {
+        state: match from.state {
+            engine::RemovalState::Running => wire::RemovalState::Running,
+            engine::RemovalState::Finished => wire::RemovalState::Finished,
+            engine::RemovalState::Canceled => wire::RemovalState::Canceled,
+        },
+        vdev: from.vdev,
+        name: from.name.clone(),
+        start: from.start,
+        end: from.end,
+        to_copy: from.to_copy,
+        copied: from.copied,
+        mapping: from.mapping,
+    }
+}
+
 pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
     wire::Pool {
         name: from.name.clone(),
@@ -117,6 +135,7 @@ pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
         status: from.status.clone(),
         action: from.action.clone(),
         scan: from.scan.clone(),
+        removal: from.removal.as_ref().map(removal),
         data_errors: from.data_errors,
         readonly: from.readonly,
     }

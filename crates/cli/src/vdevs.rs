@@ -31,14 +31,20 @@ pub fn name(vdev: &Vdev, naming: Naming) -> String {
     if naming.follow { path.rsplit('/').next().unwrap_or(&path).to_owned() } else { vdev.name.clone() }
 }
 
-/// The children but for log devices, which have a heading of their own, and places where a vdev once was.
+/// The children but for those of a class, which have headings of their own, and places where a vdev once was.
 pub fn normal(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
-    vdev.children.iter().filter(|child| !child.is_log && child.kind != "hole")
+    vdev.children.iter().filter(|child| !child.is_log && child.class.is_none() && child.kind != "hole")
 }
 
-/// The log devices among the children.
-pub fn logs(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
-    vdev.children.iter().filter(|child| child.is_log)
+/// The children set apart for something, in the order in which they are listed; headings without vdevs are left out.
+pub fn classes(vdev: &Vdev) -> Vec<(&'static str, Vec<&Vdev>)> {
+    let of = |title: &'static str, wanted: &dyn Fn(&Vdev) -> bool| {
+        (title, vdev.children.iter().filter(|child| wanted(child)).collect::<Vec<_>>())
+    };
+    let apart = |class: &'static str| of(class, &|child| child.class.as_deref() == Some(class));
+    let mut all = vec![apart("dedup"), apart("special"), of("logs", &|child| child.is_log)];
+    all.retain(|(_, vdevs)| !vdevs.is_empty());
+    all
 }
 
 /// As [`name_width`], with the pool's cache devices and spares.

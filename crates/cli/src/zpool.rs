@@ -276,16 +276,29 @@ fn pool_info(pool: &Pool, with_type: bool, as_int: bool) -> Json {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Normal,
+    Dedup,
+    Special,
     Log,
     Cache,
     Spare,
 }
 
 impl Place {
+    /// By the heading of [`vdevs::classes`].
+    fn titled(title: &str) -> Place {
+        match title {
+            "dedup" => Place::Dedup,
+            "special" => Place::Special,
+            _ => Place::Log,
+        }
+    }
+
     /// In a JSON output, the class of a vdev.
     fn class(self) -> &'static str {
         match self {
             Place::Normal => "normal",
+            Place::Dedup => "dedup",
+            Place::Special => "special",
             Place::Log => "log",
             Place::Cache => "l2cache",
             Place::Spare => "spare",
@@ -295,6 +308,8 @@ impl Place {
     fn section(self) -> &'static str {
         match self {
             Place::Normal => "vdevs",
+            Place::Dedup => "dedup",
+            Place::Special => "special",
             Place::Log => "logs",
             Place::Cache => "l2cache",
             Place::Spare => "spares",

@@ -115,6 +115,8 @@ pub struct VdevStatus {
     pub kind: String,
     /// A log device, or a mirror of them.
     pub is_log: bool,
+    /// What a top-level vdev was set apart for: `special` or `dedup`.
+    pub class: Option<String>,
     pub path: Option<String>,
     pub guid: u64,
     pub health: Health,
@@ -148,6 +150,29 @@ pub struct IoCounters {
     pub write_nanos: u64,
 }
 
+/// How far a removal of a top-level vdev is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemovalState {
+    Running,
+    Finished,
+    Canceled,
+}
+
+/// A removal of a top-level vdev. Times in seconds since 1970, amounts in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    pub state: RemovalState,
+    /// Number of the vdev, and its name where it has one still.
+    pub vdev: u64,
+    pub name: String,
+    pub start: u64,
+    pub end: u64,
+    pub to_copy: u64,
+    pub copied: u64,
+    /// Of the mappings that all removed vdevs left.
+    pub mapping: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolStatus {
     pub name: String,
@@ -162,6 +187,8 @@ pub struct PoolStatus {
     pub status: Option<String>,
     pub action: Option<String>,
     pub scan: Option<String>,
+    /// The last removal of a top-level vdev.
+    pub removal: Option<Removal>,
     /// Permanent data errors counted.
     pub data_errors: u64,
     pub readonly: bool,

@@ -22,6 +22,7 @@ pub mod eck;
 pub mod feature;
 pub mod gang;
 pub mod gpt;
+pub mod indirect;
 pub mod l2arc;
 pub mod label;
 pub mod malformed;

@@ -40,25 +40,26 @@ const BUILT: &[&str] = &[
 
 /// Flags whose traces are kept or brought to an end where they are active, but that new pools are not given.
 const KEPT: &[&str] = &[
+    "allocation_classes",
     "bookmark_v2",
     "bookmark_written",
     "bookmarks",
+    "device_removal",
     "encryption",
     "filesystem_limits",
     "livelist",
     "log_spacemap",
+    "obsolete_counts",
 ];
 
 /// Flags with which a pool can be read but not written: writing would have to keep something up that is not built.
 const READABLE: &[&str] = &[
-    "allocation_classes",
     "blake3",
     "block_cloning",
     "device_rebuild",
     "fast_dedup",
     "head_errlog",
     "multi_vdev_crash_dump",
-    "obsolete_counts",
     "redacted_datasets",
     "redaction_bookmarks",
     "resilver_defer",

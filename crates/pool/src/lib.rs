@@ -9,6 +9,7 @@
 //! - The meta object set is changed in syncing context only.
 
 pub mod change;
+pub(crate) mod deferred;
 pub mod dsl;
 mod error;
 pub mod feature;
@@ -16,6 +17,7 @@ pub mod frees;
 pub mod history;
 pub mod parts;
 pub mod prop;
+pub mod removed;
 pub mod spa;
 pub mod space;
 pub mod sync;

@@ -16,11 +16,9 @@ mod suspend;
 mod topology;
 pub mod vdevs;
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use dmu::bpobj::Bpobj;
 use dmu::zap::Zap;
 use dmu::{ObjectSpec, Objset, Tx};
 use env::{Env, lock};
@@ -29,9 +27,11 @@ use ondisk::label::config::PoolState;
 use ondisk::object_type::{ObjectType, pool_directory};
 use storage::Storage;
 
+use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
 use crate::feature::Features;
 use crate::frees::FreeQueue;
+use crate::removed::Removed;
 use crate::space::{MapForm, SpaceMaps};
 use crate::txg::Txgs;
 use crate::zil::ZilStats;
@@ -57,6 +57,7 @@ pub struct Core {
     pub(crate) frees: Arc<FreeQueue>,
     pub features: Arc<Features>,
     pub maps: Arc<SpaceMaps>,
+    pub removed: Arc<Removed>,
     pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
     pub(crate) config: Mutex<PoolConfig>,
@@ -66,7 +67,7 @@ pub struct Core {
     pub(crate) has_logs: AtomicBool,
     /// Objects of the MOS.
     pub(crate) config_object: u64,
-    pub(crate) deferred: Option<Mutex<Bpobj>>,
+    pub(crate) deferred: Option<Deferred>,
     pub readonly: bool,
     pub altroot: Option<String>,
     /// Spares and cache devices.
@@ -97,18 +98,13 @@ impl Core {
 
     /// Puts a freed block on the list that the next group frees.
     pub(crate) fn defer_free(&self, bp: &BlkPtr, tx: &Tx) -> Result<()> {
-        let deferred = self.deferred.as_ref().ok_or_else(|| PoolError::Corrupt("no deferred list".into()))?;
-        Ok(lock(deferred).enqueue(bp, false, tx)?)
+        let deferred = self.deferred.as_ref();
+        deferred.ok_or_else(|| PoolError::Corrupt("no deferred list".into()))?.defer(bp, tx)
     }
 
     /// Frees what the group before put on the list.
     pub(crate) fn free_deferred(&self, tx: &Tx) -> Result<()> {
-        let Some(deferred) = &self.deferred else { return Ok(()) };
-        let _: ControlFlow<()> = lock(deferred).drain(tx, |bp, _freed| {
-            self.storage.free(bp, tx.txg());
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(())
+        self.deferred.as_ref().map_or(Ok(()), |deferred| deferred.free_all(&self.storage, tx))
     }
 
     /// Writes the packed configuration into the MOS if it changed.
@@ -167,8 +163,7 @@ impl Core {
     /// Space as datasets see it.
     pub fn space(&self) -> PoolSpace {
         let space = self.storage.space();
-        let deferred_frees =
-            self.deferred.as_ref().map_or(0, |deferred| lock(deferred).space().map_or(0, |space| space.used));
+        let deferred_frees = self.deferred.as_ref().map_or(0, |deferred| deferred.space().used);
         PoolSpace { dspace: self.storage.deflated_capacity(), deferred_frees, deferred: space.deferred }
     }
 }

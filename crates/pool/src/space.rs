@@ -25,6 +25,8 @@ use crate::{PoolError, Result};
 
 /// Bytes of a block of a space map object.
 const BLOCK_SIZE: u32 = 16 << 10;
+/// Bytes of a block of a map of obsolete space (`zfs_vdev_standard_sm_blksz`).
+pub(crate) const OBSOLETE_BLOCK_SIZE: u32 = 128 << 10;
 /// A map is written anew when it is this many times longer than it need be …
 const CONDENSE_TIMES: u64 = 2;
 /// … and longer than this.

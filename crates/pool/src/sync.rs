@@ -56,6 +56,7 @@ impl Pool {
             self.settle_frees(pass, &tx)?;
             core.note_missed(&tx)?;
             core.maps.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
+            core.removed.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
             if !core.mos.is_dirty(txg) && self.is_kept(&tx)? {
                 self.commit_root(txg, root)?;
                 break;
@@ -89,11 +90,12 @@ impl Pool {
         core.write_config(tx)
     }
 
-    /// Gives back what this pass freed: at once in the first, through the deferred list later.
+    /// Gives back what this pass freed: at once in the first, through the deferred list later. What is deduplicated has
+    /// owners that only a table knows, and is never given back at once.
     fn settle_frees(&self, pass: u32, tx: &Tx) -> Result<()> {
         let core = &*self.core;
         for bp in core.frees.take() {
-            if pass < PASS_DEFER_FREES {
+            if pass < PASS_DEFER_FREES && !bp.is_dedup() {
                 core.storage.free(&bp, tx.txg());
             } else {
                 core.defer_free(&bp, tx)?;

@@ -355,6 +355,28 @@ impl Walk<'_> {
                 self.problem(Problem::NotAllocated { vdev: vdev.vdev, segment });
             }
         }
+        for vdev in pool.core.removed.vdevs() {
+            let owned = self.owned.remove(&vdev).unwrap_or_default();
+            let mut wrong = Vec::new();
+            let precise = pool.core.removed.obsolete(vdev, &mut |segment, obsolete| {
+                let (has, should) = (owned.space_in(segment), segment.len.saturating_sub(obsolete));
+                if has != should {
+                    wrong.push((segment, has > should));
+                }
+            });
+            match precise {
+                Err(error) => self.problem(Problem::Broken(format!("removed vdev {vdev}: {error}"))),
+                Ok(precise) => {
+                    for (segment, in_use) in wrong {
+                        if in_use {
+                            self.problem(Problem::NotAllocated { vdev, segment });
+                        } else if precise {
+                            self.problem(Problem::Leaked { vdev, segment });
+                        }
+                    }
+                }
+            }
+        }
         for (vdev, tree) in std::mem::take(&mut self.owned) {
             for segment in tree.iter() {
                 self.problem(Problem::NotAllocated { vdev, segment });

@@ -21,11 +21,12 @@ use crate::metaslab::{
 use crate::suspend::Suspension;
 use crate::unflushed::Unflushed;
 use crate::vdev::Kind;
-use crate::vdev::config::{VdevConfig, VdevKind};
+use crate::vdev::config::{Bias, VdevConfig, VdevKind};
 use crate::vdev::leaf::{Leaf, LeafHandle};
 use crate::vdev::open::{self, Tree};
 use crate::vdev::report::Reports;
 use crate::vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
+use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
 pub use swap::OpenedLeaf;
@@ -70,6 +71,7 @@ pub struct Storage {
     config: RwLock<VdevConfig>,
     tree: RwLock<Arc<Tree>>,
     classes: Classes,
+    moved: Moved,
     /// See [`Storage::log_latency`].
     pub(crate) log_latency: AtomicU64,
     /// Reads that somebody waited for because memory did not have all of it.
@@ -101,6 +103,7 @@ impl Storage {
             config: RwLock::new(VdevConfig::new(VdevKind::Root, 0, pool_guid)),
             tree: RwLock::default(),
             classes: Classes::default(),
+            moved: Moved::default(),
             log_latency: AtomicU64::new(0),
             read_waits: Waits::default(),
             processor_before_reads: OnceLock::new(),
@@ -147,6 +150,7 @@ impl Storage {
         self.level2.close();
         *self.tree.write().expect(POISON) = Arc::default();
         self.classes.detach_source();
+        self.moved.detach();
     }
 
     pub fn pool_guid(&self) -> u64 {
@@ -167,6 +171,10 @@ impl Storage {
 
     pub(crate) fn classes(&self) -> &Classes {
         &self.classes
+    }
+
+    pub(crate) fn moved(&self) -> &Moved {
+        &self.moved
     }
 
     pub(crate) fn tree(&self) -> Arc<Tree> {
@@ -247,6 +255,7 @@ impl Storage {
             guid: config.guid,
             path: None,
             is_log: false,
+            bias: Bias::None,
             state: VdevState::Online,
             is_worn: false,
             read_errors: 0,
@@ -394,11 +403,16 @@ impl Storage {
         bp.dvas().iter().map(worth).sum()
     }
 
-    /// Bytes that datasets can have, with what they have: the pool's space less what parity costs.
+    /// Bytes that datasets can have, with what they have: the pool's space less what parity costs. Of devices set apart only
+    /// what is in use: nobody can count on the rest (`spa_update_dspace`).
     pub fn deflated_capacity(&self) -> u64 {
         let tree = self.tree();
         let tops = tree.tops.iter().filter(|top| !top.is_log);
-        tops.filter_map(|top| Some(top.deflate(self.vdev_space(top.id)?.capacity))).sum()
+        let counts = |id| {
+            let space = self.vdev_space(id)?;
+            Some(if self.classes.apart.has(id) { space.allocated } else { space.capacity })
+        };
+        tops.filter_map(|top| Some(top.deflate(counts(top.id)?))).sum()
     }
 
     // ── Space ──
@@ -408,8 +422,9 @@ impl Storage {
         self.classes.attach_source(&source);
     }
 
-    /// Opens a top-level vdev for allocation: of log blocks alone if the tree says that it is a log. Not for holes. `known` may be shorter than `ms_count`:
-    /// missing metaslabs are empty. Panics if there is no such vdev.
+    /// Opens a top-level vdev for allocation: of log blocks alone if the tree says that it is a log, of nothing if it was
+    /// set apart; not for holes. `known` may be shorter than `ms_count`: missing metaslabs are empty. Panics if there is
+    /// no such vdev.
     pub fn init_metaslabs(&self, vdev: u32, ms_shift: u32, ms_count: u64, known: Vec<MetaslabSummary>) {
         let tree = self.tree();
         let top = tree.top(vdev).expect("a top-level vdev of the open tree");
@@ -423,7 +438,13 @@ impl Storage {
             summaries: known,
             to_asize: Arc::new(move |psize| geometry.asize(ashift, psize)),
         };
-        self.classes.add_group(spec, top.is_log);
+        let bias = self.config.read().expect(POISON).children[vdev as usize].bias;
+        let class = match bias {
+            _ if top.is_log => &self.classes.log,
+            Bias::None => &self.classes.normal,
+            Bias::Special | Bias::Dedup => &self.classes.apart,
+        };
+        class.add_group(spec);
     }
 
     /// What the space maps lack of groups up to `txg`, since the last call. A group after it may be open and have placed
@@ -447,7 +468,7 @@ impl Storage {
 
     /// Of the pool; logs do not count.
     pub fn space(&self) -> SpaceStat {
-        self.classes.normal.space()
+        self.classes.space()
     }
 
     /// Space of one top-level vdev, if it takes part in allocation.

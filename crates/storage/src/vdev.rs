@@ -102,6 +102,8 @@ pub enum Kind {
     Missing,
     /// A top-level vdev that was removed; nothing can point here.
     Hole,
+    /// A top-level vdev whose blocks were moved to others; pointers to them still name it. See [`crate::zio::moved`].
+    Indirect,
 }
 
 impl Vdev {
@@ -110,7 +112,7 @@ impl Vdev {
         match self.kind {
             Kind::Mirror => Box::new(mirror::cursor(self, io, leaves)),
             Kind::Raidz(raidz) => raidz.cursor(self, io, leaves),
-            Kind::Missing | Kind::Hole => Box::new(NotThere),
+            Kind::Missing | Kind::Hole | Kind::Indirect => Box::new(NotThere),
             Kind::Leaf(_) => unreachable!("a leaf's I/O goes to its queue"),
         }
     }
@@ -125,7 +127,7 @@ impl Vdev {
                 lacking <= raidz.parity
             }
             Kind::Missing => false,
-            Kind::Hole => true,
+            Kind::Hole | Kind::Indirect => true,
         }
     }
 
@@ -145,7 +147,7 @@ impl Vdev {
             Kind::Leaf(leaf) => leaves[leaf].load(offset),
             Kind::Mirror => self.children.iter().filter_map(|child| child.load(leaves, offset)).min(),
             Kind::Raidz(raidz) => raidz.load(self, leaves, offset),
-            Kind::Missing | Kind::Hole => None,
+            Kind::Missing | Kind::Hole | Kind::Indirect => None,
         }
     }
 
@@ -167,7 +169,7 @@ impl Vdev {
                 let columns = raidz.split(offset, payload).into_iter();
                 columns.flat_map(|(place, payload)| below(place.child, place.offset, &payload)).collect()
             }
-            Kind::Missing | Kind::Hole => Vec::new(),
+            Kind::Missing | Kind::Hole | Kind::Indirect => Vec::new(),
         }
     }
 

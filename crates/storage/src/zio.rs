@@ -17,6 +17,7 @@
 pub(crate) mod free;
 pub(crate) mod gang;
 pub mod log;
+pub mod moved;
 pub(crate) mod read;
 pub mod survey;
 pub(crate) mod transform;

@@ -145,11 +145,11 @@ fn show_vdev(cx: &mut Cx<'_>, vdev: &Vdev, name: &str, depth: usize, width: usiz
     for child in vdevs::normal(vdev) {
         show_vdev(cx, child, &vdevs::name(child, Naming::default()), depth + 2, width)?;
     }
-    for (count, log) in vdevs::logs(vdev).enumerate() {
-        if count == 0 {
-            writeln!(cx.io.out, "\tlogs\t")?;
+    for (title, vdevs) in vdevs::classes(vdev) {
+        writeln!(cx.io.out, "\t{title}\t")?;
+        for vdev in vdevs {
+            show_vdev(cx, vdev, &vdevs::name(vdev, Naming::default()), depth + 2, width)?;
         }
-        show_vdev(cx, log, &vdevs::name(log, Naming::default()), depth + 2, width)?;
     }
     Ok(())
 }

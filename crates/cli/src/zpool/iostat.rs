@@ -138,8 +138,9 @@ fn print(
     for pool in pools {
         print_vdev(cx, format, &pool.root, &pool.name, 0, change)?;
         if format.verbose {
-            let logs: Vec<&Vdev> = vdevs::logs(&pool.root).collect();
-            print_section(cx, format, "logs", &logs, change)?;
+            for (title, vdevs) in vdevs::classes(&pool.root) {
+                print_section(cx, format, title, &vdevs, change)?;
+            }
             print_section(cx, format, "cache", &pool.cache.iter().collect::<Vec<_>>(), change)?;
         }
         if format.verbose && !format.scripted && in_columns {

@@ -147,11 +147,13 @@ fn print_vdevs(cx: &mut Cx<'_>, format: &Format, pool: &Pool, widths: &[usize]) 
     for top in vdevs::normal(&pool.root) {
         print_vdev(cx, format, top, 2, Place::Normal, widths)?;
     }
-    for (title, place, vdevs) in [
-        ("logs", Place::Log, vdevs::logs(&pool.root).collect::<Vec<_>>()),
-        ("cache", Place::Cache, pool.cache.iter().collect()),
+    let classes = vdevs::classes(&pool.root);
+    let classes = classes.into_iter().map(|(title, vdevs)| (title, Place::titled(title), vdevs));
+    let extras = [
+        ("cache", Place::Cache, pool.cache.iter().collect::<Vec<_>>()),
         ("spare", Place::Spare, pool.spares.iter().collect()),
-    ] {
+    ];
+    for (title, place, vdevs) in classes.chain(extras) {
         if !vdevs.is_empty() {
             print_title(cx, format, title, widths)?;
         }
@@ -267,10 +269,13 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, rows: &[Row], time: Option<Strin
 
 fn put_vdevs(format: &Format, pool: &Pool, item: &mut Json) {
     item.put("vdevs", json_vdevs(format, vdevs::normal(&pool.root), Place::Normal));
-    let logs = json_vdevs(format, vdevs::logs(&pool.root), Place::Log);
+    for (title, vdevs) in vdevs::classes(&pool.root) {
+        let place = Place::titled(title);
+        item.put(place.section(), json_vdevs(format, vdevs.into_iter(), place));
+    }
     let cache = json_vdevs(format, pool.cache.iter(), Place::Cache);
     let spares = json_vdevs(format, pool.spares.iter(), Place::Spare);
-    for (place, section) in [(Place::Log, logs), (Place::Cache, cache), (Place::Spare, spares)] {
+    for (place, section) in [(Place::Cache, cache), (Place::Spare, spares)] {
         if section != Json::object() {
             item.put(place.section(), section);
         }

@@ -1,6 +1,7 @@
 //! `zpool status`
 
 use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
+use crate::clock;
 use crate::fail::{Outcome, Stop};
 use crate::getopt;
 use crate::human::nicenum;
@@ -8,7 +9,7 @@ use crate::json::Json;
 use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
-use api_types::{Health, Pool, Vdev};
+use api_types::{Health, Pool, Removal, RemovalState, Vdev};
 
 /// How to print.
 struct Format {
@@ -107,6 +108,9 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     if let Some(text) = &pool.scan {
         writeln!(cx.io.out, "  {} {text}", bold("scan:"))?;
     }
+    if let Some(removal) = &pool.removal {
+        write!(cx.io.out, "{}{}", bold("remove: "), words_of_removal(removal))?;
+    }
     let width = vdevs::pool_width(pool, format.naming).max(10);
     let mut heading = format!(
         "config:\n\n\t{:<width$}  {:<8} {:>5} {:>5} {:>5}",
@@ -130,6 +134,33 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// How a removal went, or how far it is (`print_removal_status`).
+fn words_of_removal(removal: &Removal) -> String {
+    let mut text = match removal.state {
+        RemovalState::Finished => {
+            let minutes = removal.end.saturating_sub(removal.start) / 60;
+            format!(
+                "Removal of vdev {} copied {} in {}h{}m, completed on {}\n",
+                removal.vdev,
+                nicenum(removal.copied),
+                minutes / 60,
+                minutes % 60,
+                clock::ctime(removal.end)
+            )
+        }
+        RemovalState::Canceled => {
+            format!("Removal of {} canceled on {}\n", removal.name, clock::ctime(removal.end))
+        }
+        RemovalState::Running => {
+            format!("Evacuation of {} in progress since {}\n", removal.name, clock::ctime(removal.start))
+        }
+    };
+    if removal.mapping > 0 {
+        text += &format!("\t{} memory used for removed device mappings\n", nicenum(removal.mapping));
+    }
+    text
 }
 
 /// Long sentences in lines of at most 70 characters, as the originals are broken; what has line breaks keeps them.
@@ -193,11 +224,11 @@ fn print_vdev(
     for child in vdevs::normal(vdev) {
         print_vdev(cx, format, child, &vdevs::name(child, format.naming), depth + 2, width)?;
     }
-    for (count, log) in vdevs::logs(vdev).enumerate() {
-        if count == 0 {
-            writeln!(cx.io.out, "\t{}\t", paint(colour, Tone::Bold, "logs"))?;
+    for (title, vdevs) in vdevs::classes(vdev) {
+        writeln!(cx.io.out, "\t{}\t", paint(colour, Tone::Bold, title))?;
+        for vdev in vdevs {
+            print_vdev(cx, format, vdev, &vdevs::name(vdev, format.naming), depth + 2, width)?;
         }
-        print_vdev(cx, format, log, &vdevs::name(log, format.naming), depth + 2, width)?;
     }
     Ok(())
 }
@@ -257,11 +288,10 @@ fn count(format: &Format, value: u64) -> Json {
 /// Log and cache devices and spares are members of their own, beside the tree; with `--json-flat-vdevs`, in it.
 fn json_sections(format: &Format, pool: &Pool, tree: &mut Json, item: &mut Json) {
     let mut sections = Json::object();
-    for (place, vdevs) in [
-        (Place::Log, vdevs::logs(&pool.root).collect::<Vec<_>>()),
-        (Place::Cache, pool.cache.iter().collect()),
-        (Place::Spare, pool.spares.iter().collect()),
-    ] {
+    let classes = vdevs::classes(&pool.root).into_iter().map(|(title, vdevs)| (Place::titled(title), vdevs));
+    let extras =
+        [(Place::Cache, pool.cache.iter().collect::<Vec<_>>()), (Place::Spare, pool.spares.iter().collect())];
+    for (place, vdevs) in classes.chain(extras) {
         let mut section = Json::object();
         for vdev in vdevs.into_iter().filter(|vdev| !format.unhealthy || !leaf_is_healthy(vdev)) {
             let into = if format.json.flat { &mut *tree } else { &mut section };

@@ -88,6 +88,7 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
         name: name.into(),
         kind: kind.into(),
         is_log: false,
+        class: None,
         path: (kind == "disk").then(|| format!("/dev/{name}")),
         guid: name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)),
         health: Health::Online,
@@ -149,6 +150,7 @@ pub fn captured() -> FakePool {
         status: None,
         action: None,
         scan: Some("scrub repaired 0B in 00:00:03 with 0 errors on Sat Nov 21 05:25:05 2026".into()),
+        removal: None,
         data_errors: 0,
         readonly: false,
     };
@@ -261,6 +263,7 @@ impl FakePool {
             status: None,
             action: None,
             scan: None,
+            removal: None,
             data_errors: 0,
             readonly: false,
         };

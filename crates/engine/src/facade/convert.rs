@@ -2,9 +2,10 @@
 
 use ::pool::PoolError;
 use ::pool::prop::{Shown, Source as PoolSource};
-use ::pool::spa::status::VdevReport;
-use engine_api::{Error, Health, IoCounters, PropKind, PropValue, Source, VdevStatus};
+use ::pool::spa::status::{PoolReport, VdevReport};
+use engine_api::{Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Source, VdevStatus};
 use ondisk::prop::Render;
+use ondisk::scan::{STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use storage::{LeafIo, VdevStat, VdevState};
 
 /// What a failure below means to a caller of the interface.
@@ -63,6 +64,7 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         name: report.name.clone(),
         kind: stat.kind.name().to_owned(),
         is_log: stat.is_log,
+        class: stat.bias.name().map(str::to_owned),
         path: stat.path.clone(),
         guid: stat.guid,
         health: health(stat.state),
@@ -78,6 +80,28 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         io: counters(&stat.io),
         children: report.children.iter().map(vdev_status).collect(),
     }
+}
+
+/// The last removal of a top-level vdev; `None` if none ever began.
+pub(super) fn removal(report: &PoolReport) -> Option<Removal> {
+    let (last, mapping) = report.removal?;
+    let state = match last.state {
+        STATE_SCANNING => RemovalState::Running,
+        STATE_FINISHED => RemovalState::Finished,
+        STATE_CANCELED => RemovalState::Canceled,
+        _ => return None,
+    };
+    let named = report.root.children.iter().find(|top| top.id == last.removing_vdev);
+    Some(Removal {
+        state,
+        vdev: last.removing_vdev,
+        name: named.map(|top| top.name.clone()).unwrap_or_default(),
+        start: last.start_time,
+        end: last.end_time,
+        to_copy: last.to_copy,
+        copied: last.copied,
+        mapping,
+    })
 }
 
 /// What `zpool status` writes behind a vdev that is not well.

@@ -14,7 +14,7 @@ use engine_api::{
 };
 use env::{Env, lock};
 
-use super::convert::{api_error, health, prop_value, vdev_status};
+use super::convert::{api_error, health, prop_value, removal, vdev_status};
 use super::serve::{Mounted, SharedList};
 use super::{measure, pool_props, vdev_spec, words};
 
@@ -190,6 +190,7 @@ impl Pool for LocalPool {
             status: words.as_ref().map(|words| words.status.clone()),
             action: words.map(|words| words.action),
             scan: None,
+            removal: removal(&report),
             data_errors: 0,
             readonly: self.pool.core().readonly,
         }

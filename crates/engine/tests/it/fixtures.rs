@@ -1,7 +1,10 @@
 //! Pools that OpenZFS wrote: every path of their manifests, through a read-only import.
 
 use engine::facade::{LocalEngine, Options};
-use engine_api::{Engine, ImportOptions, PoolSpec, VdevSpec, VdevStatus};
+use engine_api::{
+    CreateMode, Cred, DirLimit, Engine, ImportOptions, NodeKind, PoolSpec, SetAttr, Stable, VdevSpec,
+    VdevStatus,
+};
 use env::Env;
 
 use crate::disks::zdb_is_content;
@@ -97,4 +100,46 @@ fn spares_and_cache_devices_of_imported_pools_are_not_taken() {
         assert_eq!(said, format!("{path} is a member ({state}) of pool \"g_som\""));
     }
     engine.export("g_som", false).unwrap();
+}
+
+/// The pool equals its manifest, is written to and exported more than once, and OpenZFS's debugger finds it whole.
+fn is_written_on(name: &str, pool: &str, dataset: &str) {
+    let fixture = Fixture::unpack(name);
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let options = ImportOptions { search: vec![fixture.images()], force: true, ..ImportOptions::default() };
+    for turn in 0..3u8 {
+        let imported = engine.import(pool, &options).unwrap();
+        assert!(!imported.status().readonly, "{name} was imported read-only");
+        let fs = imported.open_fs(dataset).unwrap();
+        let cred = Cred::root();
+        if turn == 0 {
+            let wrong = fixture.check(&*imported);
+            assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), fixture.paths());
+        }
+        // Everything that is not in the snapshot is freed, and much of what is, is replaced.
+        let limit = DirLimit { entries: 10_000, name_bytes: 1 << 20, with_attr: false };
+        let page = fs.readdir(&cred, fs.root(), 0, limit).unwrap();
+        for entry in page.entries.iter().filter(|entry| turn == 1 && entry.kind == NodeKind::File) {
+            fs.remove(&cred, fs.root(), &entry.name).unwrap();
+        }
+        let attr = SetAttr { mode: Some(0o644), ..SetAttr::default() };
+        let name = format!("written here {turn}");
+        let node =
+            fs.create(&cred, fs.root(), name.as_bytes(), CreateMode::Guarded, &attr).unwrap().attr.node;
+        fs.write(&cred, node, 0, &vec![turn + 1; 3 << 20], Stable::FileSync).unwrap();
+        drop((fs, imported));
+        engine.export(pool, false).unwrap();
+        zdb_is_content(fixture.partitions().to_str().unwrap(), pool);
+    }
+}
+
+#[test]
+fn a_pool_with_a_removed_vdev() {
+    is_written_on("removed", "g_rem", "g_rem/fs");
+}
+
+#[test]
+fn a_pool_with_special_and_dedup_vdevs() {
+    is_written_on("special", "g_special", "g_special/small");
+    is_written_on("special", "g_special", "g_special/d");
 }

@@ -21,12 +21,14 @@ use ondisk::objset::ObjsetType;
 use storage::arc::Cache;
 use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
+use crate::deferred::Deferred;
 use crate::dsl::{Dsl, FsFormat, MosUsage};
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::history;
 use crate::parts::{DslParts, MosOwner};
 use crate::prop::RawProps;
+use crate::removed::Removed;
 use crate::spa::config::{Host, PoolConfig};
 use crate::spa::dtl::DirtyTimeLogs;
 use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
@@ -173,7 +175,7 @@ fn first_group(
     directory.add(pool_directory::DEFLATE, 1u64, &tx)?;
     let deferred = Bpobj::alloc(&mos, BpobjForm::V2, &tx)?;
     directory.add(pool_directory::SYNC_BPOBJ, deferred, &tx)?;
-    let deferred = Bpobj::open(&mos, deferred)?;
+    let deferred = Deferred::open(&mos, deferred)?;
     let mut checksum_salt = [0; 32];
     env.entropy.fill(&mut checksum_salt);
     storage.set_salt(storage::Salt(checksum_salt));
@@ -187,13 +189,14 @@ fn first_group(
         frees: frees.clone(),
         features: features.clone(),
         maps,
+        removed: Removed::none(mos.clone()),
         dtl: DirtyTimeLogs::default(),
         name: Arc::new(Mutex::new(spec.name.clone())),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),
         has_logs: AtomicBool::new(false),
         config_object,
-        deferred: Some(Mutex::new(deferred)),
+        deferred: Some(deferred),
         readonly: false,
         altroot: spec.altroot.clone(),
         extras: Default::default(),

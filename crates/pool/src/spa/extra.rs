@@ -194,6 +194,7 @@ impl Listed {
             guid: config.guid,
             path: config.path.clone(),
             is_log: false,
+            bias: storage::Bias::None,
             state: if self.size > 0 { VdevState::Online } else { VdevState::Unavail },
             is_worn: false,
             read_errors: 0,
@@ -205,6 +206,7 @@ impl Listed {
         };
         VdevReport {
             name: vdev_name(&config.kind, config.path.as_deref(), config.guid, config.id),
+            id: config.id,
             ashift: config.ashift.unwrap_or(0) as u32,
             allocated: 0,
             size: 0,

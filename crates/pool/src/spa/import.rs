@@ -3,15 +3,14 @@
 //! Labels lead to an uberblock, the uberblock to the meta object set, and that holds the configuration that is
 //! believed: the tree is opened twice, first as the labels tell it, then as the pool itself does. Whatever this
 //! program cannot honour is refused before anything is written; where only writing is out of reach (features for
-//! writing only, intent logs of datasets that cannot be written, dedup tables, without which nothing can be freed) the
-//! pool is imported read-only, and says why.
+//! writing only, intent logs of datasets that cannot be written, a removal under way) the pool is imported read-only,
+//! and says why.
 //!
 //! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use dmu::bpobj::Bpobj;
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use ondisk::feature::{VERSION_FEATURES, version_is_supported};
@@ -20,7 +19,7 @@ use ondisk::malformed::{Endian, u64_at};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
-use storage::{OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
+use storage::{Bias, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
 use super::config::{Host, PoolConfig};
 use super::create::{Surroundings, dsl_parts};
@@ -30,18 +29,20 @@ use super::labels::FoundPool;
 use super::status::{found_vdev_state, vdev_name};
 use super::topology::Topology;
 use super::{Core, Pool};
+use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
 use crate::feature::{Features, Verdict, judge};
 use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
+use crate::removed::Removed;
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::txg::Txgs;
 use crate::{PoolError, Result};
 
-/// Start of the names of everything that belongs to dedup tables, in the pool directory.
-const DEDUP_TABLES: &str = "DDT-";
 /// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is incomplete.
 pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
+/// In a top-level vdev's ZAP: what it was set apart for.
+const ALLOCATION_BIAS: &str = "org.zfsonlinux:allocation_bias";
 /// Largest packed configuration believed.
 const CONFIG_MAX: u64 = 16 << 20;
 /// Most metaslabs of a vdev believed; OpenZFS makes 131,072 at the most (`zfs_vdev_ms_count_limit`).
@@ -172,6 +173,8 @@ fn load(
         OpenError::MissingLog { .. } => missing_logs(found, &config.tree),
         other => open_refused(other, &refuse),
     })?;
+    let removed = Removed::open(&mos, &directory, &config.tree, storage)?;
+    read_biases(&mos, storage)?;
     tree = storage.config();
     let features = Arc::new(Features::open(mos.clone())?);
     let verdict = features.verdict()?;
@@ -187,8 +190,8 @@ fn load(
     if !spec.readonly && readonly {
         tracing::warn!(pool = name, features = ?verdict.unwritable, "imported read-only: features for writing are not built");
     }
-    if !readonly && has_dedup_tables(&directory)? {
-        tracing::warn!(pool = name, "imported read-only: it has dedup tables, which are not built");
+    if !readonly && (removed.is_removing() || directory.contains(pool_directory::OBSOLETE_BPOBJ)?) {
+        tracing::warn!(pool = name, "imported read-only: a device is being removed, which is not built");
         readonly = true;
     }
     config.name = name.to_owned();
@@ -196,7 +199,7 @@ fn load(
     config.state = PoolState::Active;
     config.host = spec.host.clone();
     let deferred = match directory.find_u64(pool_directory::SYNC_BPOBJ)? {
-        Some(object) => Some(Mutex::new(Bpobj::open(&mos, object)?)),
+        Some(object) => Some(Deferred::open(&mos, object)?),
         None => None,
     };
     let core = Core {
@@ -207,6 +210,7 @@ fn load(
         frees,
         features,
         maps,
+        removed,
         dtl,
         name: Arc::new(Mutex::new(name.to_owned())),
         config: Mutex::new(config),
@@ -264,13 +268,6 @@ fn begin(pool: &Arc<Pool>) -> Result<()> {
             return Ok(());
         }
     }
-}
-
-/// Whether blocks may have owners that only a dedup table knows: freeing one would free all of theirs.
-fn has_dedup_tables(directory: &Zap) -> Result<bool> {
-    let names = directory.entries()?;
-    let tables = names.iter().filter_map(|entry| entry.text()).filter(|name| name.starts_with(DEDUP_TABLES));
-    Ok(tables.into_iter().any(|name| name != pool_directory::DDT_STATS))
 }
 
 const UNAVAILABLE: &str = "one or more devices is currently unavailable";
@@ -344,6 +341,23 @@ pub(crate) fn read_packed(mos: &Arc<Objset>, object: u64) -> Result<NvList> {
     Ok(NvList::decode(&dnode.read_bytes(0, len as usize)?)?)
 }
 
+/// Learns from the top-level vdevs' ZAPs which of them were set apart for what.
+fn read_biases(mos: &Arc<Objset>, storage: &Storage) -> Result<()> {
+    let mut biases = Vec::new();
+    for (index, top) in storage.config().children.iter().enumerate() {
+        let Some(zap) = top.top_zap.filter(|zap| *zap != 0) else { continue };
+        let value = Zap::open(mos, zap)?.find(ALLOCATION_BIAS)?;
+        let bias = value.as_ref().and_then(|value| value.as_text()).map_or(Bias::None, Bias::from_name);
+        biases.push((index, bias));
+    }
+    storage.update_config(|root| {
+        for (index, bias) in biases {
+            root.children[index].bias = bias;
+        }
+    });
+    Ok(())
+}
+
 /// Opens the space maps of all top-level vdevs that can be allocated from; tells whether log space maps were read.
 fn open_space(
     mos: &Arc<Objset>,
@@ -389,7 +403,9 @@ fn open_space(
 
 fn has_space(top: &VdevConfig) -> bool {
     let old_log = top.is_log && top.metaslab_array.unwrap_or(0) == 0;
-    !old_log && !matches!(top.kind, VdevKind::Hole | VdevKind::Missing) && top.asize.is_some()
+    !old_log
+        && !matches!(top.kind, VdevKind::Hole | VdevKind::Missing | VdevKind::Indirect)
+        && top.asize.is_some()
 }
 
 fn read_logs(mos: &Arc<Objset>, maps: &SpaceMaps, tree: &VdevConfig, directory: &Zap) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! What an operator sees of a pool as a whole: plain data, gathered when asked.
 
 use env::lock;
+use ondisk::indirect::RemovingPhys;
 use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 
 use super::extra::Listed;
@@ -12,6 +13,8 @@ use super::{Core, Pool};
 pub struct VdevReport {
     /// As `zpool status` names it: the path's last part, `mirror-0`, `raidz2-0`, the pool's name for the root.
     pub name: String,
+    /// Number among its siblings.
+    pub id: u64,
     pub stat: VdevStat,
     pub ashift: u32,
     /// Bytes; of vdevs with space of their own (the root, top-level vdevs, cache devices), else 0.
@@ -37,6 +40,8 @@ pub struct PoolReport {
     pub txg: u64,
     /// Datasets whose last synchronous writes may be lost, because their intent logs were missing at import.
     pub lost_logs: Vec<String>,
+    /// The last removal of a top-level vdev, and bytes of the mappings that all of them left.
+    pub removal: Option<(RemovingPhys, u64)>,
 }
 
 impl Pool {
@@ -59,11 +64,12 @@ impl Pool {
                 }
                 report
             })
-            .filter(|report| report.stat.kind != VdevKind::Hole)
+            .filter(|report| !matches!(report.stat.kind, VdevKind::Hole | VdevKind::Indirect))
             .collect();
         let suspended = core.storage.is_suspended() || (core.txgs.is_stopped() && !core.readonly);
         let root = VdevReport {
             name: self.name(),
+            id: 0,
             stat: stat.clone(),
             ashift: 0,
             allocated: space.allocated,
@@ -81,6 +87,7 @@ impl Pool {
             spares: core.extras.spares.iter().map(Listed::spare_report).collect(),
             txg: core.txgs.synced(),
             lost_logs: lock(&core.lost_logs).clone(),
+            removal: core.removed.last().map(|last| (last, core.removed.mapping_bytes())),
         }
     }
 }
@@ -98,6 +105,7 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
     let is_leaf = stat.kind.is_leaf();
     VdevReport {
         name: vdev_name(&stat.kind, stat.path.as_deref(), stat.guid, id),
+        id,
         stat: stat.clone(),
         ashift: config.and_then(|config| config.ashift).unwrap_or(0) as u32,
         allocated: 0,
@@ -151,7 +159,7 @@ pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
                 VdevState::Unavail
             }
         }
-        VdevKind::Hole => VdevState::Online,
+        VdevKind::Hole | VdevKind::Indirect => VdevState::Online,
         _ => VdevState::Unavail,
     }
 }

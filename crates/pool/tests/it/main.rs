@@ -4,5 +4,6 @@ mod cache;
 mod create;
 mod dsl;
 mod import;
+mod removed;
 mod support;
 mod zil;

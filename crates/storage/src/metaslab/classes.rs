@@ -1,51 +1,67 @@
 //! All classes of a pool: where a block goes is the caller's choice, where it lies tells to whom it belongs.
 //!
 //! The log class is that of top-level vdevs which hold intent logs and nothing else. Its space is not the pool's: it is
-//! counted for the vdev alone. Source: module/zfs/spa.c (`spa_log_class`), metaslab.c.
+//! counted for the vdev alone. Special and dedup vdevs were set apart for metadata, small blocks and dedup tables: what
+//! lies there is read and freed, but nothing new is placed there yet; all of it may lie in the normal class too.
+//!
+//! Sources: module/zfs/spa.c (`spa_log_class`), metaslab.c.
 
 use std::sync::Arc;
 
 use ondisk::Dva;
 
 use super::epoch::{EpochGuard, Epochs};
-use super::{ALIQUOT, Class, Freed, GroupSpec, Segment, SpaceChange, SpaceMapSource, SpaceStat};
+use super::{ALIQUOT, Class, Freed, Segment, SpaceChange, SpaceMapSource, SpaceStat};
 use crate::ReadError;
 
 pub struct Classes {
     pub normal: Class,
     /// Devices of intent logs. Each block goes to another one, so that they share the work.
     pub log: Class,
+    /// Devices set apart for some kinds of blocks.
+    pub apart: Class,
     epochs: Arc<Epochs>,
 }
 
 impl Default for Classes {
     fn default() -> Classes {
         let epochs = Arc::<Epochs>::default();
-        Classes { normal: Class::new(epochs.clone(), ALIQUOT), log: Class::new(epochs.clone(), 0), epochs }
+        Classes {
+            normal: Class::new(epochs.clone(), ALIQUOT),
+            log: Class::new(epochs.clone(), 0),
+            apart: Class::new(epochs.clone(), ALIQUOT),
+            epochs,
+        }
     }
 }
 
 impl Classes {
-    fn both(&self) -> [&Class; 2] {
-        [&self.normal, &self.log]
+    fn all(&self) -> [&Class; 3] {
+        [&self.normal, &self.log, &self.apart]
     }
 
     /// The class that has the vdev.
     fn of(&self, vdev: u32) -> Option<&Class> {
-        self.both().into_iter().find(|class| class.has(vdev))
+        self.all().into_iter().find(|class| class.has(vdev))
     }
 
     pub fn attach_source(&self, source: &Arc<dyn SpaceMapSource>) {
-        self.both().into_iter().for_each(|class| class.attach_source(source.clone()));
+        self.all().into_iter().for_each(|class| class.attach_source(source.clone()));
     }
 
     /// Breaks the cycle between the classes and what reads maps for them, at export.
     pub fn detach_source(&self) {
-        self.both().into_iter().for_each(Class::detach_source);
+        self.all().into_iter().for_each(Class::detach_source);
     }
 
-    pub fn add_group(&self, spec: GroupSpec, is_log: bool) {
-        if is_log { self.log.add_group(spec) } else { self.normal.add_group(spec) }
+    /// Space of the pool: all but logs.
+    pub fn space(&self) -> SpaceStat {
+        let (normal, apart) = (self.normal.space(), self.apart.space());
+        SpaceStat {
+            capacity: normal.capacity + apart.capacity,
+            allocated: normal.allocated + apart.allocated,
+            deferred: normal.deferred + apart.deferred,
+        }
     }
 
     pub fn epoch(&self) -> EpochGuard {
@@ -69,7 +85,7 @@ impl Classes {
 
     /// See [`Class::take_changes`].
     pub fn take_changes(&self, txg: u64) -> Vec<SpaceChange> {
-        self.both().into_iter().flat_map(|class| class.take_changes(txg)).collect()
+        self.all().into_iter().flat_map(|class| class.take_changes(txg)).collect()
     }
 
     /// See [`Class::allocated_segments`].
@@ -80,12 +96,12 @@ impl Classes {
     /// Txg `txg` is durable, and nobody finds pointers any more to what it freed.
     pub fn sync_done(&self, txg: u64) {
         let epoch = self.epochs.advance();
-        self.both().into_iter().for_each(|class| class.sync_done(txg, epoch));
+        self.all().into_iter().for_each(|class| class.sync_done(txg, epoch));
     }
 
     /// Whether freed space still waits to become allocatable.
     pub fn has_deferred(&self) -> bool {
-        self.both().into_iter().any(Class::has_deferred)
+        self.all().into_iter().any(Class::has_deferred)
     }
 
     /// Space of one top-level vdev.

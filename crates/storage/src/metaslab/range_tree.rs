@@ -68,6 +68,12 @@ impl RangeTree {
         (offset < end).then_some(Segment { start, len: end - start })
     }
 
+    /// Bytes of a segment that are in the set.
+    pub fn space_in(&self, segment: Segment) -> u64 {
+        let near = self.iter_from(segment.start).take_while(|range| range.start < segment.end());
+        near.map(|range| range.end().min(segment.end()) - range.start.max(segment.start)).sum()
+    }
+
     pub fn contains(&self, start: u64, len: u64) -> bool {
         self.covering(start).is_some_and(|segment| start + len <= segment.end())
     }

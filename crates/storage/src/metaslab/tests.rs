@@ -51,7 +51,7 @@ fn group(vdev: u32, count: u64) -> GroupSpec {
 fn class(vdevs: u32, count: u64, maps: &Arc<Maps>) -> Classes {
     let class = Classes::default();
     class.attach_source(&source(maps));
-    (0..vdevs).for_each(|vdev| class.add_group(group(vdev, count), false));
+    (0..vdevs).for_each(|vdev| class.normal.add_group(group(vdev, count)));
     class
 }
 
@@ -168,7 +168,7 @@ fn reopened(maps: &Arc<Maps>) -> Classes {
         spec.summaries = vec![MetaslabSummary::default(); 8];
         let mine = maps.allocated().into_iter().filter(|(owner, _)| *owner == vdev);
         spec.summaries[0].allocated = mine.map(|(_, segment)| segment.len).sum();
-        fresh.add_group(spec, false);
+        fresh.normal.add_group(spec);
     }
     fresh
 }
@@ -278,7 +278,7 @@ fn claims_take_what_is_free_and_leave_what_is_in_use() {
 #[test]
 fn logs_have_a_class_of_their_own_and_take_turns() {
     let class = class(1, 4, &Arc::default());
-    (1..3).for_each(|vdev| class.add_group(group(vdev, 4), true));
+    (1..3).for_each(|vdev| class.log.add_group(group(vdev, 4)));
     let places: Vec<u32> =
         (0..6).map(|_| class.log.allocate(4096, 1, 1).expect("there is room")[0].vdev).collect();
     assert_eq!(places, [1, 2, 1, 2, 1, 2]);

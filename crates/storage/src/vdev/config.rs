@@ -4,7 +4,7 @@
 //! touched by newer software loses nothing. Source: module/zfs/vdev_label.c `vdev_config_generate`, vdev.c
 //! `vdev_alloc`.
 
-use ondisk::label::config::{key, vdev_type};
+use ondisk::label::config::{bias, key, vdev_type};
 use ondisk::nvlist::{NvList, NvValue};
 
 use crate::OpenError;
@@ -23,7 +23,9 @@ pub enum VdevKind {
     Raidz(u64),
     Missing,
     Hole,
-    /// draid, replacing, spare, indirect, …: by ZFS's name.
+    /// Removed: its blocks were moved to other top-level vdevs.
+    Indirect,
+    /// draid, replacing, spare, …: by ZFS's name.
     Other(String),
 }
 
@@ -39,6 +41,7 @@ impl VdevKind {
             vdev_type::MIRROR => VdevKind::Mirror,
             vdev_type::MISSING => VdevKind::Missing,
             vdev_type::HOLE => VdevKind::Hole,
+            vdev_type::INDIRECT => VdevKind::Indirect,
             other => VdevKind::Other(other.to_owned()),
         }
     }
@@ -52,12 +55,44 @@ impl VdevKind {
             VdevKind::Raidz(_) => vdev_type::RAIDZ,
             VdevKind::Missing => vdev_type::MISSING,
             VdevKind::Hole => vdev_type::HOLE,
+            VdevKind::Indirect => vdev_type::INDIRECT,
             VdevKind::Other(name) => name,
         }
     }
 
     pub fn is_leaf(&self) -> bool {
         matches!(self, VdevKind::Disk | VdevKind::File)
+    }
+}
+
+/// What a top-level vdev was set apart for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Bias {
+    #[default]
+    None,
+    /// Metadata and small blocks.
+    Special,
+    /// Dedup tables.
+    Dedup,
+}
+
+impl Bias {
+    /// By the word in the vdev's ZAP.
+    pub fn from_name(name: &str) -> Bias {
+        match name {
+            bias::SPECIAL => Bias::Special,
+            bias::DEDUP => Bias::Dedup,
+            _ => Bias::None,
+        }
+    }
+
+    /// The heading under which such vdevs are listed.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Bias::None => None,
+            Bias::Special => Some(bias::SPECIAL),
+            Bias::Dedup => Some(bias::DEDUP),
+        }
     }
 }
 
@@ -78,6 +113,8 @@ pub struct VdevConfig {
     pub metaslab_array: Option<u64>,
     pub metaslab_shift: Option<u64>,
     pub is_log: bool,
+    /// Of a top-level vdev. Not in the configuration on disk but in the vdev's ZAP, from where whoever opens the pool takes it.
+    pub bias: Bias,
     pub create_txg: Option<u64>,
     /// Object of the dirty time log.
     pub dtl: Option<u64>,
@@ -105,6 +142,7 @@ impl VdevConfig {
             metaslab_array: None,
             metaslab_shift: None,
             is_log: false,
+            bias: Bias::None,
             create_txg: None,
             dtl: None,
             top_zap: None,
@@ -146,6 +184,7 @@ impl VdevConfig {
             metaslab_array: list.u64(key::METASLAB_ARRAY),
             metaslab_shift: list.u64(key::METASLAB_SHIFT),
             is_log: flag(key::IS_LOG),
+            bias: Bias::None,
             create_txg: list.u64(key::CREATE_TXG),
             dtl: list.u64(key::DTL),
             top_zap: list.u64(key::VDEV_TOP_ZAP),

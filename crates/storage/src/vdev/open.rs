@@ -168,6 +168,7 @@ impl Tree {
             guid: vdev.guid,
             path: config.path.clone(),
             is_log: config.is_log,
+            bias: config.bias,
             state: VdevState::Online,
             is_worn: false,
             read_errors: 0,
@@ -179,7 +180,7 @@ impl Tree {
         };
         match vdev.kind {
             Kind::Leaf(leaf) => fill_leaf(&mut stat, &self.leaves[leaf]),
-            Kind::Hole => {}
+            Kind::Hole | Kind::Indirect => {}
             Kind::Mirror | Kind::Raidz(_) | Kind::Missing => {
                 sum_children(&mut stat);
                 if !vdev.is_readable(&self.leaves, None) {
@@ -198,6 +199,7 @@ pub(crate) fn leaf_stat(config: &VdevConfig, leaf: &Leaf) -> VdevStat {
         guid: config.guid,
         path: config.path.clone(),
         is_log: false,
+        bias: config.bias,
         state: VdevState::Online,
         is_worn: false,
         read_errors: 0,
@@ -377,6 +379,7 @@ impl Opener<'_> {
             VdevKind::Raidz(parity) => Kind::Raidz(self.raidz(config, *parity)?),
             VdevKind::Missing => Kind::Missing,
             VdevKind::Hole => Kind::Hole,
+            VdevKind::Indirect => Kind::Indirect,
             VdevKind::Root => return Err(OpenError::Malformed("root inside the tree")),
             VdevKind::Other(name) => return Err(OpenError::Unsupported { kind: name.clone() }),
         };

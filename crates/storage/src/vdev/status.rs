@@ -1,6 +1,6 @@
 //! What an operator sees of the vdevs: states and counters, as plain data.
 
-use super::config::VdevKind;
+use super::config::{Bias, VdevKind};
 use super::tally::Tally;
 
 /// How a vdev is doing.
@@ -97,6 +97,7 @@ pub struct VdevStat {
     pub guid: u64,
     pub path: Option<String>,
     pub is_log: bool,
+    pub bias: Bias,
     pub state: VdevState,
     /// A disk that gave wrong bytes too often.
     pub is_worn: bool,

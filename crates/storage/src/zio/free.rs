@@ -26,11 +26,12 @@ impl Storage {
         }
         let tree = self.tree();
         if let Err(error) = self.free_tree(&tree, bp, txg, 0) {
-            tracing::error!(%error, ?bp, txg, "cannot free all of a gang block: its space is lost");
+            tracing::error!(%error, ?bp, txg, "cannot free all of a block: its space is lost");
         }
     }
 
-    /// Every piece of space that a block takes: all copies, and of a gang its headers and members.
+    /// Every piece of space that a block takes: all copies, and of a gang its headers and members. Of what lies on a removed
+    /// vdev, the place there and the places where it is now.
     pub fn all_dvas(&self, bp: &BlkPtr) -> Result<Vec<Dva>, ReadError> {
         let mut dvas = Vec::new();
         self.collect_dvas(&self.tree(), bp, 0, &mut dvas)?;
@@ -51,7 +52,9 @@ impl Storage {
         }
         for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
             let asize = if dva.gang { header_asize(tree, dva.vdev) } else { dva.asize };
-            into.push(Dva::new(dva.vdev, dva.offset, asize));
+            let pieces = self.pieces(tree, &Dva::new(dva.vdev, dva.offset, asize))?;
+            into.extend(pieces.passed);
+            into.extend(pieces.now);
         }
         Ok(())
     }
@@ -70,14 +73,25 @@ impl Storage {
         }
         for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
             let asize = if dva.gang { header_asize(tree, dva.vdev) } else { dva.asize };
-            match self.classes().free(&Dva::new(dva.vdev, dva.offset, asize), txg) {
-                Freed::Done => {}
-                Freed::Nowhere => tracing::error!(?bp, "a block outside of every metaslab is not freed"),
-                Freed::Twice => {
-                    tracing::error!(?bp, "space is freed twice: the pool is damaged and is suspended");
-                    self.suspension().suspend(Cause::Io);
-                    self.give_up();
+            let pieces = match self.pieces(tree, &Dva::new(dva.vdev, dva.offset, asize)) {
+                Ok(pieces) => pieces,
+                Err(error) => {
+                    result = result.and(Err(error));
+                    continue;
                 }
+            };
+            let mut twice = !self.moved().note_obsolete(&pieces.passed);
+            for dva in &pieces.now {
+                match self.classes().free(dva, txg) {
+                    Freed::Done => {}
+                    Freed::Nowhere => tracing::error!(?bp, "a block outside of every metaslab is not freed"),
+                    Freed::Twice => twice = true,
+                }
+            }
+            if twice {
+                tracing::error!(?bp, "space is freed twice: the pool is damaged and is suspended");
+                self.suspension().suspend(Cause::Io);
+                self.give_up();
             }
         }
         result

@@ -21,6 +21,7 @@ use ondisk::zil::{CHAIN_SIZE, MIN_BLOCK_SIZE, ZilChain};
 use ondisk::{BlkPtr, ChecksumKind, CompressKind, Dva, Endian};
 
 use super::gang::header_asize;
+use super::moved::Place;
 use super::survey::sides;
 use super::write::why;
 use super::{Flight, Rounds, check, write_io};
@@ -74,8 +75,10 @@ impl Storage {
     ///
     /// `Corrupt`: there is no such space, or some of it belongs to another block.
     pub fn claim(&self, dva: &Dva, txg: u64) -> Result<(), ReadError> {
-        let asize = if dva.gang { header_asize(&self.tree(), dva.vdev) } else { dva.asize };
-        self.classes().claim(&Dva::new(dva.vdev, dva.offset, asize), txg)
+        let tree = self.tree();
+        let asize = if dva.gang { header_asize(&tree, dva.vdev) } else { dva.asize };
+        let pieces = self.pieces(&tree, &Dva::new(dva.vdev, dva.offset, asize))?;
+        pieces.now.iter().try_for_each(|dva| self.classes().claim(dva, txg))
     }
 
     /// Starts to write a block where `bp` says. `block` is the chain (with room for the checksum, which is computed here)
@@ -163,7 +166,7 @@ impl Storage {
         let tree = self.tree();
         let mut ios = Vec::new();
         for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
-            let Some(ashift) = check(&tree, dva.vdev, dva.offset, bp.psize()) else { continue };
+            let Ok(Place::Whole(dva, ashift)) = self.copy(&tree, &dva, bp.psize()) else { continue };
             let op = Op::Read(bp.psize().next_multiple_of(1 << ashift) as usize);
             let io = Io { op, offset: dva.offset, class: IoClass::SyncRead, repair: false };
             ios.extend(sides(&tree, dva.vdev).into_iter().map(|leaf| (leaf, io.clone())));

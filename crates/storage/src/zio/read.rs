@@ -8,7 +8,8 @@ use env::{AlignedBuf, IoClass, Nanos, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 
-use super::{Flight, VerifyEach, check, write_io};
+use super::moved::Place;
+use super::{Flight, VerifyEach, write_io};
 use crate::arc::{Arrival, Ask, Keep, Key, is_metadata};
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Op};
@@ -208,8 +209,9 @@ impl Storage {
     /// The stored bytes of a block that may have been freed since: nobody is blamed for others, nothing is repaired.
     pub(crate) fn read_stored(&self, bp: &BlkPtr) -> Option<AlignedBuf> {
         let tree = self.tree();
-        let dva = bp.first_dva();
-        let ashift = check(&tree, dva.vdev, dva.offset, bp.psize())?;
+        let Ok(Place::Whole(dva, ashift)) = self.copy(&tree, &bp.first_dva(), bp.psize()) else {
+            return None;
+        };
         let len = bp.psize().next_multiple_of(1 << ashift) as usize;
         let class = IoClass::Scrub;
         let io = Io { op: Op::Read(len), offset: dva.offset, class, repair: false };
@@ -248,8 +250,14 @@ impl Storage {
         class: IoClass,
         verify: VerifyEach<'_>,
     ) -> Vec<Fetched> {
-        let mut jobs: Vec<Job> = wanted.iter().map(|(dvas, len)| Job::new(tree, dvas, *len)).collect();
+        let mut jobs: Vec<Job> = wanted.iter().map(|(dvas, len)| Job::new(self, tree, dvas, *len)).collect();
         loop {
+            for (n, job) in jobs.iter_mut().enumerate() {
+                while let (true, Some(Place::Split(_, pieces))) = (job.is_open(), job.untried.last()) {
+                    let bytes = self.fetch_split(tree, pieces, class, &|bytes| verify(n, bytes));
+                    job.take(bytes.map(Some));
+                }
+            }
             let turn: Vec<usize> = (0..jobs.len()).filter(|&n| jobs[n].is_open()).collect();
             if turn.is_empty() {
                 break;
@@ -272,9 +280,18 @@ impl Storage {
                 continue;
             };
             let payload = Payload::padded(&good[..job.len as usize], 1 << tree.max_ashift());
-            for (dva, ashift) in &job.bad {
-                tracing::warn!(vdev = dva.vdev, offset = dva.offset, "repairing a bad copy");
-                ios.push((dva.vdev, write_io(*ashift, dva.offset, &payload, job.len, IoClass::AsyncWrite)));
+            for copy in &job.bad {
+                match copy {
+                    Place::Whole(dva, ashift) => {
+                        tracing::warn!(vdev = dva.vdev, offset = dva.offset, "repairing a bad copy");
+                        let io = write_io(*ashift, dva.offset, &payload, job.len, IoClass::AsyncWrite);
+                        ios.push((dva.vdev, io));
+                    }
+                    Place::Split(vdev, pieces) => {
+                        tracing::warn!(vdev, "repairing a bad copy in pieces");
+                        ios.extend(split_writes(pieces, &payload));
+                    }
+                }
             }
         }
         if !ios.is_empty() {
@@ -286,23 +303,31 @@ impl Storage {
 
 /// One block on its way through its copies.
 struct Job {
-    /// Copies not tried yet, with their vdev's ashift; the next one last.
-    untried: Vec<(Dva, u32)>,
-    bad: Vec<(Dva, u32)>,
+    /// Copies not tried yet; the next one last.
+    untried: Vec<Place>,
+    bad: Vec<Place>,
     len: u64,
     good: Option<AlignedBuf>,
     error: ReadError,
 }
 
 impl Job {
-    fn new(tree: &Tree, dvas: &[Dva], len: u64) -> Job {
-        let inside = |dva: &Dva| check(tree, dva.vdev, dva.offset, len).map(|ashift| (*dva, ashift));
-        let mut untried: Vec<(Dva, u32)> = dvas.iter().rev().filter_map(inside).collect();
+    fn new(storage: &Storage, tree: &Tree, dvas: &[Dva], len: u64) -> Job {
+        let mut error = ReadError::Corrupt;
+        let mut untried: Vec<Place> = Vec::with_capacity(dvas.len());
+        for dva in dvas.iter().rev() {
+            match storage.copy(tree, dva, len) {
+                Ok(copy) => untried.push(copy),
+                Err(why) => error = why,
+            }
+        }
         // A copy on a vdev that cannot be read comes last, which is first here. The sort is stable.
-        let readable =
-            |dva: &Dva| tree.top(dva.vdev).is_some_and(|top| top.vdev.is_readable(&tree.leaves, None));
-        untried.sort_by_key(|(dva, _)| readable(dva));
-        Job { untried, bad: Vec::new(), len, good: None, error: ReadError::Corrupt }
+        let readable = |copy: &Place| {
+            let (Place::Whole(Dva { vdev, .. }, _) | Place::Split(vdev, _)) = copy;
+            tree.top(*vdev).is_some_and(|top| top.vdev.is_readable(&tree.leaves, None))
+        };
+        untried.sort_by_key(readable);
+        Job { untried, bad: Vec::new(), len, good: None, error }
     }
 
     fn is_open(&self) -> bool {
@@ -310,7 +335,9 @@ impl Job {
     }
 
     fn next_io(&self, class: IoClass, repair: bool) -> (u32, Io) {
-        let (dva, ashift) = self.untried.last().expect("an open job has a copy to try");
+        let Some(Place::Whole(dva, ashift)) = self.untried.last() else {
+            unreachable!("an open job has a copy to try, and pieces were tried already");
+        };
         let len = self.len.next_multiple_of(1 << ashift) as usize;
         (dva.vdev, Io { op: Op::Read(len), offset: dva.offset, class, repair })
     }
@@ -328,6 +355,20 @@ impl Job {
             }
         }
     }
+}
+
+/// Writes that put a block's bytes where its pieces lie.
+fn split_writes(pieces: &[Dva], payload: &Payload) -> Vec<(u32, Io)> {
+    let mut at = 0;
+    let write = |dva: &Dva| {
+        let len = dva.asize as usize;
+        // The last piece ends with padding, of which the block has no bytes.
+        let end = (at + len).min(payload.len());
+        let part = Payload::padded(&payload.bytes()[at.min(end)..end], len);
+        at += len;
+        (dva.vdev, write_io(0, dva.offset, &part, dva.asize, IoClass::AsyncWrite))
+    };
+    pieces.iter().map(write).collect()
 }
 
 /// Why these bytes could not even be judged.

@@ -8,8 +8,9 @@ use env::{AlignedBuf, IoClass};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, Dva};
 
+use super::Flight;
+use super::moved::Place;
 use super::read::{decode, is_good, refuse};
-use super::{Flight, check};
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op, Vdev};
 use crate::{Block, ReadError, Storage};
@@ -49,16 +50,30 @@ impl Storage {
                 *answer = Some(self.survey_gang(&tree, bp, class));
             }
         }
-        let (mut owners, mut ios) = (Vec::new(), Vec::new());
+        let (mut owners, mut ios, mut split) = (Vec::new(), Vec::new(), Vec::new());
         for (n, bp) in bps.iter().enumerate() {
             if answers[n].is_some() {
                 continue;
             }
             let mut survey = Survey { good: 0, bad: 0, error: Some(ReadError::Corrupt) };
             for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
-                let Some(ashift) = check(&tree, dva.vdev, dva.offset, bp.psize()) else {
-                    survey.bad += 1;
-                    continue;
+                let (dva, ashift) = match self.copy(&tree, &dva, bp.psize()) {
+                    Ok(Place::Whole(dva, ashift)) => (dva, ashift),
+                    Ok(Place::Split(_, pieces)) => {
+                        let verify = |bytes: &[u8]| is_good(bp, bytes, salt.as_ref());
+                        match self.fetch_split(&tree, &pieces, class, &verify) {
+                            Ok(bytes) => split.push((n, bytes)),
+                            Err(error) => {
+                                survey.bad += 1;
+                                survey.error = Some(error);
+                            }
+                        }
+                        continue;
+                    }
+                    Err(_) => {
+                        survey.bad += 1;
+                        continue;
+                    }
                 };
                 survey.error = Some(ReadError::Io);
                 let len = bp.psize().next_multiple_of(1 << ashift) as usize;
@@ -84,6 +99,10 @@ impl Storage {
                     found[n].error = Some(error.into());
                 }
             }
+        }
+        for (n, bytes) in split {
+            found[n].good += 1;
+            good[n] = Some(bytes);
         }
         let decoded: Vec<_> = good.into_iter().map(std::sync::Mutex::new).collect();
         let errors: Vec<_> = bps.iter().map(|_| std::sync::Mutex::new(None)).collect();
@@ -157,7 +176,7 @@ pub(super) fn sides(tree: &Tree, vdev: u32) -> Vec<&Arc<Vdev>> {
     fn collect<'t>(tree: &Tree, vdev: &'t Arc<Vdev>, into: &mut Vec<&'t Arc<Vdev>>) {
         match vdev.kind {
             Kind::Leaf(leaf) if tree.leaves[leaf].is_usable() || tree.is_failed_log(leaf) => into.push(vdev),
-            Kind::Leaf(_) | Kind::Missing | Kind::Hole => {}
+            Kind::Leaf(_) | Kind::Missing | Kind::Hole | Kind::Indirect => {}
             Kind::Mirror => vdev.children.iter().for_each(|child| collect(tree, child, into)),
             // All its disks together hold one copy.
             Kind::Raidz(_) if vdev.is_readable(&tree.leaves, None) => into.push(vdev),
