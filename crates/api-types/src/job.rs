@@ -29,6 +29,9 @@ pub struct JobResult {
     pub txg: Option<u64>,
     /// What went wrong beside the work itself, such as a file system that could not be mounted.
     pub warnings: Vec<String>,
+    /// The import went back to an older transaction group, or would.
+    #[serde(default)]
+    pub rewound: Option<crate::Rewound>,
     /// Features of the wanted set that a new pool was not given, because they are not built yet. All is well otherwise.
     #[serde(default)]
     pub features_not_built: Vec<String>,

@@ -135,6 +135,10 @@ pub struct PoolImport {
     /// Only pools that were destroyed, instead of only those that were not.
     pub destroyed: bool,
     pub rewind: bool,
+    /// With `rewind`: however far.
+    pub extreme: bool,
+    /// Go back to this transaction group, or the newest before it.
+    pub rewind_txg: Option<u64>,
     /// Though log devices are missing: what was in the intent logs there is lost.
     pub missing_log: bool,
     pub dry_run: bool,
@@ -226,6 +230,17 @@ pub struct Vdev {
     pub fragmentation: Option<u8>,
     pub io: IoCounters,
     pub children: Vec<Vdev>,
+}
+
+/// What an import that went back to an older transaction group cost, or would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rewound {
+    /// Of the group: seconds since 1970.
+    pub time: u64,
+    /// Seconds between it and the newest.
+    pub lost: u64,
+    /// Blocks of data that cannot be read.
+    pub data_errors: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

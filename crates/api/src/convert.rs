@@ -51,6 +51,8 @@ pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
         force: import.force,
         destroyed: import.destroyed,
         rewind: import.rewind,
+        extreme: import.extreme,
+        rewind_txg: import.rewind_txg,
         missing_log: import.missing_log,
         dry_run: import.dry_run,
         no_mount: import.no_mount,
@@ -104,6 +106,10 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
         io: io(&from.io),
         children: from.children.iter().map(vdev).collect(),
     }
+}
+
+pub fn rewound(from: engine::Rewound) -> wire::Rewound {
+    wire::Rewound { time: from.time, lost: from.lost, data_errors: from.data_errors }
 }
 
 fn removal(from: &engine::Removal) -> wire::Removal {

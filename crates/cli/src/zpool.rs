@@ -8,6 +8,7 @@ mod import;
 mod iostat;
 mod list;
 mod props;
+mod rewind;
 mod status;
 mod vdev;
 pub use admin::version;
@@ -127,13 +128,14 @@ pub const COMMANDS: &[Command] = &[
         "import",
         "\timport [-d dir] [-D]\n\
          \timport [-o mntopts] [-o property=value] ... \n\
-         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n]] -a\n\
+         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] -a\n\
          \timport [-o mntopts] [-o property=value] ... \n\
-         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n]]\n\
+         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] [-T txg]\n\
          \t    <pool | id> [newpool]",
         &[
             "zpool import",
             "zpool import -d /var/images tank",
+            "zpool import -Fn tank        (what going back would lose)",
             "zpool import -o readonly=on -R /mnt 8688522676606861654",
         ],
         import::import,

@@ -66,9 +66,13 @@ pub struct ImportOptions {
     pub force: bool,
     /// `-F`: go back to an older transaction group where the newest can't be opened.
     pub rewind: bool,
+    /// `-X` with `-F`: however far.
+    pub extreme: bool,
+    /// `-T`: to this transaction group, or the newest before it.
+    pub rewind_txg: Option<u64>,
     /// `-m`: import though log devices are missing; what was in the intent logs there is lost.
     pub missing_log: bool,
-    /// `-n` with `-F`: only say whether it would work.
+    /// `-n` with `-F`: only say whether it would work, and what it would cost.
     pub dry_run: bool,
     /// `-N`: mount nothing.
     pub no_mount: bool,
@@ -150,6 +154,17 @@ pub struct IoCounters {
     pub write_nanos: u64,
 }
 
+/// What an import that went back to an older transaction group cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewound {
+    /// Of the group: seconds since 1970.
+    pub time: u64,
+    /// Seconds between it and the newest.
+    pub lost: u64,
+    /// Blocks of data that cannot be read.
+    pub data_errors: u64,
+}
+
 /// How far a removal of a top-level vdev is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalState {
@@ -189,6 +204,8 @@ pub struct PoolStatus {
     pub scan: Option<String>,
     /// The last removal of a top-level vdev.
     pub removal: Option<Removal>,
+    /// The import went back to an older transaction group.
+    pub rewound: Option<Rewound>,
     /// Permanent data errors counted.
     pub data_errors: u64,
     pub readonly: bool,

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
 use ::pool::spa::import::{ImportSpec, import};
+use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
@@ -194,6 +195,16 @@ fn no_such_pool(name: &str) -> Error {
     Error::Refused(format!("cannot open '{name}': no such pool"))
 }
 
+/// How far an import may go back.
+fn rewind(options: &ImportOptions) -> Rewind {
+    match options.rewind_txg {
+        Some(txg) => Rewind::To(txg),
+        None if options.rewind && options.extreme => Rewind::Extreme,
+        None if options.rewind => Rewind::Safe,
+        None => Rewind::Never,
+    }
+}
+
 /// What a pool serves: nothing where a panic has left its locks poisoned, for the others must go on.
 fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
     catch_unwind(AssertUnwindSafe(|| pool.served())).unwrap_or_default()
@@ -260,7 +271,7 @@ impl Engine for LocalEngine {
         Ok(found
             .iter()
             .filter(|pool| !imported.contains(&pool.guid))
-            .map(|pool| discover::importable(pool, &host))
+            .map(|pool| discover::importable(&self.around, pool, &host))
             .collect())
     }
 
@@ -281,7 +292,7 @@ impl Engine for LocalEngine {
             readonly: options.readonly || options.dry_run,
             force: options.force,
             destroyed: options.destroyed,
-            rewind: options.rewind,
+            rewind: rewind(options),
             missing_log: options.missing_log,
             new_name: options.new_name.clone(),
             altroot: options.altroot.clone(),

@@ -11,6 +11,7 @@ pub mod extra;
 pub mod import;
 pub mod labels;
 mod logs;
+pub mod rewind;
 pub mod status;
 mod suspend;
 mod topology;
@@ -37,6 +38,7 @@ use crate::txg::Txgs;
 use crate::zil::ZilStats;
 use crate::{PoolError, Result};
 use config::PoolConfig;
+use rewind::Rewound;
 
 /// The first transaction group of a pool (`TXG_INITIAL`): room for two deferrals before it.
 pub const TXG_INITIAL: u64 = 4;
@@ -78,6 +80,8 @@ pub struct Core {
     pub(crate) diagnosis: diagnose::Diagnosis,
     /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
     pub lost_logs: Mutex<Vec<String>>,
+    /// The import went back to an older group.
+    pub rewound: Option<Rewound>,
 }
 
 impl Core {

@@ -388,7 +388,7 @@ impl Walk<'_> {
 
 /// A store that needs no keys: pointers are never encrypted, so that every block of an encrypted dataset can be met
 /// and checked.
-struct Undeciphered<'a>(&'a Storage);
+pub(crate) struct Undeciphered<'a>(pub &'a Storage);
 
 impl BlockStore for Undeciphered<'_> {
     fn read(&self, bp: &BlkPtr, class: IoClass) -> std::result::Result<Arc<Block>, ReadError> {

@@ -50,6 +50,7 @@ fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<Job
         warnings: mount_new(app, &name, &[], reporter),
         txg: Some(pool.status().txg),
         pool: Some(name),
+        rewound: None,
     })
 }
 
@@ -70,15 +71,22 @@ fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<Job
     reporter.step(format!("importing {}", import.which), 0, 0);
     let options = convert::import_options(import);
     let pool = app.engine.import(&import.which, &options).map_err(|error| of_error(&error))?;
+    let rewound = pool.status().rewound.map(convert::rewound);
     if import.dry_run {
-        return Ok(JobResult::default());
+        return Ok(JobResult { rewound, ..JobResult::default() });
     }
     let name = pool.name();
     let warnings = match import.no_mount {
         true => Vec::new(),
         false => mount_new(app, &name, &import.mount_options, reporter),
     };
-    Ok(JobResult { pool: Some(name), txg: Some(pool.status().txg), warnings, ..JobResult::default() })
+    Ok(JobResult {
+        pool: Some(name),
+        txg: Some(pool.status().txg),
+        warnings,
+        rewound,
+        ..JobResult::default()
+    })
 }
 
 pub async fn importable(State(app): State<Shared>, body: Body) -> Response {

@@ -1,16 +1,17 @@
 //! `zpool import`: what could be imported, and importing it.
 
+use super::rewind;
 use super::status::folded;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::program::Cx;
 use crate::vdevs::{self, Naming};
 use crate::{jobs, props};
-use api_types::{ImportSearch, Importable, PoolImport, Vdev, kind, routes};
+use api_types::{ImportSearch, Importable, JobResult, PoolImport, Vdev, kind, routes};
 
 pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
-    for later in ["c", "C", "E", "l", "s", "t", "T", "V", "X", "rewind-to-checkpoint"] {
+    for later in ["c", "C", "E", "l", "s", "t", "V", "rewind-to-checkpoint"] {
         if options.has(later) {
             let dashes = if later.len() > 1 { "--" } else { "-" };
             return fail(format!(
@@ -18,7 +19,7 @@ pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             ));
         }
     }
-    if options.has("n") && !options.has("F") {
+    if (options.has("n") || options.has("X")) && !options.has("F") {
         return usage("-n or -X only meaningful with -F");
     }
     if options.operands.len() > if options.has("a") { 0 } else { 2 } {
@@ -42,6 +43,8 @@ fn request(cx: &Cx<'_>, options: &Parsed) -> Result<PoolImport, Stop> {
         force: options.has("f"),
         destroyed: options.has("D"),
         rewind: options.has("F"),
+        extreme: options.has("X"),
+        rewind_txg: options.value("T").map(txg).transpose()?,
         missing_log: options.has("m"),
         dry_run: options.has("n"),
         no_mount: options.has("N"),
@@ -61,6 +64,10 @@ fn request(cx: &Cx<'_>, options: &Parsed) -> Result<PoolImport, Stop> {
         }
     }
     Ok(request)
+}
+
+fn txg(text: &str) -> Result<u64, Stop> {
+    text.parse().or_else(|_| usage("invalid txg value"))
 }
 
 fn readonly(value: &str) -> Result<bool, Stop> {
@@ -177,8 +184,17 @@ fn import_all(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
 
 fn run(cx: &mut Cx<'_>, request: &PoolImport, name: &str) -> Outcome {
     match jobs::run(cx, routes::IMPORTS, request) {
-        Ok(result) if result.warnings.is_empty() => Ok(0),
+        Ok(JobResult { rewound: Some(rewound), .. }) if request.dry_run => {
+            write!(cx.io.out, "{}", rewind::exclaim(name, &rewound, true))?;
+            Ok(1)
+        }
         Ok(result) => {
+            if let Some(rewound) = &result.rewound {
+                write!(cx.io.out, "{}", rewind::exclaim(name, rewound, false))?;
+            }
+            if result.warnings.is_empty() {
+                return Ok(0);
+            }
             // The pool is there: as OpenZFS has it, mounts that fail don't make the import fail.
             cx.warn(&result.warnings)?;
             cx.complain("Import was successful, but unable to mount some datasets")?;
@@ -192,6 +208,14 @@ fn run(cx: &mut Cx<'_>, request: &PoolImport, name: &str) -> Outcome {
                     "cannot import '{name}': a pool with that name already exists\n\
                      use the form 'zpool import <pool | id> <newpool>' to give it a new name"
                 )),
+                _ if problem.detail.ends_with(rewind::DAMAGED) && !request.dry_run => {
+                    cx.complain(&sentence(&format!("cannot import '{name}'"), &problem, Noun::Pool))?;
+                    let back = PoolImport { rewind: true, dry_run: true, ..request.clone() };
+                    let recovery =
+                        jobs::run(cx, routes::IMPORTS, &back).ok().and_then(|result| result.rewound);
+                    write!(cx.io.out, "\t{}", rewind::explain(name, recovery.as_ref()))?;
+                    Ok(1)
+                }
                 _ => fail(sentence(&format!("cannot import '{name}'"), &problem, Noun::Pool)),
             }
         }

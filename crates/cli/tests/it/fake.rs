@@ -151,6 +151,7 @@ pub fn captured() -> FakePool {
         action: None,
         scan: Some("scrub repaired 0B in 00:00:03 with 0 errors on Sat Nov 21 05:25:05 2026".into()),
         removal: None,
+        rewound: None,
         data_errors: 0,
         readonly: false,
     };
@@ -264,6 +265,7 @@ impl FakePool {
             action: None,
             scan: None,
             removal: None,
+            rewound: None,
             data_errors: 0,
             readonly: false,
         };

@@ -2,8 +2,11 @@
 
 use ::pool::PoolError;
 use ::pool::prop::{Shown, Source as PoolSource};
+use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
-use engine_api::{Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Source, VdevStatus};
+use engine_api::{
+    Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Rewound, Source, VdevStatus,
+};
 use ondisk::prop::Render;
 use ondisk::scan::{STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use storage::{LeafIo, VdevStat, VdevState};
@@ -102,6 +105,10 @@ pub(super) fn removal(report: &PoolReport) -> Option<Removal> {
         copied: last.copied,
         mapping,
     })
+}
+
+pub(super) fn rewound(from: PoolRewound) -> Rewound {
+    Rewound { time: from.time, lost: from.lost, data_errors: from.data_errors }
 }
 
 /// What `zpool status` writes behind a vdev that is not well.

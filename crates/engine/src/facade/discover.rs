@@ -1,20 +1,25 @@
 //! Pools that are not imported: what `zpool import` says of them, in OpenZFS's words (cmd/zpool/zpool_main.c).
 
 use ::pool::spa::config::Host;
+use ::pool::spa::create::Surroundings;
+use ::pool::spa::import::{Peeked, peek};
 use ::pool::spa::labels::{Candidate, FoundPool};
 use ::pool::spa::status::{found_state, found_vdev_state, vdev_name};
 use engine_api::{Error, Importable, Result, VdevStatus};
 use ondisk::label::config::PoolState;
-use storage::{VdevConfig, VdevState};
+use storage::{VdevConfig, VdevKind, VdevState};
 
 use super::convert::health;
 
-pub(super) fn importable(found: &FoundPool, host: &Host) -> Importable {
-    let (state, tree) = found_state(found);
+pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) -> Importable {
+    let Peeked { tree, damaged } = peek(around, found);
+    let worst = found_state(found, &tree);
+    let state = if damaged { VdevState::Faulted } else { worst };
     let config = &found.config;
     let foreign = config.state == PoolState::Active && config.host.id != 0 && config.host.id != host.id;
     let (status, action) = words(state, foreign);
-    let children = tree.children.iter().map(|top| vdev(found, top)).collect();
+    let tops = tree.children.iter().filter(|top| !matches!(top.kind, VdevKind::Hole | VdevKind::Indirect));
+    let children = tops.map(|top| vdev(found, top)).collect();
     Importable {
         name: config.name.clone(),
         guid: found.guid,
@@ -23,6 +28,7 @@ pub(super) fn importable(found: &FoundPool, host: &Host) -> Importable {
             name: config.name.clone(),
             kind: "root".into(),
             children,
+            note: note(state, false),
             ..blank(found.guid, state)
         },
         status: status.map(str::to_owned),
@@ -44,7 +50,11 @@ fn words(state: VdevState, foreign: bool) -> (Option<&'static str>, &'static str
             Some("One or more devices are missing from the system."),
             "The pool can be imported despite missing or damaged devices.  The\n\tfault tolerance of the pool may be compromised if imported.",
         ),
-        VdevState::Unavail | VdevState::Faulted | VdevState::Offline | VdevState::Removed => (
+        VdevState::Faulted => (
+            Some("The pool metadata is incomplete or corrupted."),
+            "The pool cannot be imported due to damaged devices or data.",
+        ),
+        VdevState::Unavail | VdevState::Offline | VdevState::Removed => (
             Some("One or more devices are missing from the system."),
             "The pool cannot be imported. Attach the missing\n\tdevices and try again.",
         ),
@@ -74,6 +84,17 @@ fn blank(guid: u64, state: VdevState) -> VdevStatus {
     }
 }
 
+/// What `zpool import` writes behind a vdev that is not well (`print_import_config`).
+fn note(state: VdevState, is_leaf: bool) -> Option<String> {
+    let words = match state {
+        VdevState::Faulted => "corrupted data",
+        VdevState::Unavail if is_leaf => "cannot open",
+        VdevState::Unavail => "insufficient replicas",
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
 fn vdev(found: &FoundPool, config: &VdevConfig) -> VdevStatus {
     let state = found_vdev_state(found, config);
     VdevStatus {
@@ -83,6 +104,7 @@ fn vdev(found: &FoundPool, config: &VdevConfig) -> VdevStatus {
         class: config.bias.name().map(str::to_owned),
         path: config.path.clone(),
         ashift: config.ashift.unwrap_or(0) as u32,
+        note: note(state, config.kind.is_leaf()),
         children: config.children.iter().map(|child| vdev(found, child)).collect(),
         ..blank(config.guid, state)
     }

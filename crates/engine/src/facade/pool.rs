@@ -14,7 +14,7 @@ use engine_api::{
 };
 use env::{Env, lock};
 
-use super::convert::{api_error, health, prop_value, removal, vdev_status};
+use super::convert::{api_error, health, prop_value, removal, rewound, vdev_status};
 use super::serve::{Mounted, SharedList};
 use super::{measure, pool_props, vdev_spec, words};
 
@@ -191,6 +191,7 @@ impl Pool for LocalPool {
             action: words.map(|words| words.action),
             scan: None,
             removal: removal(&report),
+            rewound: self.pool.core().rewound.map(rewound),
             data_errors: 0,
             readonly: self.pool.core().readonly,
         }

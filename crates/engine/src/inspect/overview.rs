@@ -82,7 +82,8 @@ fn features(opened: &Opened, out: &mut dyn Write) -> io::Result<()> {
 /// What the labels tell of a pool that cannot be opened.
 pub fn show_unopened(found: &FoundPool, options: &Options, why: &str, out: &mut dyn Write) -> io::Result<()> {
     let config = &found.config;
-    let (state, tree) = found_state(found);
+    let tree = found.tree();
+    let state = found_state(found, &tree);
     writeln!(out, "pool {} (by its labels only)", text::printable(config.name.as_bytes()))?;
     text::field(2, "guid", found.guid, out)?;
     text::field(2, "state", format!("{}, {}", state_name(config.state), state.name()), out)?;

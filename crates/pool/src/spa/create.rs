@@ -204,6 +204,7 @@ fn first_group(
         topology: Default::default(),
         diagnosis: Default::default(),
         lost_logs: Default::default(),
+        rewound: None,
     });
     core.add_caches(&spec.cache, spec.ashift, &format!("cannot create '{}'", spec.name))?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;

@@ -26,6 +26,7 @@ use super::create::{Surroundings, dsl_parts};
 use super::dtl::DirtyTimeLogs;
 use super::extra::Extras;
 use super::labels::FoundPool;
+use super::rewind::{Candidate, Rewind, Rewound};
 use super::status::{found_vdev_state, vdev_name};
 use super::topology::Topology;
 use super::{Core, Pool};
@@ -56,8 +57,7 @@ pub struct ImportSpec {
     pub force: bool,
     /// Import a pool that was destroyed: its devices were left as they were, but for the word in the labels.
     pub destroyed: bool,
-    /// Fall back on older uberblocks.
-    pub rewind: bool,
+    pub rewind: Rewind,
     /// Import though devices that hold intent logs are missing; what is in the logs there is lost (`-m`).
     pub missing_log: bool,
     pub new_name: Option<String>,
@@ -71,25 +71,68 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
     let name = spec.new_name.clone().unwrap_or_else(|| found.config.name.clone());
     let refuse = |why: String| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
     check_label(&found.config, spec).map_err(refuse)?;
-    let attempt = |spec: &ImportSpec| {
+    let attempt = |spec: &ImportSpec, candidate: &Candidate| {
         let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
         let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
-        let result = load(around, found, spec, &storage, intent, &name).map_err(|error| match error {
-            PoolError::Refused(_) | PoolError::Suspended => error,
-            other => refuse(other.to_string()),
-        });
+        let result = load(around, found, (spec, candidate), &storage, intent, &name);
         if !matches!(result, Ok(Loaded::Pool(_))) {
             storage.close();
         }
         result
     };
     let readonly = ImportSpec { readonly: true, ..spec.clone() };
-    for spec in [spec, &readonly] {
-        if let Loaded::Pool(pool) = attempt(spec)? {
-            return Ok(pool);
+    let mut failure = PoolError::Corrupt("no valid uberblock".into());
+    for candidate in spec.rewind.candidates(found.uberblocks()) {
+        for spec in [spec, &readonly] {
+            match attempt(spec, &candidate) {
+                Ok(Loaded::Pool(pool)) => return Ok(pool),
+                Ok(Loaded::ReadOnlyOnly) => {}
+                Err(error @ (PoolError::Refused(_) | PoolError::Suspended)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(pool = name, txg = candidate.uberblock.txg, %error, "cannot be opened");
+                    failure = error;
+                    break;
+                }
+            }
         }
     }
-    unreachable!("what is only read needs no log")
+    Err(match failure {
+        PoolError::Corrupt(_) | PoolError::Io | PoolError::NotFound => refuse(DAMAGED.into()),
+        other => refuse(other.to_string()),
+    })
+}
+
+/// What a pool that is not imported says of itself.
+pub struct Peeked {
+    /// Its tree of vdevs, with the paths where disks were found; if it cannot be read, what the labels say.
+    pub tree: VdevConfig,
+    /// All devices are there, and yet the pool cannot be read.
+    pub damaged: bool,
+}
+
+/// Looks into the newest group of a pool without changing anything.
+pub fn peek(around: &Surroundings, found: &FoundPool) -> Peeked {
+    let labels = found.tree();
+    let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
+    let lenient = Tolerated { logs: true, unknown: true };
+    let look = || -> Result<VdevConfig> {
+        let refused = |error: OpenError| PoolError::Corrupt(error.to_string());
+        storage.open_tree_without(&labels, OpenIntent::ReadOnly, lenient).map_err(refused)?;
+        let newest = found.uberblocks().into_iter().next().ok_or(PoolError::Io)?;
+        let mos = open_mos(&storage, &newest, &Arc::default(), &Arc::default())?;
+        let directory = Zap::open(&mos, pool_directory::OBJECT)?;
+        let config = read_packed(&mos, directory.lookup_u64(pool_directory::CONFIG)?)?;
+        let mut tree = PoolConfig::from_nvlist(&config)?.tree;
+        found.fix_paths(&mut tree);
+        storage.update_config(|root| *root = tree);
+        // Headings are a nicety: what is set apart for what may be out of sight.
+        let _ = read_biases(&mos, &storage);
+        Ok(storage.config())
+    };
+    let seen = look();
+    let damaged = seen.is_err() && storage.refuse_missing(Tolerated::default()).is_ok();
+    storage.close();
+    Peeked { tree: seen.unwrap_or(labels), damaged }
 }
 
 enum Loaded {
@@ -139,7 +182,7 @@ fn refuse_features(verdict: &Verdict) -> std::result::Result<(), String> {
 fn load(
     around: &Surroundings,
     found: &FoundPool,
-    spec: &ImportSpec,
+    (spec, candidate): (&ImportSpec, &Candidate),
     storage: &Arc<Storage>,
     intent: OpenIntent,
     name: &str,
@@ -151,13 +194,13 @@ fn load(
     storage.open_tree_without(&tree, intent, lenient).map_err(|error| open_refused(error, &refuse))?;
     let frees = Arc::new(FreeQueue::default());
     let usage = Arc::new(MosUsage::default());
-    let (uberblock, mos) =
-        open_mos(storage, found, spec.rewind, &frees, &usage).map_err(|_| {
-            match storage.refuse_missing(Tolerated::default()) {
-                Ok(()) => refuse("one or more devices is currently unavailable or contains corrupted data"),
-                Err(missing) => open_refused(missing, &refuse),
-            }
-        })?;
+    let uberblock = &candidate.uberblock;
+    let mos = open_mos(storage, uberblock, &frees, &usage).map_err(|error| {
+        match storage.refuse_missing(Tolerated::default()) {
+            Ok(()) => error,
+            Err(missing) => open_refused(missing, &refuse),
+        }
+    })?;
 
     let directory = Zap::open(&mos, pool_directory::OBJECT)?;
     let config_object = directory.lookup_u64(pool_directory::CONFIG)?;
@@ -194,6 +237,15 @@ fn load(
         tracing::warn!(pool = name, "imported read-only: a device is being removed, which is not built");
         readonly = true;
     }
+    let data_errors = candidate.check(storage, &mos)?;
+    let newest = found.uberblocks().into_iter().next().unwrap_or_else(|| uberblock.clone());
+    let rewound = (newest.txg != uberblock.txg).then(|| Rewound {
+        time: uberblock.timestamp,
+        lost: newest.timestamp.saturating_sub(uberblock.timestamp),
+        data_errors,
+    });
+    // What is written next must be newer than all that was written, also after going back.
+    let last = if readonly { uberblock.txg } else { newest.txg };
     config.name = name.to_owned();
     config.tree = tree;
     config.state = PoolState::Active;
@@ -206,7 +258,7 @@ fn load(
         env: around.env.clone(),
         storage: storage.clone(),
         mos: mos.clone(),
-        txgs: Txgs::new(around.env.clone(), around.limits, uberblock.txg),
+        txgs: Txgs::new(around.env.clone(), around.limits, last),
         frees,
         features,
         maps,
@@ -225,6 +277,7 @@ fn load(
         topology: Topology::default(),
         diagnosis: Default::default(),
         lost_logs: Mutex::default(),
+        rewound,
     };
     core.txgs.observe(around.lender());
     let core = Arc::new(core);
@@ -243,19 +296,20 @@ fn load(
         return Ok(Loaded::ReadOnlyOnly);
     }
     pool.core.open_cache();
-    begin(&pool)?;
+    begin(&pool, rewound.map(|_| uberblock.txg))?;
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by()?;
     Ok(Loaded::Pool(pool))
 }
 
-/// The first group of the import. Before anything else it takes into use what intent logs lead to.
-fn begin(pool: &Arc<Pool>) -> Result<()> {
+/// The first group of the import. Before anything else it takes into use what intent logs lead to; where the import went
+/// `back_to` a group, it drops the logs.
+fn begin(pool: &Arc<Pool>, back_to: Option<u64>) -> Result<()> {
     let txgs = &pool.core.txgs;
     let claimed = {
         let tx = Tx::held(txgs.enter_now()?);
         let missing = pool.core.missing_logs();
-        let claimed = pool.dsl.claim_logs(tx.txg(), &|vdev| missing.contains(&vdev))?;
+        let claimed = pool.dsl.claim_logs(tx.txg(), &|vdev| missing.contains(&vdev), back_to)?;
         claimed.store(&tx);
         claimed
     };
@@ -271,6 +325,8 @@ fn begin(pool: &Arc<Pool>) -> Result<()> {
 }
 
 const UNAVAILABLE: &str = "one or more devices is currently unavailable";
+/// `strerror(EIO)`
+const DAMAGED: &str = "I/O error";
 
 /// What `zpool import` says when logs are missing, with the tree of them (`zpool_import_props`).
 fn missing_logs(found: &FoundPool, tree: &VdevConfig) -> PoolError {
@@ -296,38 +352,20 @@ fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolErr
     }
 }
 
-/// The newest uberblock whose meta object set can be opened. Without `rewind`, only the newest is tried.
+/// The meta object set of a group, of which directory and configuration can be read.
 fn open_mos(
     storage: &Arc<Storage>,
-    found: &FoundPool,
-    rewind: bool,
+    uberblock: &Uberblock,
     frees: &Arc<FreeQueue>,
     usage: &Arc<MosUsage>,
-) -> Result<(Uberblock, Arc<Objset>)> {
-    let mut failure = PoolError::Corrupt("no valid uberblock".into());
-    let tries = if rewind { usize::MAX } else { 1 };
-    for uberblock in found.uberblocks().into_iter().take(tries) {
-        let owner = MosOwner { storage: storage.clone(), frees: frees.clone(), usage: usage.clone() };
-        let opened = Objset::open(
-            storage.clone(),
-            uberblock.root_bp,
-            Arc::new(owner),
-            ReadOnlyAdmission::shared(),
-            ObjsetPolicy::meta(),
-        )
-        .map_err(PoolError::from)
-        .and_then(|mos| {
-            // A root that opens may still lead nowhere: the directory and the configuration must be readable.
-            let directory = Zap::open(&mos, pool_directory::OBJECT)?;
-            read_packed(&mos, directory.lookup_u64(pool_directory::CONFIG)?)?;
-            Ok(mos)
-        });
-        match opened {
-            Ok(mos) => return Ok((uberblock, mos)),
-            Err(error) => failure = error,
-        }
-    }
-    Err(failure)
+) -> Result<Arc<Objset>> {
+    let owner = MosOwner { storage: storage.clone(), frees: frees.clone(), usage: usage.clone() };
+    let (root, owner) = (uberblock.root_bp, Arc::new(owner));
+    let mos = Objset::open(storage.clone(), root, owner, ReadOnlyAdmission::shared(), ObjsetPolicy::meta())?;
+    // A root that opens may still lead nowhere.
+    let directory = Zap::open(&mos, pool_directory::OBJECT)?;
+    read_packed(&mos, directory.lookup_u64(pool_directory::CONFIG)?)?;
+    Ok(mos)
 }
 
 /// A packed nvlist of the MOS.

@@ -127,14 +127,13 @@ pub fn vdev_name(kind: &VdevKind, path: Option<&str>, guid: u64, id: u64) -> Str
     }
 }
 
-/// The states of the vdevs of a pool that is not imported, from which of its devices were found.
-pub fn found_state(found: &FoundPool) -> (VdevState, VdevConfig) {
-    let tree = found.tree();
+/// The state of a pool that is not imported, from which of the devices of its tree were found.
+pub fn found_state(found: &FoundPool, tree: &VdevConfig) -> VdevState {
     let mut worst = VdevState::Online;
     for top in tree.children.iter().filter(|top| !top.is_log && top.kind != VdevKind::Hole) {
         worst = worst.min(found_vdev_state(found, top));
     }
-    (worst, tree)
+    worst
 }
 
 /// Online if all its leaves were found, degraded if enough, else unavailable.

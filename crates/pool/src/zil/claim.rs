@@ -77,10 +77,20 @@ impl Dsl {
 
     /// Claims all blocks of all logs for `txg`, the first group of this import. Nothing has been allocated yet. A log that
     /// begins on a vdev which is `missing` is given up: it leads nowhere, and must not be believed when the device is
-    /// back.
-    pub(crate) fn claim_logs(&self, txg: u64, missing: &dyn Fn(u32) -> bool) -> Result<Claimed> {
+    /// back. Where the import went back to a group, all logs are: what they lead to may have been overwritten since.
+    pub(crate) fn claim_logs(
+        &self,
+        txg: u64,
+        missing: &dyn Fn(u32) -> bool,
+        back_to: Option<u64>,
+    ) -> Result<Claimed> {
         let mut claimed = Claimed::default();
         for (name, object, header) in self.logs_on_disk()? {
+            if let Some(synced) = back_to {
+                self.discard(&header, synced);
+                claimed.headers.push((self.open_object(object)?, ZilHeader::default()));
+                continue;
+            }
             let mut vdevs = Walk::new(self.parts.store(), &header).map(|found| found.bp.dva(0).vdev);
             claimed.lost.extend(vdevs.find(|vdev| missing(*vdev)).map(|vdev| (name, vdev)));
             if missing(header.log.dva(0).vdev) {
@@ -102,6 +112,15 @@ impl Dsl {
         } else if header.log.birth() < txg {
             self.parts.frees.free(&header.log);
         }
+    }
+
+    /// Frees what the space maps of group `synced` have of a log.
+    fn discard(&self, header: &ZilHeader, synced: u64) {
+        if header.claim_txg != 0 {
+            return free_on_disk(self.parts.store(), header, &self.parts.frees);
+        }
+        let blocks = Walk::new(self.parts.store(), header).map(|found| found.bp);
+        blocks.take_while(|bp| bp.birth() <= synced).for_each(|bp| self.parts.frees.free(&bp));
     }
 
     /// Ends all logs in use, and those on disk that hold nothing to replay. What they promised is durable in the pool

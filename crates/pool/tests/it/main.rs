@@ -5,5 +5,6 @@ mod create;
 mod dsl;
 mod import;
 mod removed;
+mod rewind;
 mod support;
 mod zil;
