@@ -121,6 +121,50 @@ pub struct PoolClear {
     pub history: String,
 }
 
+/// What to do about the trimming of disks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrimCommand {
+    #[default]
+    Start,
+    Suspend,
+    Cancel,
+}
+
+/// `POST /v1/pools/{name}/trim`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolTrim {
+    pub guids: Vec<u64>,
+    pub command: TrimCommand,
+    /// Bytes a second; 0: as fast as it goes.
+    pub rate: u64,
+    pub history: String,
+}
+
+/// How far a disk has been told which of its space is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrimState {
+    #[default]
+    Never,
+    Running,
+    Suspended,
+    Canceled,
+    Complete,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TrimStatus {
+    pub state: TrimState,
+    pub percent: u8,
+    /// When it was begun, or has ended: seconds since 1970.
+    pub time: u64,
+    /// The disk can be told.
+    pub supported: bool,
+}
+
 /// `POST /v1/imports`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -228,6 +272,9 @@ pub struct Vdev {
     pub physical: u64,
     /// Percent.
     pub fragmentation: Option<u8>,
+    /// Of a disk.
+    #[serde(default)]
+    pub trim: TrimStatus,
     pub io: IoCounters,
     pub children: Vec<Vdev>,
 }

@@ -25,6 +25,8 @@ pub const POOL_DETACH: &str = "/v1/pools/{name}/detach";
 pub const POOL_REPLACE: &str = "/v1/pools/{name}/replace";
 /// POST [`crate::PoolClear`] → job
 pub const POOL_CLEAR: &str = "/v1/pools/{name}/clear";
+/// POST [`crate::PoolTrim`] → job
+pub const POOL_TRIM: &str = "/v1/pools/{name}/trim";
 /// POST → job
 pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
 /// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]

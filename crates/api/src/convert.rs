@@ -103,9 +103,30 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
         size: from.size,
         physical: from.physical,
         fragmentation: from.fragmentation,
+        trim: trim(&from.trim),
         io: io(&from.io),
         children: from.children.iter().map(vdev).collect(),
     }
+}
+
+fn trim(from: &engine::TrimStatus) -> wire::TrimStatus {
+    let state = match from.state {
+        engine::TrimState::Never => wire::TrimState::Never,
+        engine::TrimState::Running => wire::TrimState::Running,
+        engine::TrimState::Suspended => wire::TrimState::Suspended,
+        engine::TrimState::Canceled => wire::TrimState::Canceled,
+        engine::TrimState::Complete => wire::TrimState::Complete,
+    };
+    wire::TrimStatus { state, percent: from.percent, time: from.time, supported: from.supported }
+}
+
+pub fn trim_change(from: &wire::PoolTrim) -> engine::Change {
+    let command = match from.command {
+        wire::TrimCommand::Start => engine::TrimCommand::Start { rate: from.rate },
+        wire::TrimCommand::Suspend => engine::TrimCommand::Suspend,
+        wire::TrimCommand::Cancel => engine::TrimCommand::Cancel,
+    };
+    engine::Change::TrimVdevs { guids: from.guids.clone(), command }
 }
 
 pub fn rewound(from: engine::Rewound) -> wire::Rewound {

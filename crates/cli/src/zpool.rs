@@ -10,6 +10,7 @@ mod list;
 mod props;
 mod rewind;
 mod status;
+mod trim;
 mod vdev;
 pub use admin::version;
 
@@ -74,7 +75,7 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::built(
         "status",
-        "\tstatus [-egLPpsvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
+        "\tstatus [-egLPpstvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
          \t    [-T d|u] [pool] [interval [count]]",
         &["zpool status", "zpool status -x", "zpool status -j tank"],
         status::status,
@@ -121,7 +122,12 @@ pub const COMMANDS: &[Command] = &[
         "\tscrub [-e | -s | -p | -t | -C [-t] | [-S date] [-E date] [-t]] [-w]\n\
          \t    <-a | <pool> [<pool> ...]>",
     ),
-    Command::planned("trim", "\ttrim [-dw] [-r <rate>] [-c | -s] <-a | <pool> [<device> ...]>"),
+    Command::built(
+        "trim",
+        "\ttrim [-dw] [-r <rate>] [-c | -s] <-a | <pool> [<device> ...]>",
+        &["zpool trim tank", "zpool trim -w -r 200M tank nvme0n1", "zpool trim -s tank"],
+        trim::trim,
+    ),
     Command::planned("condense", "\tcondense [-t <type>] [-c | -w] [-a | <pool> ...]"),
     Command::GAP,
     Command::built(

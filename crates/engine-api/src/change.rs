@@ -77,10 +77,27 @@ pub enum Change {
         path: Option<String>,
         force: bool,
     },
+    /// Tells disks which of their space is free, in the background; by their guids. `Refused` names those that cannot be: the
+    /// others are.
+    TrimVdevs {
+        guids: Vec<u64>,
+        command: TrimCommand,
+    },
     /// Forgets the errors of one device or of all, and takes those into use again that were given up for them.
     ClearErrors {
         guid: Option<u64>,
     },
+}
+
+/// What to do about the trimming of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimCommand {
+    /// Bytes a second; 0: as fast as it goes.
+    Start {
+        rate: u64,
+    },
+    Suspend,
+    Cancel,
 }
 
 /// The change is on stable storage.

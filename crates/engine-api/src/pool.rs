@@ -138,8 +138,31 @@ pub struct VdevStatus {
     pub physical: u64,
     /// Percent, of top-level vdevs.
     pub fragmentation: Option<u8>,
+    /// Of a disk.
+    pub trim: TrimStatus,
     pub io: IoCounters,
     pub children: Vec<VdevStatus>,
+}
+
+/// How far a disk has been told which of its space is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TrimState {
+    #[default]
+    Never,
+    Running,
+    Suspended,
+    Canceled,
+    Complete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TrimStatus {
+    pub state: TrimState,
+    pub percent: u8,
+    /// When it was begun, or has ended: seconds since 1970.
+    pub time: u64,
+    /// The disk can be told.
+    pub supported: bool,
 }
 
 /// Totals since import.

@@ -293,6 +293,7 @@ impl Engine for LocalEngine {
             force: options.force,
             destroyed: options.destroyed,
             rewind: rewind(options),
+            as_is: false,
             missing_log: options.missing_log,
             new_name: options.new_name.clone(),
             altroot: options.altroot.clone(),

@@ -141,6 +141,11 @@ pub trait Disk: Send + Sync {
     /// Makes durable all writes whose `submit` returned before this call. A failure is remembered: see the module.
     fn flush(&self) -> Result<(), DiskError>;
 
+    /// Whether the device can be told so, as far as is known.
+    fn can_discard(&self) -> bool {
+        true
+    }
+
     /// Tells the device that these bytes are not needed. They read as anything afterwards.
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError>;
 

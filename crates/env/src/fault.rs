@@ -231,6 +231,10 @@ impl Disk for FaultDisk {
         }
     }
 
+    fn can_discard(&self) -> bool {
+        self.inner.can_discard()
+    }
+
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
         let span = Some((offset, offset.saturating_add(len)));
         match self.plan.judge(&self.path, FaultOp::Discard, span) {

@@ -211,6 +211,10 @@ impl Disk for FileDisk {
         })
     }
 
+    fn can_discard(&self) -> bool {
+        !self.block_device || sys::discards(&self.buffered)
+    }
+
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
         if self.read_only {
             return Err(DiskError::ReadOnly);

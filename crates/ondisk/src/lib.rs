@@ -34,6 +34,7 @@ pub mod sa;
 pub mod scan;
 pub mod spa_history;
 pub mod spacemap;
+pub mod trim;
 pub mod uberblock;
 mod words;
 pub mod zap;

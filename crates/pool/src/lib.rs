@@ -21,6 +21,7 @@ pub mod removed;
 pub mod spa;
 pub mod space;
 pub mod sync;
+pub mod trim;
 pub mod txg;
 pub mod verify;
 pub mod zil;

@@ -26,7 +26,7 @@ use env::{Env, lock};
 use ondisk::BlkPtr;
 use ondisk::label::config::PoolState;
 use ondisk::object_type::{ObjectType, pool_directory};
-use storage::Storage;
+use storage::{Storage, VdevConfig};
 
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
@@ -34,6 +34,7 @@ use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::removed::Removed;
 use crate::space::{MapForm, SpaceMaps};
+use crate::trim::Trim;
 use crate::txg::Txgs;
 use crate::zil::ZilStats;
 use crate::{PoolError, Result};
@@ -60,6 +61,7 @@ pub struct Core {
     pub features: Arc<Features>,
     pub maps: Arc<SpaceMaps>,
     pub removed: Arc<Removed>,
+    pub trim: Trim,
     pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
     pub(crate) config: Mutex<PoolConfig>,
@@ -87,6 +89,11 @@ pub struct Core {
 impl Core {
     pub fn version(&self) -> u64 {
         lock(&self.config).version
+    }
+
+    /// The vdevs as the pool is configured.
+    pub(crate) fn tree(&self) -> VdevConfig {
+        lock(&self.config).tree.clone()
     }
 
     pub(crate) fn guid_sum(&self) -> u64 {
@@ -196,6 +203,7 @@ impl Pool {
     pub fn close(&self, state: PoolState) -> Result<()> {
         let core = &self.core;
         core.storage.give_up();
+        core.trim.stop();
         let mut written = Ok(());
         if !core.readonly && !core.txgs.is_stopped() {
             written = self.dsl.close_all().and_then(|()| {
@@ -208,6 +216,14 @@ impl Pool {
         let stopped = core.txgs.stop();
         core.storage.close();
         written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
+    }
+
+    /// Begins to follow properties that have an effect outside of transaction groups; to be called when they have changed.
+    pub fn follow_props(&self) -> Result<()> {
+        let props = self.dsl.pool_props()?;
+        let is_on = |name: &str| props.iter().any(|(key, value)| key == name && value.number() == Some(1));
+        self.core.trim.set_automatic(&self.core.storage, is_on("autotrim"));
+        Ok(())
     }
 
     /// [`Pool::close`] as exported.

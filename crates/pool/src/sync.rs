@@ -65,6 +65,7 @@ impl Pool {
         core.mos.sync_done(txg);
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
+        core.trim.group_done();
         core.watch_logs(&|| self.dsl.has_logs_to_replay());
         Ok(())
     }
@@ -85,6 +86,7 @@ impl Pool {
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
+        core.trim.persist(&core.mos, || core.tree(), tx)?;
         core.write_extras(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
         core.write_config(tx)

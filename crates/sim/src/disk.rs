@@ -28,6 +28,10 @@ use stdx::prng::Prng;
 use crate::trace::Trace;
 use image::Image;
 
+/// Up to so many bytes a discarded stretch changes all over, above that a sector in so many bytes.
+const FORGOTTEN_WHOLE: u64 = 256 << 10;
+const FORGOTTEN_EVERY: u64 = 64 << 10;
+
 /// How often a disk fails, of a million I/Os each; reads only between its labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
@@ -402,16 +406,21 @@ impl Disk for SimDisk {
         Ok(())
     }
 
-    /// Does nothing: what is not needed may stay.
+    /// What is forgotten reads as something else: a short stretch all over, a long one here and there.
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
-        let inside = offset.checked_add(len).is_some_and(|end| end <= self.size);
+        let end = offset.checked_add(len).filter(|end| *end <= self.size).ok_or(DiskError::OutOfRange)?;
         if self.read_only {
-            Err(DiskError::ReadOnly)
-        } else if inside {
-            Ok(())
-        } else {
-            Err(DiskError::OutOfRange)
+            return Err(DiskError::ReadOnly);
         }
+        let mut state = lock(&self.disks.0);
+        let image = &mut state.platter(self)?.image;
+        let junk = vec![0xd5; self.sector as usize];
+        let every = if len <= FORGOTTEN_WHOLE { u64::from(self.sector) } else { FORGOTTEN_EVERY };
+        for at in (offset..end).step_by(every as usize) {
+            let left = (end - at).min(junk.len() as u64) as usize;
+            image.write(at, &junk[..left]);
+        }
+        Ok(())
     }
 }
 

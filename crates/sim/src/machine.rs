@@ -110,7 +110,10 @@ impl Machine {
             cache: Vec::new(),
             name: POOL.to_owned(),
             vdevs: swarm.paths().into_iter().map(top).collect(),
-            props: vec![PropertyChange { name: "ashift".into(), value: swarm.ashift.to_string() }],
+            props: properties(&[
+                ("ashift", &swarm.ashift.to_string()),
+                ("autotrim", if swarm.autotrim { "on" } else { "off" }),
+            ]),
             fs_props: properties(&swarm.props),
             no_features: false,
             // What an attempt before left is no reason to refuse.

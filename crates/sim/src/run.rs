@@ -9,7 +9,7 @@
 
 use std::path::PathBuf;
 
-use engine_api::Engine;
+use engine_api::{Change, Engine, Error, TrimCommand};
 use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
@@ -282,10 +282,28 @@ fn step(work: &mut [Box<dyn Workload>], weights: &[u32], life: &Life<'_>, prng: 
         let span = env::Nanos::from_millis(prng.below(8000));
         life.say(|| format!("sleep {span:?}"));
         life.machine.env.clock.sleep(span);
+    } else if swarm.trims > 0 && prng.chance(swarm.trims, 1000) {
+        trim(life, prng)?;
     } else if prng.chance(1, 10) {
         life.machine.driver.settle();
     }
     work[prng.weighted(weights)].step(life, prng)
+}
+
+/// Has all disks told which of their space is free, or what is under way stopped. What runs already goes on.
+fn trim(life: &Life<'_>, prng: &mut Prng) -> Done {
+    let command = match prng.weighted(&[6, 1, 1]) {
+        0 => TrimCommand::Start { rate: *prng.pick(&[0, 0, 1 << 20]).expect("some") },
+        1 => TrimCommand::Suspend,
+        _ => TrimCommand::Cancel,
+    };
+    life.say(|| format!("trim: {command:?}"));
+    let guids = life.pool.core().storage.leaves().iter().map(|leaf| leaf.guid).collect();
+    match life.api.commit(&Change::TrimVdevs { guids, command }, "") {
+        Ok(_) | Err(Error::Refused(_)) => Ok(()),
+        Err(error) if life.is_on() => Err(format!("trim: {error:?}")),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Whether the pool is whole: what is allocated is what something refers to, and everything can be read.

@@ -57,6 +57,10 @@ pub struct Swarm {
     /// Of 1000 operations: syncs, sleeps.
     pub syncs: u64,
     pub sleeps: u64,
+    /// Of 1000 operations: disks are told which space is free, or to stop that.
+    pub trims: u64,
+    /// Disks are told by themselves.
+    pub autotrim: bool,
     /// Largest write, in bytes.
     pub write_max: u64,
     /// Events of a life at the most, as a power of two.
@@ -96,6 +100,8 @@ impl Swarm {
             work: [1 + prng.below(4) as u32, 1 + prng.below(8) as u32, prng.below(2) as u32],
             syncs: *prng.pick(&[0, 5, 50]).expect("some"),
             sleeps: *prng.pick(&[0, 5, 50]).expect("some"),
+            trims: 0,
+            autotrim: false,
             write_max: *prng.pick(&[4 << 10, 64 << 10, 300 << 10, 1 << 20]).expect("some"),
             life: *prng.pick(&[6, 9, 11, 13]).expect("some"),
             props: draw_props(prng),
@@ -105,6 +111,8 @@ impl Swarm {
             swarm.props.retain(|(name, _)| *name != "checksum");
             swarm.props.push(("checksum", "off"));
         }
+        swarm.trims = *aside.pick(&[0, 0, 20]).expect("some");
+        swarm.autotrim = aside.chance(1, 3);
         swarm
     }
 

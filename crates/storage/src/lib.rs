@@ -47,3 +47,4 @@ pub use vdev::tally::Tally;
 pub use zio::log::{LogBlock, LogFlight, LogTimes};
 pub use zio::moved::MovedSource;
 pub use zio::survey::Survey;
+pub use zio::trim::{TrimError, Trimmed};

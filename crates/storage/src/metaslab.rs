@@ -39,6 +39,8 @@ pub const DEFER_TXGS: u64 = 2;
 pub const MAX_COPIES: usize = 3;
 /// Bytes a group is given before it is another's turn.
 const ALIQUOT: u64 = 512 << 10;
+/// log2 of what is lent at least.
+const LENT_UNIT: u32 = 15;
 /// Free segments held in memory by one group at the most, about 100 bytes each.
 const SEGMENTS_IN_MEMORY: usize = 256 << 10;
 
@@ -109,6 +111,15 @@ pub enum AllocError {
     Read(ReadError),
 }
 
+/// A look for free space to lend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loan {
+    /// Out of use until it is given back; `None` where the metaslab looked at has none.
+    pub lent: Option<Segment>,
+    /// Where to look next.
+    pub next: u64,
+}
+
 /// The groups that one kind of block is allocated from.
 pub struct Class {
     groups: RwLock<Vec<Arc<GroupState>>>,
@@ -119,6 +130,8 @@ pub struct Class {
     rotor: Mutex<Rotor>,
     /// Counts allocations, to know which metaslab was used least recently.
     clock: AtomicU64,
+    /// What becomes free is remembered.
+    remember: AtomicBool,
 }
 
 struct GroupState {
@@ -143,6 +156,12 @@ impl GroupState {
         self.capacity.saturating_sub(taken.max(0) as u64)
     }
 
+    /// What can be lent at most without anybody missing it; never less than a little.
+    fn most_to_lend(&self, wanted: u64) -> u64 {
+        let unit = 1u64 << self.group.spec.ashift.max(LENT_UNIT);
+        wanted.min(self.free() / 4 / unit * unit).max(unit)
+    }
+
     /// The metaslab that has all of a DVA.
     fn metaslab_around(&self, dva: &Dva) -> Option<&Arc<slab::Metaslab>> {
         let metaslab = self.group.metaslab_of(dva.offset)?;
@@ -161,6 +180,7 @@ impl Class {
             aliquot,
             rotor: Mutex::default(),
             clock: AtomicU64::new(1),
+            remember: AtomicBool::new(false),
         }
     }
 
@@ -315,6 +335,30 @@ impl Class {
         Ok(())
     }
 
+    /// Lends free space of a vdev, never so much that others could miss it: the first stretch of at least `min` bytes at or
+    /// behind `from`, cut to `max` bytes and to one metaslab; and where to look next. `None` behind the end.
+    pub fn lend(&self, vdev: u32, from: u64, (min, max): (u64, u64)) -> Result<Option<Loan>, ReadError> {
+        let Some(state) = self.group(vdev) else { return Ok(None) };
+        let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
+        state.group.lend(from, (min, state.most_to_lend(max)), &*source)
+    }
+
+    /// Lends space of a vdev that became free since it was last lent.
+    pub fn lend_freed(&self, vdev: u32, min: u64, max: u64) -> Option<Segment> {
+        let state = self.group(vdev)?;
+        state.group.lend_freed(min, state.most_to_lend(max))
+    }
+
+    /// Ends a loan.
+    pub fn give_back(&self, vdev: u32, lent: Segment) {
+        self.group(vdev).expect("a loan came from a group").group.give_back(lent);
+    }
+
+    /// Whether what becomes free from now on is remembered.
+    pub fn remember_freed(&self, wanted: bool) {
+        self.remember.store(wanted, Relaxed);
+    }
+
     fn group(&self, vdev: u32) -> Option<Arc<GroupState>> {
         let groups = self.groups.read().expect("class lock");
         groups.iter().find(|state| state.group.spec.vdev == vdev).cloned()
@@ -343,7 +387,7 @@ impl Class {
     pub fn sync_done(&self, txg: u64, epoch: u64) {
         let groups = self.groups.read().expect("class lock").clone();
         for state in &groups {
-            let settled = state.group.sync_done(txg, epoch, &self.epochs);
+            let settled = state.group.sync_done(txg, epoch, &self.epochs, self.remember.load(Relaxed));
             state.allocated.fetch_sub(settled.deferred as i64, Relaxed);
             state.deferred.fetch_add(settled.deferred as i64 - settled.released as i64, Relaxed);
             state.group.trim_memory(SEGMENTS_IN_MEMORY);

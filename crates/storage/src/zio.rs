@@ -21,6 +21,7 @@ pub mod moved;
 pub(crate) mod read;
 pub mod survey;
 pub(crate) mod transform;
+pub mod trim;
 pub(crate) mod write;
 
 use std::sync::Arc;

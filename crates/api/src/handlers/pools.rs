@@ -6,7 +6,7 @@ use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolClear, PoolCreate,
-    PoolImport, PoolOffline, PoolRelease, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
+    PoolImport, PoolOffline, PoolRelease, PoolTrim, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -235,6 +235,11 @@ pub async fn replace(State(app): State<Shared>, Path(name): Path<String>, body: 
 pub async fn clear(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolClear| Ok((Change::ClearErrors { guid: of.guid }, of.history.clone()));
     vdev_job(app, ("pool.clear", "clearing errors in"), name, body, change).await
+}
+
+pub async fn trim(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolTrim| Ok((convert::trim_change(of), of.history.clone()));
+    vdev_job(app, ("pool.trim", "trimming devices of"), name, body, change).await
 }
 
 fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Problem> {

@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
-use api_types::{Health, Pool, Removal, RemovalState, Vdev};
+use api_types::{Health, Pool, Removal, RemovalState, TrimState, TrimStatus, Vdev};
 
 /// How to print.
 struct Format {
@@ -22,11 +22,13 @@ struct Format {
     unhealthy: bool,
     /// `-s`: a column for slow I/Os.
     slow: bool,
+    /// `-t`: how far disks are trimmed.
+    trim: bool,
     json: JsonOptions,
 }
 
 pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "jegLpPsT:vx", &JsonOptions::LONG)?;
+    let options = getopt::parse(args, "jegLpPstT:vx", &JsonOptions::LONG)?;
     let json = JsonOptions::of(&options)?;
     let format = Format {
         naming: naming(&options),
@@ -35,6 +37,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         explain: options.has("x"),
         unhealthy: options.has("e"),
         slow: options.has("s"),
+        trim: options.has("t"),
         json,
     };
     let mut names = options.operands.clone();
@@ -193,6 +196,20 @@ fn leaf_is_healthy(vdev: &Vdev) -> bool {
     }
 }
 
+/// How far a disk is trimmed (`print_status_trim`).
+fn trim_note(trim: &TrimStatus, wanted: bool) -> String {
+    let when = match trim.state {
+        TrimState::Running if !wanted => return "  (trimming)".into(),
+        _ if !wanted => return String::new(),
+        TrimState::Suspended => "suspended, started at",
+        TrimState::Running => "started at",
+        TrimState::Complete => "completed at",
+        TrimState::Never | TrimState::Canceled if trim.supported => return "  (untrimmed)".into(),
+        TrimState::Never | TrimState::Canceled => return "  (trim unsupported)".into(),
+    };
+    format!("  ({}% trimmed, {when} {})", trim.percent, clock::ctime(trim.time))
+}
+
 fn print_vdev(
     cx: &mut Cx<'_>,
     format: &Format,
@@ -219,6 +236,9 @@ fn print_vdev(
     }
     if let Some(note) = &vdev.note {
         write!(cx.io.out, "  {}", paint(colour, Tone::Bad, note))?;
+    }
+    if vdev.children.is_empty() {
+        write!(cx.io.out, "{}", trim_note(&vdev.trim, format.trim))?;
     }
     writeln!(cx.io.out)?;
     for child in vdevs::normal(vdev) {

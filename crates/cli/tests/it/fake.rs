@@ -101,6 +101,7 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
         size: if children.is_empty() { 0 } else { size },
         physical: if children.is_empty() { size } else { 0 },
         fragmentation: None,
+        trim: Default::default(),
         io: IoCounters::default(),
         children,
     }
@@ -227,6 +228,10 @@ impl FakeEngine {
     }
     pub fn named(&self, name: &str) -> Arc<FakePool> {
         Arc::clone(lock(&self.pools).get(name).expect(name))
+    }
+
+    pub fn exported(&self, name: &str) -> Arc<FakePool> {
+        Arc::clone(lock(&self.exported).get(name).expect(name))
     }
 }
 

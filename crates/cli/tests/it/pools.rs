@@ -2,7 +2,7 @@
 
 use crate::fake::{FakeEngine, POOL_GET, with_extras};
 use crate::{Daemon, Ran, refused, said};
-use engine_api::{Error, Health};
+use engine_api::{Error, Health, Removal, RemovalState, Rewound, TrimState, TrimStatus};
 
 #[test]
 fn listings_equal_those_of_the_real_pool() {
@@ -400,4 +400,91 @@ fn every_built_command_has_examples_and_rejects_strange_options() {
         assert!(daemon.zfs(&format!("{line} --help")).out.contains("\nexamples:\n\tzfs "), "zfs {line}");
         assert_eq!(daemon.zfs(&format!("{line} -Z")).status, 2, "zfs {line} -Z");
     }
+}
+
+#[test]
+fn removals_classes_and_trims_are_shown() {
+    let daemon = Daemon::captured();
+    {
+        let pool = daemon.engine.named("g_mirror2");
+        let mut status = pool.status.lock().expect("unpoisoned");
+        status.removal = Some(Removal {
+            state: RemovalState::Finished,
+            vdev: 1,
+            name: String::new(),
+            start: 1_800_000_000,
+            end: 1_800_000_000 + 3_900,
+            to_copy: 12_650_000,
+            copied: 12_650_000,
+            mapping: 96,
+        });
+        let mirror = &mut status.root.children[0];
+        mirror.class = Some("special".into());
+        let trim = |state| TrimStatus { state, percent: 42, time: 1_800_000_000, supported: true };
+        mirror.children[0].trim = trim(TrimState::Running);
+        mirror.children[1].trim = trim(TrimState::Complete);
+    }
+    let status = daemon.zpool("status").out;
+    let removed = "remove: Removal of vdev 1 copied 12.1M in 1h5m, completed on ";
+    assert!(status.contains(removed), "{status}");
+    assert!(status.contains("2027\n\t96 memory used for removed device mappings\n"), "{status}");
+    assert!(status.contains("\n\tspecial\t\n\t  mirror-0"), "{status}");
+    assert!(status.contains("     0     0     0  (trimming)\n"), "{status}");
+    assert!(!status.contains("trimmed"), "{status}");
+    let status = daemon.zpool("status -t").out;
+    assert!(
+        status.contains("  (42% trimmed, started at ") && status.contains("% trimmed, completed at "),
+        "{status}"
+    );
+    let list = daemon.zpool("list -v").out;
+    assert!(list.contains("\nspecial ") && list.contains("\n  mirror-0"), "{list}");
+}
+
+#[test]
+fn trimming_is_asked_for_by_disk_or_by_pool() {
+    let daemon = Daemon::captured();
+    let none = "cannot trim: no devices in pool support trim operations";
+    assert_eq!(daemon.zpool("trim g_mirror2"), refused(none));
+    for (line, why) in [
+        ("trim", "missing pool name argument"),
+        ("trim -c -s g_mirror2", "-c cannot be combined with other options"),
+        ("trim -c -w g_mirror2", "-w cannot be used with -c or -s options"),
+        ("trim -s -r 1M g_mirror2", "-r cannot be combined with the -c or -s options"),
+        ("trim -a g_mirror2", "-a cannot be combined with individual zpools or vdevs"),
+        ("trim -r fast g_mirror2", "invalid value for rate"),
+    ] {
+        let ran = daemon.zpool(line);
+        assert!(ran.err.starts_with(why) && ran.status == 2, "{line}: {ran:?}");
+    }
+    let stranger = "cannot trim 'sdz': no such device in pool";
+    assert_eq!(daemon.zpool("trim g_mirror2 sdz"), refused(stranger));
+}
+
+#[test]
+fn going_back_is_explained() {
+    let daemon = Daemon::captured();
+    assert_eq!(daemon.zpool("export g_mirror2").status, 0);
+    *daemon.engine.refusal.lock().expect("unpoisoned") =
+        Some(Error::Refused("cannot import 'g_mirror2': I/O error".into()));
+    let ran = daemon.zpool("import g_mirror2");
+    assert_eq!((ran.status, ran.err.as_str()), (1, "cannot import 'g_mirror2': I/O error\n"));
+    assert!(
+        ran.out.starts_with(
+            "\tEnsure all pool devices are present and accessible, then retry the import.\n\tIf"
+        )
+    );
+    *daemon.engine.refusal.lock().expect("unpoisoned") = None;
+    {
+        let exported = daemon.engine.exported("g_mirror2");
+        let rewound = Rewound { time: 1_800_000_000, lost: 7, data_errors: 0 };
+        exported.status.lock().expect("unpoisoned").rewound = Some(rewound);
+    }
+    let ran = daemon.zpool("import -Fn g_mirror2");
+    assert!(ran.out.starts_with("Would be able to return g_mirror2 to its state as of "), "{ran:?}");
+    assert!(ran.out.ends_with(" 2027.\nWould discard approximately 7 seconds of transactions.\n"), "{ran:?}");
+    assert_eq!(ran.status, 1);
+    let ran = daemon.zpool("import -F g_mirror2");
+    assert!(ran.out.starts_with("Pool g_mirror2 returned to its state as of "), "{ran:?}");
+    assert!(ran.out.ends_with("Discarded approximately 7 seconds of transactions.\n"), "{ran:?}");
+    assert_eq!(ran.status, 0);
 }

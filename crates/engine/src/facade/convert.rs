@@ -5,10 +5,12 @@ use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use engine_api::{
-    Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Rewound, Source, VdevStatus,
+    Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Rewound, Source, TrimState,
+    TrimStatus, VdevStatus,
 };
 use ondisk::prop::Render;
 use ondisk::scan::{STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
+use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
 use storage::{LeafIo, VdevStat, VdevState};
 
 /// What a failure below means to a caller of the interface.
@@ -80,9 +82,26 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         size: report.size,
         physical: report.physical,
         fragmentation: report.fragmentation,
+        trim: trim(report),
         io: counters(&stat.io),
         children: report.children.iter().map(vdev_status).collect(),
     }
+}
+
+/// How far a disk is, by the part of its space that is behind.
+fn trim(report: &VdevReport) -> TrimStatus {
+    let supported = report.can_trim;
+    let Some(trim) = report.trim else { return TrimStatus { supported, ..TrimStatus::default() } };
+    let state = match trim.state {
+        STATE_ACTIVE => TrimState::Running,
+        ondisk::trim::STATE_SUSPENDED => TrimState::Suspended,
+        ondisk::trim::STATE_CANCELED => TrimState::Canceled,
+        STATE_COMPLETE => TrimState::Complete,
+        _ => TrimState::Never,
+    };
+    let percent = (u128::from(trim.next) * 100 / (u128::from(report.physical) + 1)).min(100) as u8;
+    let percent = if state == TrimState::Complete { 100 } else { percent };
+    TrimStatus { state, percent, time: trim.time, supported }
 }
 
 /// The last removal of a top-level vdev; `None` if none ever began.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use ::pool::change::Change as PoolChange;
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
 use ::pool::spa::vdevs::NewVdevs;
+use ::pool::trim::{TrimCommand, TrimRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
     Error, Event, EventKind, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange,
@@ -89,6 +90,24 @@ impl LocalPool {
         self.emit(EventKind::Synced { txg });
         self.refresh_file_systems();
         self.generation.fetch_add(1, SeqCst);
+    }
+
+    /// `Refused` in the words of `zpool trim`, a line for each disk that cannot be.
+    fn trim(&self, guids: &[u64], command: engine_api::TrimCommand, history: &str) -> ::pool::Result<u64> {
+        let command = match command {
+            engine_api::TrimCommand::Start { rate } => TrimCommand::Start { rate },
+            engine_api::TrimCommand::Suspend => TrimCommand::Suspend,
+            engine_api::TrimCommand::Cancel => TrimCommand::Cancel,
+        };
+        let (txg, refused) = self.pool.trim(guids, command, history)?;
+        if refused.is_empty() {
+            return Ok(txg);
+        }
+        let report = self.pool.report();
+        let line = |(guid, why): &(u64, TrimRefusal)| {
+            format!("cannot trim '{}': {}", report.root.name_of(*guid), why.words())
+        };
+        Err(::pool::PoolError::Refused(refused.iter().map(line).collect::<Vec<_>>().join("\n")))
     }
 
     fn emit_properties(&self, name: &str, props: &[PropertyChange]) {
@@ -236,6 +255,7 @@ impl Pool for LocalPool {
             Change::ReplaceVdev { guid, path, force } => {
                 Some(self.pool.replace_vdev(*guid, path.as_deref(), *force, history))
             }
+            Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
             Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,
         };
@@ -249,6 +269,9 @@ impl Pool for LocalPool {
             self.close_datasets(names);
         }
         let txg = self.pool.dsl.commit(inner, history).map_err(api_error)?;
+        if matches!(change, Change::SetPoolProperties { .. }) {
+            self.pool.follow_props().map_err(api_error)?;
+        }
         self.after(change, txg);
         Ok(Committed { txg })
     }

@@ -83,7 +83,7 @@ pub fn open(env: &Env, found: &FoundPool) -> Result<Opened, String> {
     let state = found.config.state;
     // A destroyed pool is as good as any to look at.
     found.config.state = PoolState::Exported;
-    let spec = ImportSpec { readonly: true, force: true, ..ImportSpec::default() };
+    let spec = ImportSpec { readonly: true, force: true, as_is: true, ..ImportSpec::default() };
     let pool = import(&around, &found, &spec).map_err(|error| error.to_string())?;
     Ok(Opened { pool, state })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, CreateMode, Cred, Engine, FileSystem, ImportOptions, NewNode, Pool, PoolSpec, PropertyChange,
-    RenameMode, SetAttr, Stable, VdevSpec, XattrMode,
+    Change, CreateMode, Cred, Engine, FileSystem, Health, ImportOptions, NewNode, Pool, PoolSpec,
+    PropertyChange, RenameMode, SetAttr, Stable, VdevSpec, XattrMode,
 };
 use env::Env;
 use model::{Compare, Tree, dump};
@@ -234,4 +234,65 @@ fn a_destroyed_pool_comes_back() {
     assert_eq!(refusal(&engine, &destroyed), none);
     engine.import("ours", &plain).unwrap();
     engine.export("ours", false).unwrap();
+}
+
+/// Of a pool on two disks, without redundancy: what `zpool import` lists.
+#[test]
+fn what_is_said_of_pools_that_are_not_well() {
+    let dir = Dir::new("listing");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    new_pool(&engine, &dir.0);
+    engine.export("ours", false).unwrap();
+    let place = [dir.0.to_str().unwrap().to_owned()];
+    let listed = || engine.importable(&place).unwrap().remove(0);
+    let well = listed();
+    assert_eq!((well.health, well.status, well.vdevs.note), (Health::Online, None, None));
+    // One disk is gone: the other still knows its name.
+    let (disk, away) = (dir.0.join("disk1"), dir.0.join("away"));
+    let whole = std::fs::read(&disk).unwrap();
+    std::fs::rename(&disk, &away).unwrap();
+    std::fs::write(&away, b"nothing").unwrap();
+    let missing = listed();
+    assert_eq!(missing.health, Health::Unavail);
+    assert_eq!(missing.status.as_deref(), Some("One or more devices are missing from the system."));
+    assert_eq!(missing.action, "The pool cannot be imported. Attach the missing\n\tdevices and try again.");
+    assert_eq!(missing.vdevs.note.as_deref(), Some("insufficient replicas"));
+    let seen: Vec<_> = missing
+        .vdevs
+        .children
+        .iter()
+        .map(|vdev| (vdev.path.clone(), vdev.health, vdev.note.clone()))
+        .collect();
+    let path = |disk: &str| Some(dir.0.join(disk).to_str().unwrap().to_owned());
+    let gone = (path("disk1"), Health::Unavail, Some("cannot open".to_owned()));
+    assert_eq!(seen, [(path("disk0"), Health::Online, None), gone]);
+    // Both are there, and nothing on them but their labels.
+    std::fs::write(&disk, whole).unwrap();
+    for name in ["disk0", "disk1"] {
+        let path = dir.0.join(name);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let end = bytes.len() - (1 << 20);
+        bytes[4 << 20..end].fill(0x11);
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let damaged = listed();
+    assert_eq!((damaged.health, damaged.vdevs.note.as_deref()), (Health::Faulted, Some("corrupted data")));
+    assert_eq!(damaged.status.as_deref(), Some("The pool metadata is incomplete or corrupted."));
+    assert_eq!(damaged.action, "The pool cannot be imported due to damaged devices or data.");
+    assert!(damaged.vdevs.children.iter().all(|vdev| vdev.health == Health::Online));
+    let refused =
+        engine.import("ours", &ImportOptions { search: place.to_vec(), ..ImportOptions::default() });
+    assert_eq!(refused.map(|_| ()).unwrap_err().to_string(), "cannot import 'ours': I/O error");
+}
+
+#[test]
+fn a_removed_vdev_is_not_listed() {
+    let fixture = Fixture::unpack("removed");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let listed = engine.importable(&[fixture.images()]).unwrap().remove(0);
+    assert_eq!((listed.health, listed.vdevs.children.len()), (Health::Online, 1));
+    let fixture = Fixture::unpack("special");
+    let listed = engine.importable(&[fixture.images()]).unwrap().remove(0);
+    let classes: Vec<_> = listed.vdevs.children.iter().map(|top| top.class.as_deref()).collect();
+    assert_eq!(classes, [None, Some("special"), Some("dedup")]);
 }

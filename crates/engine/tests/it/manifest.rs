@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use engine_api::{Attr, Cred, DirLimit, Error, FileSystem, NodeKind, Pool};
 use serde_json::Value;
@@ -35,7 +36,10 @@ impl Fixture {
     pub fn unpack(name: &str) -> Fixture {
         let archive =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/fixtures/{name}.tar.zst"));
-        let dir = std::env::temp_dir().join(format!("cistern-fixture-{name}-{}", std::process::id()));
+        // Two tests may unpack the same.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Relaxed);
+        let dir = std::env::temp_dir().join(format!("cistern-fixture-{name}-{count}-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let tar =
             Command::new("tar").arg("--zstd").arg("-xf").arg(archive).arg("-C").arg(&dir).status().unwrap();

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 
 use crate::disk::SectorSize;
 
@@ -58,6 +59,16 @@ pub fn direct_alignment(file: &File) -> Option<(usize, usize)> {
     let stat = unsafe { stat.assume_init() };
     let known = result == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0;
     known.then_some((stat.stx_dio_mem_align as usize, stat.stx_dio_offset_align as usize))
+}
+
+/// Whether a block device forgets what it is told to: the kernel's limit for that is above 0. That of a partition is
+/// its disk's.
+pub fn discards(device: &File) -> bool {
+    let Ok(number) = device.metadata().map(|meta| meta.rdev()) else { return false };
+    let place = format!("/sys/dev/block/{}:{}", libc::major(number), libc::minor(number));
+    let limit = |queue: &str| std::fs::read_to_string(format!("{place}/{queue}/discard_max_bytes")).ok();
+    let limit = limit("queue").or_else(|| limit("../queue"));
+    limit.and_then(|text| text.trim().parse::<u64>().ok()).is_some_and(|bytes| bytes > 0)
 }
 
 /// Punches a hole into a file, or tells a device to forget the range.

@@ -33,6 +33,7 @@ use crate::spa::config::{Host, PoolConfig};
 use crate::spa::dtl::DirtyTimeLogs;
 use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
 use crate::space::{SpaceMaps, VdevSpace};
+use crate::trim::Trim;
 use crate::txg::{Limits, Txgs};
 use crate::{PoolError, Result};
 
@@ -190,6 +191,7 @@ fn first_group(
         features: features.clone(),
         maps,
         removed: Removed::none(mos.clone()),
+        trim: Trim::new(env.clone()),
         dtl: DirtyTimeLogs::default(),
         name: Arc::new(Mutex::new(spec.name.clone())),
         config: Mutex::new(config),
@@ -222,6 +224,8 @@ fn first_group(
     txgs.start(pool.clone());
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by()?;
+    pool.core.trim.start(&pool.core.storage);
+    pool.follow_props()?;
     Ok(pool)
 }
 

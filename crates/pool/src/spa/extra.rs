@@ -212,6 +212,8 @@ impl Listed {
             size: 0,
             physical: self.size,
             fragmentation: None,
+            trim: None,
+            can_trim: false,
             children: Vec::new(),
             stat,
         }

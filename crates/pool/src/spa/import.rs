@@ -37,6 +37,7 @@ use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
 use crate::removed::Removed;
 use crate::space::{SpaceMaps, VdevSpace};
+use crate::trim::Trim;
 use crate::txg::Txgs;
 use crate::{PoolError, Result};
 
@@ -58,6 +59,8 @@ pub struct ImportSpec {
     /// Import a pool that was destroyed: its devices were left as they were, but for the word in the labels.
     pub destroyed: bool,
     pub rewind: Rewind,
+    /// Do not mind what cannot be read of the last groups: for who wants to see the damage.
+    pub as_is: bool,
     /// Import though devices that hold intent logs are missing; what is in the logs there is lost (`-m`).
     pub missing_log: bool,
     pub new_name: Option<String>,
@@ -237,7 +240,7 @@ fn load(
         tracing::warn!(pool = name, "imported read-only: a device is being removed, which is not built");
         readonly = true;
     }
-    let data_errors = candidate.check(storage, &mos)?;
+    let data_errors = if spec.as_is { 0 } else { candidate.check(storage, &mos)? };
     let newest = found.uberblocks().into_iter().next().unwrap_or_else(|| uberblock.clone());
     let rewound = (newest.txg != uberblock.txg).then(|| Rewound {
         time: uberblock.timestamp,
@@ -246,6 +249,7 @@ fn load(
     });
     // What is written next must be newer than all that was written, also after going back.
     let last = if readonly { uberblock.txg } else { newest.txg };
+    let trim = Trim::load(around.env.clone(), &mos, &tree)?;
     config.name = name.to_owned();
     config.tree = tree;
     config.state = PoolState::Active;
@@ -263,6 +267,7 @@ fn load(
         features,
         maps,
         removed,
+        trim,
         dtl,
         name: Arc::new(Mutex::new(name.to_owned())),
         config: Mutex::new(config),
@@ -299,6 +304,8 @@ fn load(
     begin(&pool, rewound.map(|_| uberblock.txg))?;
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by()?;
+    pool.core.trim.start(&pool.core.storage);
+    pool.follow_props()?;
     Ok(Loaded::Pool(pool))
 }
 

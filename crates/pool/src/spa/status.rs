@@ -7,6 +7,7 @@ use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 use super::extra::Listed;
 use super::labels::FoundPool;
 use super::{Core, Pool};
+use crate::trim::LeafTrim;
 
 /// A vdev and what is known of it.
 #[derive(Clone, Debug)]
@@ -24,7 +25,23 @@ pub struct VdevReport {
     pub physical: u64,
     /// Percent; of top-level vdevs.
     pub fragmentation: Option<u8>,
+    /// How the trimming of a disk is, and whether the disk can be trimmed.
+    pub trim: Option<LeafTrim>,
+    pub can_trim: bool,
     pub children: Vec<VdevReport>,
+}
+
+impl VdevReport {
+    /// The name of the vdev of this guid, at or below; else the guid.
+    pub fn name_of(&self, guid: u64) -> String {
+        fn find(report: &VdevReport, guid: u64) -> Option<&str> {
+            if report.stat.guid == guid {
+                return Some(&report.name);
+            }
+            report.children.iter().find_map(|child| find(child, guid))
+        }
+        find(self, guid).map_or_else(|| guid.to_string(), str::to_owned)
+    }
 }
 
 /// The pool's health follows from its vdevs.
@@ -57,6 +74,7 @@ impl Pool {
             .map(|(index, child)| {
                 let config = tree.children.get(index);
                 let mut report = describe(child, config, index as u64);
+                core.tell_trim(&mut report);
                 if let Some(space) = core.storage.vdev_space(index as u32) {
                     report.allocated = space.allocated;
                     report.size = space.capacity;
@@ -76,6 +94,8 @@ impl Pool {
             size: space.capacity,
             physical: 0,
             fragmentation: core.storage.fragmentation(None),
+            trim: None,
+            can_trim: false,
             children,
         };
         PoolReport {
@@ -112,6 +132,8 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
         size: if is_leaf { 0 } else { stat.size },
         physical: if is_leaf { stat.size } else { 0 },
         fragmentation: None,
+        trim: None,
+        can_trim: false,
         children: children.collect(),
     }
 }
@@ -164,6 +186,15 @@ pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
 }
 
 impl Core {
+    /// Fills in how the trimming of the disks at and below a vdev is.
+    fn tell_trim(&self, report: &mut VdevReport) {
+        if report.stat.kind.is_leaf() {
+            report.trim = self.trim.of(report.stat.guid);
+            report.can_trim = self.storage.can_trim(report.stat.guid);
+        }
+        report.children.iter_mut().for_each(|child| self.tell_trim(child));
+    }
+
     /// The name of the host that the labels show.
     pub fn host(&self) -> super::config::Host {
         lock(&self.config).host.clone()

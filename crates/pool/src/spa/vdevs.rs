@@ -9,6 +9,7 @@ use storage::{VdevConfig, VdevKind};
 
 use super::create::{VdevSpec, new_guid, unusable_disk};
 use super::{Core, Pool, labels};
+use crate::trim::{TrimCommand, TrimRefusal};
 use crate::{PoolError, Result};
 
 /// Vdevs to add, by what they are for.
@@ -91,6 +92,22 @@ impl Pool {
     pub fn replace_vdev(&self, guid: u64, path: Option<&str>, force: bool, history: &str) -> Result<u64> {
         self.replace_log(guid, path, force)?;
         self.list_vdevs(history)
+    }
+
+    /// Does what is asked with each of these disks; those that refuse, and why. The others are durable then.
+    pub fn trim(
+        &self,
+        leaves: &[u64],
+        command: TrimCommand,
+        history: &str,
+    ) -> Result<(u64, Vec<(u64, TrimRefusal)>)> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        let ask =
+            |leaf: &u64| Some((*leaf, self.core.trim.command(&self.core.storage, *leaf, command).err()?));
+        let refused = leaves.iter().filter_map(ask).collect();
+        Ok((self.list_vdevs(history)?, refused))
     }
 
     /// Waits for a group that lists the devices as they are now.

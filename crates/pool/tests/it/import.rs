@@ -182,3 +182,108 @@ fn spares_and_cache_devices_of_openzfs_are_taken_over() {
     assert_eq!(spared.1, "/dev/vdg1");
     pool.export().unwrap();
 }
+
+/// A pool of a mirror and a disk, with a file system, in a folder.
+fn three_disks(dir: &Dir) {
+    let [a, b, c] = ["a.img", "b.img", "c.img"].map(|name| VdevSpec::Leaf(dir.image(name, SIZE)));
+    let pool = create(&around(), &spec("tank", vec![VdevSpec::Mirror(vec![a, b]), c])).unwrap();
+    add_file_system(&pool, "tank/first");
+    pool.export().unwrap();
+}
+
+fn add_file_system(pool: &Pool, name: &str) {
+    let change = Change::CreateFilesystem { name: name.into(), parents: false, props: Vec::new() };
+    pool.dsl.commit(change, "").unwrap();
+}
+
+fn file_systems(pool: &Pool) -> Vec<String> {
+    pool.dsl.list(&Default::default()).unwrap().into_iter().map(|it| it.name).collect()
+}
+
+fn in_folders(folders: &[&Dir]) -> pool::Result<Arc<Pool>> {
+    let around = around();
+    let places: Vec<String> = folders.iter().map(|dir| dir.path()).collect();
+    let found = search(&around.env, &places);
+    assert_eq!(found.len(), 1);
+    let host = Host { id: 77, name: "here".into() };
+    import(&around, &found[0], &ImportSpec { host, ..ImportSpec::default() })
+}
+
+fn is_whole(pool: &Pool) {
+    let report = verify(pool, Options { data: true }, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:?}", report.problems);
+}
+
+#[test]
+fn disks_are_found_under_other_names_and_in_several_folders() {
+    let (dir, other) = (Dir::new("renamed"), Dir::new("renamed-too"));
+    three_disks(&dir);
+    let (a, b, c) = (dir.image_path("a.img"), dir.image_path("b.img"), dir.image_path("c.img"));
+    // Two have each other's names, the third is elsewhere.
+    let between = dir.image_path("between");
+    for (from, to) in [(&a, &between), (&c, &a), (&between, &c), (&b, &other.image_path("x.img"))] {
+        std::fs::rename(from, to).unwrap();
+    }
+    let pool = in_folders(&[&dir, &other]).unwrap();
+    assert_eq!(sides(&pool), [VdevState::Online; 2]);
+    assert_eq!(file_systems(&pool), ["tank", "tank/first"]);
+    add_file_system(&pool, "tank/second");
+    is_whole(&pool);
+    pool.export().unwrap();
+    drop(pool);
+    let pool = in_folders(&[&dir, &other]).unwrap();
+    let tops = pool.core().storage.status().children;
+    let disks = tops[0].children.iter().chain(&tops[1..]);
+    let paths: Vec<String> = disks.filter_map(|disk| disk.path.clone()).collect();
+    let path = |dir: &Dir, name: &str| dir.image_path(name).to_str().unwrap().to_owned();
+    assert_eq!(paths, [path(&dir, "c.img"), path(&other, "x.img"), path(&dir, "a.img")]);
+    pool.export().unwrap();
+}
+
+#[test]
+fn of_a_disk_and_its_stale_copies_the_newest_is_taken() {
+    let dir = Dir::new("copies");
+    three_disks(&dir);
+    let copies = [("a.img", "0.img"), ("b.img", "1.img"), ("c.img", "2.img")];
+    for (disk, copy) in copies {
+        std::fs::copy(dir.image_path(disk), dir.image_path(copy)).unwrap();
+    }
+    // Copies of the same age: those at home are the disks.
+    let pool = again(&dir);
+    add_file_system(&pool, "tank/second");
+    pool.export().unwrap();
+    drop(pool);
+    // The disks have moved, and their copies have taken their names.
+    for (disk, copy) in copies {
+        let moved = dir.image_path("moved");
+        std::fs::rename(dir.image_path(disk), &moved).unwrap();
+        std::fs::rename(dir.image_path(copy), dir.image_path(disk)).unwrap();
+        std::fs::rename(&moved, dir.image_path(copy)).unwrap();
+    }
+    let pool = again(&dir);
+    assert_eq!(sides(&pool), [VdevState::Online; 2]);
+    assert_eq!(file_systems(&pool), ["tank", "tank/first", "tank/second"]);
+    is_whole(&pool);
+    pool.export().unwrap();
+}
+
+#[test]
+fn each_disk_is_zeroed_in_turn() {
+    for (name, survives) in [("a.img", true), ("b.img", true), ("c.img", false)] {
+        let dir = Dir::new(&format!("zeroed-{name}"));
+        three_disks(&dir);
+        std::fs::write(dir.image_path(name), vec![0; SIZE as usize]).unwrap();
+        match in_folders(&[&dir]) {
+            Ok(pool) => {
+                assert!(survives && sides(&pool).contains(&VdevState::Unavail), "{name}");
+                is_whole(&pool);
+                pool.export().unwrap();
+            }
+            Err(refused) => {
+                assert!(!survives, "{name}: {refused}");
+                let said = "cannot import 'tank': one or more devices is currently unavailable";
+                assert_eq!(refused, pool::PoolError::Refused(said.into()));
+            }
+        }
+    }
+}

@@ -7,4 +7,5 @@ mod import;
 mod removed;
 mod rewind;
 mod support;
+mod trim;
 mod zil;

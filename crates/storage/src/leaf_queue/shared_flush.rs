@@ -150,6 +150,10 @@ impl Disk for SharedFlush {
         state.result()
     }
 
+    fn can_discard(&self) -> bool {
+        self.disk().can_discard()
+    }
+
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
         self.disk().discard(offset, len)
     }

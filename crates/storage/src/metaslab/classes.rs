@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ondisk::Dva;
 
 use super::epoch::{EpochGuard, Epochs};
-use super::{ALIQUOT, Class, Freed, Segment, SpaceChange, SpaceMapSource, SpaceStat};
+use super::{ALIQUOT, Class, Freed, Loan, Segment, SpaceChange, SpaceMapSource, SpaceStat};
 use crate::ReadError;
 
 pub struct Classes {
@@ -97,6 +97,26 @@ impl Classes {
     pub fn sync_done(&self, txg: u64) {
         let epoch = self.epochs.advance();
         self.all().into_iter().for_each(|class| class.sync_done(txg, epoch));
+    }
+
+    /// See [`Class::lend`].
+    pub fn lend(&self, vdev: u32, from: u64, sizes: (u64, u64)) -> Result<Option<Loan>, ReadError> {
+        self.of(vdev).map_or(Ok(None), |class| class.lend(vdev, from, sizes))
+    }
+
+    /// See [`Class::lend_freed`].
+    pub fn lend_freed(&self, vdev: u32, min: u64, max: u64) -> Option<Segment> {
+        self.of(vdev)?.lend_freed(vdev, min, max)
+    }
+
+    /// Ends a loan.
+    pub fn give_back(&self, vdev: u32, lent: Segment) {
+        self.of(vdev).expect("a loan came from a class").give_back(vdev, lent);
+    }
+
+    /// See [`Class::remember_freed`].
+    pub fn remember_freed(&self, wanted: bool) {
+        self.all().into_iter().for_each(|class| class.remember_freed(wanted));
     }
 
     /// Whether freed space still waits to become allocatable.

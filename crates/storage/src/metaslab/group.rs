@@ -12,7 +12,7 @@ use env::lock;
 
 use super::epoch::Epochs;
 use super::slab::{Claimed, Metaslab, Settled};
-use super::{AllocError, GroupSpec, MAX_COPIES, SpaceMapSource};
+use super::{AllocError, GroupSpec, Loan, MAX_COPIES, Segment, SpaceMapSource};
 use crate::ReadError;
 
 type Weight = (u32, bool, Reverse<usize>);
@@ -133,6 +133,41 @@ impl Group {
         }
     }
 
+    /// The first free stretch at or behind `from`, looked for in one metaslab, which is loaded for it; and where to look
+    /// next. `None` behind the last metaslab. See [`Metaslab::lend`].
+    pub fn lend(
+        &self,
+        from: u64,
+        (min, max): (u64, u64),
+        source: &dyn SpaceMapSource,
+    ) -> Result<Option<Loan>, ReadError> {
+        let Some(metaslab) = self.metaslab_of(from) else { return Ok(None) };
+        let lent = loop {
+            metaslab.load(source)?;
+            let lent = metaslab.lend(from, min, max);
+            // Syncing context may have unloaded it in between.
+            if lent.is_some() || metaslab.is_loaded() {
+                break lent;
+            }
+        };
+        self.reweigh(metaslab.id as usize);
+        Ok(Some(Loan { lent, next: lent.map_or(metaslab.start + metaslab.size, |lent| lent.end()) }))
+    }
+
+    /// See [`Metaslab::lend_freed`].
+    pub fn lend_freed(&self, min: u64, max: u64) -> Option<Segment> {
+        let lent = self.metaslabs.iter().find_map(|metaslab| metaslab.lend_freed(min, max))?;
+        self.reweigh((lent.start >> self.spec.metaslab_shift) as usize);
+        Some(lent)
+    }
+
+    /// See [`Metaslab::give_back`].
+    pub fn give_back(&self, lent: Segment) {
+        let metaslab = self.metaslab_of(lent.start).expect("a loan came from a metaslab");
+        metaslab.give_back(lent);
+        self.reweigh(metaslab.id as usize);
+    }
+
     fn next_best(&self, below: Option<Weight>, asize: u64) -> Option<Weight> {
         let order = lock(&self.order);
         let best = match below {
@@ -142,10 +177,10 @@ impl Group {
         best.copied().filter(|&(bucket, ..)| bucket >= 63 || (2u64 << bucket) > asize)
     }
 
-    pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs) -> Settled {
+    pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs, remember: bool) -> Settled {
         let mut sum = Settled::default();
         for (index, metaslab) in self.metaslabs.iter().enumerate() {
-            let settled = metaslab.sync_done(txg, epoch, epochs);
+            let settled = metaslab.sync_done(txg, epoch, epochs, remember);
             sum.deferred += settled.deferred;
             sum.released += settled.released;
             if settled.deferred + settled.released > 0 {

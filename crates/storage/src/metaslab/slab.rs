@@ -26,6 +26,8 @@ use super::range_tree::{FreeTree, Histogram, RangeTree, Segment};
 use super::{DEFER_TXGS, SpaceChange, SpaceMapSource};
 use crate::ReadError;
 
+/// Segments remembered that became free; of more, disks are told when an operator asks for it.
+const FREED_MAX: usize = 64 << 10;
 /// Segments looked at behind the cursor before the size-sorted tree is asked.
 const FIRST_FIT_LIMIT: usize = 64;
 
@@ -51,6 +53,10 @@ struct State {
     taken: RangeTree,
     freeing: RangeTree,
     defer: VecDeque<Deferred>,
+    /// Free, but held back while a disk is told so.
+    lent: RangeTree,
+    /// Became free, and was not used since, and no disk was told: kept where that is wanted.
+    freed: RangeTree,
     /// Next place to look, by power of two of the size asked for.
     cursors: Vec<u64>,
     last_used: u64,
@@ -110,7 +116,7 @@ impl Metaslab {
         }
         let mut state = lock(&self.state);
         let known = state.defer.iter().map(|deferred| &deferred.tree).chain(state.allocs.values());
-        for tree in [&state.taken, &state.freeing].into_iter().chain(known) {
+        for tree in [&state.taken, &state.freeing, &state.lent].into_iter().chain(known) {
             for segment in tree.iter() {
                 free.remove_overlap(segment.start, segment.len);
             }
@@ -135,6 +141,7 @@ impl Metaslab {
         let start = free.first_fit(*cursor, len, FIRST_FIT_LIMIT).or_else(|| free.best_fit(len))?;
         *cursor = start + len;
         free.remove(start, len);
+        state.freed.remove_overlap(start, len);
         state.allocs.entry(txg).or_default().add(start, len);
         state.last_used = now;
         Some(start)
@@ -164,8 +171,46 @@ impl Metaslab {
             return Claimed::Done;
         }
         let deferred = state.defer.iter().map(|deferred| &deferred.tree);
-        let mut partly = [free.ranges(), &state.freeing].into_iter().chain(deferred);
+        let mut partly = [free.ranges(), &state.freeing, &state.lent].into_iter().chain(deferred);
         if partly.any(|tree| tree.overlaps(start, len)) { Claimed::Conflict } else { Claimed::Already }
+    }
+
+    /// Takes the first free stretch of at least `min` bytes at or behind `from` out of use until it is given back, cut to
+    /// `max` bytes; `None` where there is none, or the metaslab is not loaded.
+    pub fn lend(&self, from: u64, min: u64, max: u64) -> Option<Segment> {
+        let mut guard = lock(&self.state);
+        let free = guard.free.as_ref()?.ranges();
+        let mut behind = free.iter_from(from).map(|segment| {
+            let start = segment.start.max(from);
+            Segment { start, len: segment.end() - start }
+        });
+        let found = behind.find(|segment| segment.len >= min)?;
+        drop(behind);
+        Some(guard.hold_back(Segment { start: found.start, len: found.len.min(max) }))
+    }
+
+    /// As [`Metaslab::lend`], of what is remembered to have become free. That is forgotten, whatever becomes of it.
+    pub fn lend_freed(&self, min: u64, max: u64) -> Option<Segment> {
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
+        let free = state.free.as_ref()?.ranges();
+        loop {
+            let first = state.freed.iter().next()?;
+            let first = Segment { start: first.start, len: first.len.min(max) };
+            state.freed.remove(first.start, first.len);
+            if first.len >= min && free.contains(first.start, first.len) {
+                return Some(state.hold_back(first));
+            }
+        }
+    }
+
+    /// Ends a loan.
+    pub fn give_back(&self, lent: Segment) {
+        let mut state = lock(&self.state);
+        state.lent.remove(lent.start, lent.len);
+        if let Some(free) = &mut state.free {
+            free.add(lent.start, lent.len);
+        }
     }
 
     /// `false`, and nothing is changed: some of it is free, or about to be, or was only allocated after `txg`, the group
@@ -177,7 +222,7 @@ impl Metaslab {
         let free = state.free.as_ref().map(FreeTree::ranges);
         let later = state.allocs.range(txg + 1..).map(|(_, tree)| tree);
         let mut unowned: Vec<&RangeTree> = deferred.chain(free).chain(later).collect();
-        unowned.push(&state.freeing);
+        unowned.extend([&state.freeing, &state.lent]);
         if unowned.iter().any(|tree| tree.overlaps(start, len)) {
             return false;
         }
@@ -223,7 +268,7 @@ impl Metaslab {
         let free = state.free.as_ref()?;
         let mut allocated = RangeTree::whole(self.start, self.size);
         let deferred = state.defer.iter().map(|deferred| &deferred.tree);
-        for tree in [free.ranges(), &state.freeing].into_iter().chain(deferred) {
+        for tree in [free.ranges(), &state.freeing, &state.lent].into_iter().chain(deferred) {
             for segment in tree.iter() {
                 allocated.remove(segment.start, segment.len);
             }
@@ -237,9 +282,9 @@ impl Metaslab {
         Some(allocated.iter().collect())
     }
 
-    /// The txg is durable: its frees wait their time, those whose time has come can be allocated. `epoch` is the one that
-    /// began with it.
-    pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs) -> Settled {
+    /// The txg is durable: its frees wait their time, those whose time has come can be allocated, and are remembered where
+    /// that is wanted. `epoch` is the one that began with it.
+    pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs, remember: bool) -> Settled {
         let _nobody_loads = lock(&self.loading);
         let mut guard = lock(&self.state);
         let state = &mut *guard;
@@ -256,6 +301,9 @@ impl Metaslab {
             }
             let tree = state.defer.pop_front().expect("the front is there").tree;
             settled.released += tree.space();
+            if remember && state.freed.segments() < FREED_MAX {
+                tree.iter().for_each(|segment| state.freed.add_overlap(segment.start, segment.len));
+            }
             if let Some(free) = &mut state.free {
                 for segment in tree.iter() {
                     free.add(segment.start, segment.len);
@@ -309,6 +357,13 @@ impl Metaslab {
 }
 
 impl State {
+    /// Takes free space of a loaded metaslab out of use.
+    fn hold_back(&mut self, segment: Segment) -> Segment {
+        self.free.as_mut().expect("a loaded metaslab").remove(segment.start, segment.len);
+        self.lent.add(segment.start, segment.len);
+        segment
+    }
+
     /// Free regions as the space map will have them: freed ones are free there at once, and what later groups have
     /// allocated is free there still.
     fn free_on_disk_histogram(&self, shift: u32) -> Option<Vec<u64>> {
@@ -324,7 +379,7 @@ impl State {
         }
         let deferred = self.defer.iter().map(|deferred| &deferred.tree);
         let known = deferred.chain(self.allocs.values());
-        for segment in [&self.freeing].into_iter().chain(known).flat_map(RangeTree::iter) {
+        for segment in [&self.freeing, &self.lent].into_iter().chain(known).flat_map(RangeTree::iter) {
             count(segment.len.ilog2(), 1);
         }
         Some(buckets)

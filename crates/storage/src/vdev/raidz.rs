@@ -21,7 +21,7 @@ use env::AlignedBuf;
 
 use super::leaf::Leaf;
 use super::{Cursor, Io, Op, Vdev};
-use crate::Payload;
+use crate::{Payload, Segment};
 pub use map::Place;
 
 /// The geometry of a RAID-Z vdev.
@@ -44,6 +44,15 @@ impl Raidz {
         let data = psize.max(1).div_ceil(1 << self.ashift);
         let sectors = data + parity * data.div_ceil(width - parity);
         sectors.next_multiple_of(parity + 1) << self.ashift
+    }
+
+    /// What a child has of a stretch of whole sectors (`vdev_raidz_xlate`).
+    pub fn part(self, child: usize, stretch: Segment) -> Segment {
+        let (width, child) = (self.width as u64, child as u64);
+        // Rows whose sector of this child lies before a sector of the vdev.
+        let rows = |offset: u64| ((offset >> self.ashift) + width - 1 - child) / width;
+        let (first, end) = (rows(stretch.start), rows(stretch.end()));
+        Segment { start: first << self.ashift, len: (end - first) << self.ashift }
     }
 
     /// The state machine for an I/O.

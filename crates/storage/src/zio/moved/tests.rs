@@ -10,7 +10,6 @@ use crate::{IoClass, OpenIntent, Payload, ReadError, Segment};
 /// The first removed vdev lies half on the second, which was removed after it, and half on the mirror; the second lies
 /// on the mirror alone.
 struct Halves {
-    first: u32,
     second: u32,
     half: u64,
 }
@@ -46,7 +45,7 @@ fn split_block() -> (Rig, BlkPtr, Vec<u8>, [Dva; 2]) {
     }
     rig.storage.open_tree(&root, OpenIntent::Create).unwrap();
     let half = 1 << 20;
-    rig.storage.attach_moved(Arc::new(Halves { first: 1, second: 2, half }));
+    rig.storage.attach_moved(Arc::new(Halves { second: 2, half }));
     let (data, len) = (noise(128 << 10, 1), 128 << 10);
     let mut bp = rig.write_one(&data, plain());
     // Where its pieces would have been put when the vdevs were removed.

@@ -1,0 +1,131 @@
+//! Disks that are told which of their space is free: in the background, across exports, and by themselves.
+
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED};
+use pool::Pool;
+use pool::change::Change;
+use pool::spa::create::{VdevSpec, create};
+use pool::trim::{TrimCommand, TrimRefusal};
+use pool::verify::{Options, verify};
+
+use crate::create::spec;
+use crate::import::again;
+use crate::support::{Dir, around, zdb, zdb_accepts};
+
+const SIZE: u64 = 192 << 20;
+
+fn leaves(pool: &Pool) -> Vec<u64> {
+    pool.core().storage.leaves().iter().map(|leaf| leaf.guid).collect()
+}
+
+fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn make(dir: &Dir) -> std::sync::Arc<Pool> {
+    let sides = ["a.img", "b.img"].map(|name| {
+        let path = dir.image(name, SIZE);
+        // Free space that takes room, as on a disk that was in use before.
+        std::fs::write(&path, vec![0x77; SIZE as usize]).unwrap();
+        VdevSpec::Leaf(path)
+    });
+    create(&around(), &spec("tank", vec![VdevSpec::Mirror(sides.to_vec())])).unwrap()
+}
+
+fn room(dir: &Dir, name: &str) -> u64 {
+    std::fs::metadata(dir.image_path(name)).unwrap().blocks() * 512
+}
+
+#[test]
+fn all_free_space_is_given_back_and_zdb_is_content() {
+    let dir = Dir::new("trim");
+    let pool = make(&dir);
+    let all = leaves(&pool);
+    let state = |pool: &Pool, n: usize| pool.core().trim.of(all[n]).map_or(0, |trim| trim.state);
+    let ask = |pool: &Pool, command| pool.trim(&all, command, "").unwrap().1;
+    let not_running = [(all[0], TrimRefusal::NotRunning), (all[1], TrimRefusal::NotRunning)];
+    assert_eq!(ask(&pool, TrimCommand::Suspend), not_running);
+    assert_eq!(pool.trim(&[1], TrimCommand::Start { rate: 0 }, "").unwrap().1, [(1, TrimRefusal::NoDevice)]);
+    // Slowly, stopped, and on after an import.
+    assert_eq!(ask(&pool, TrimCommand::Start { rate: 1 << 20 }), []);
+    assert_eq!(
+        ask(&pool, TrimCommand::Start { rate: 0 }),
+        [(all[0], TrimRefusal::Running), (all[1], TrimRefusal::Running)]
+    );
+    wait_for("a first step", || pool.core().trim.of(all[0]).is_some_and(|trim| trim.next > 0));
+    assert_eq!(ask(&pool, TrimCommand::Suspend), []);
+    assert_eq!([state(&pool, 0), state(&pool, 1)], [STATE_SUSPENDED; 2]);
+    let was = pool.core().trim.of(all[0]).unwrap();
+    pool.export().unwrap();
+    drop(pool);
+    let pool = again(&dir);
+    assert_eq!(pool.core().trim.of(all[0]), Some(was));
+    assert_eq!(ask(&pool, TrimCommand::Cancel), []);
+    assert_eq!(state(&pool, 0), STATE_CANCELED);
+    assert_eq!(ask(&pool, TrimCommand::Start { rate: 0 }), []);
+    // Meanwhile things are written and freed.
+    for n in 0..6 {
+        let name = format!("tank/fs{n}");
+        pool.dsl
+            .commit(Change::CreateFilesystem { name: name.clone(), parents: false, props: Vec::new() }, "")
+            .unwrap();
+        if n % 2 == 0 {
+            pool.dsl.commit(Change::Destroy { names: vec![name], force: true }, "").unwrap();
+        }
+    }
+    wait_for("the end", || [0, 1].iter().all(|n| state(&pool, *n) == STATE_COMPLETE));
+    assert!(verify(&pool, Options { data: true }, &mut |_, _| {}).unwrap().is_clean());
+    pool.export().unwrap();
+    for name in ["a.img", "b.img"] {
+        assert!(room(&dir, name) < 32 << 20, "{name} takes {}", room(&dir, name));
+    }
+    zdb_accepts(&dir, "tank");
+    // As OpenZFS names it, in the disk's ZAP.
+    let said = zdb(&dir, &["-dddd", "tank"]);
+    assert!(said.contains("org.zfsonlinux:vdev_trim_state"), "{said}");
+}
+
+#[test]
+fn trimming_goes_on_after_an_import() {
+    let dir = Dir::new("trim-on");
+    let pool = make(&dir);
+    let all = leaves(&pool);
+    pool.trim(&all, TrimCommand::Start { rate: 1 << 10 }, "").unwrap();
+    pool.export().unwrap();
+    drop(pool);
+    let pool = again(&dir);
+    assert_eq!(pool.core().trim.of(all[0]).unwrap().state, STATE_ACTIVE);
+    let slowly = pool.core().trim.of(all[0]).unwrap().next;
+    assert!(slowly < SIZE);
+    pool.export().unwrap();
+    zdb_accepts(&dir, "tank");
+}
+
+#[test]
+fn what_is_freed_is_trimmed_by_itself() {
+    let dir = Dir::new("autotrim");
+    let pool = make(&dir);
+    let on = Change::SetPoolProperties { props: vec![("autotrim".into(), "on".into())] };
+    pool.dsl.commit(on, "").unwrap();
+    pool.follow_props().unwrap();
+    let before = room(&dir, "a.img");
+    for n in 0..200 {
+        let name = format!("tank/fs{n}");
+        pool.dsl
+            .commit(Change::CreateFilesystem { name: name.clone(), parents: false, props: Vec::new() }, "")
+            .unwrap();
+        if n % 10 != 9 {
+            pool.dsl.commit(Change::Destroy { names: vec![name], force: true }, "").unwrap();
+        }
+    }
+    wait_for("freed space", || room(&dir, "a.img") < before && room(&dir, "b.img") < before);
+    assert!(verify(&pool, Options { data: true }, &mut |_, _| {}).unwrap().is_clean());
+    pool.export().unwrap();
+    zdb_accepts(&dir, "tank");
+}

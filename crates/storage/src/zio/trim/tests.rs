@@ -1,0 +1,98 @@
+use env::{DiskError, FaultKind, FaultOp, FaultRule};
+use ondisk::BlkPtr;
+
+use super::TrimError;
+use crate::testing::{noise, plain, rig};
+
+/// Every disk is trimmed from end to end: blocks stay, and all else reads as zeros.
+#[test]
+fn no_block_that_lives_is_trimmed() {
+    let rig = rig(&[2, 1]);
+    let blocks: Vec<_> = (0..200).map(|n| noise(64 << 10, n)).collect();
+    let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
+    for path in ["a", "b", "c"] {
+        rig.disks.edit(path, |bytes| bytes[40 << 20..41 << 20].fill(0x77));
+    }
+    // Blocks come and go between the steps; what was freed in the last groups is kept too.
+    for bp in bps.iter().step_by(2) {
+        rig.storage.free(bp, 4);
+    }
+    rig.storage.take_changes(4);
+    rig.storage.sync_done(4);
+    let mut later: Vec<(u64, BlkPtr)> = Vec::new();
+    let leaves: Vec<u64> = ["a", "b", "c"].map(|path| rig.leaf(path).guid).to_vec();
+    for guid in leaves {
+        let (mut at, mut bytes) = (0, 0);
+        while let Some(step) = rig.storage.trim_next(guid, at, 1 << 20).unwrap() {
+            assert!(step.next > at);
+            (at, bytes) = (step.next, bytes + step.bytes);
+            if later.len() < 300 {
+                let seed = 1000 + later.len() as u64;
+                later.push((seed, rig.write(&[noise(32 << 10, seed)], plain(), 5).remove(0).unwrap()));
+            }
+        }
+        assert!(bytes > 30 << 20, "{bytes}");
+    }
+    for (n, bp) in bps.iter().enumerate() {
+        assert!(rig.read(bp).unwrap()[..] == blocks[n][..], "block {n}");
+    }
+    for (seed, bp) in &later {
+        assert!(rig.read(bp).unwrap()[..] == noise(32 << 10, *seed)[..], "block {seed}");
+    }
+    assert_eq!(
+        rig.leaf("a").checksum_errors + rig.leaf("b").checksum_errors + rig.leaf("c").checksum_errors,
+        0
+    );
+    for path in ["a", "b", "c"] {
+        let image = rig.disks.image(path);
+        assert!(image[40 << 20..41 << 20].iter().all(|byte| *byte != 0x77), "{path}");
+    }
+}
+
+#[test]
+fn what_was_freed_is_trimmed_when_nobody_can_want_it() {
+    let rig = rig(&[2]);
+    rig.storage.remember_freed(true);
+    let bps: Vec<BlkPtr> = (0..20).map(|n| rig.write_one(&noise(128 << 10, n), plain())).collect();
+    let settle = |txg: u64| {
+        rig.storage.take_changes(txg);
+        rig.storage.sync_done(txg);
+    };
+    settle(4);
+    bps[..10].iter().for_each(|bp| rig.storage.free(bp, 5));
+    settle(5);
+    settle(6);
+    assert_eq!(rig.storage.trim_freed(0, 1 << 30), None, "the last groups' uberblocks may lead there");
+    settle(7);
+    // Some of it is used again.
+    let again = rig.write(&[noise(128 << 10, 77)], plain(), 8).remove(0).unwrap();
+    let mut bytes = 0;
+    while let Some(len) = rig.storage.trim_freed(0, 1 << 30) {
+        bytes += len;
+    }
+    assert!((9 << 17..=10 << 17).contains(&bytes), "{bytes}");
+    assert!(rig.read(&again).unwrap()[..] == noise(128 << 10, 77)[..]);
+    for (n, bp) in bps.iter().enumerate() {
+        let read = rig.read(bp);
+        assert_eq!(read.is_ok(), n >= 10, "block {n}");
+    }
+}
+
+#[test]
+fn lent_space_comes_back_when_the_disk_refuses() {
+    let rig = rig(&[1]);
+    let before = rig.storage.space();
+    let fault = FaultRule::new(FaultOp::Discard, FaultKind::Fail(DiskError::Unsupported));
+    rig.faults.inject(fault);
+    let guid = rig.leaf("a").guid;
+    rig.write_one(&noise(512, 1), plain());
+    let refused = rig.storage.trim_next(guid, 0, 1 << 20);
+    assert_eq!(refused, Err(TrimError::Disk(DiskError::Unsupported)));
+    assert_eq!(rig.storage.trim_next(1, 0, 1 << 20), Err(TrimError::Gone));
+    assert_eq!(rig.storage.space().capacity, before.capacity);
+    let mut written = 0;
+    while rig.write(&[noise(128 << 10, 3)], plain(), 4).remove(0).is_ok() {
+        written += 128 << 10;
+    }
+    assert!(written > before.capacity - (4 << 20), "{written} of {}", before.capacity);
+}
