@@ -1,17 +1,19 @@
 //! Read-ahead: a reader that walks through an object finds its next blocks already in the cache.
 //!
 //! Each object remembers a few *streams*: where a sequential reader will be next, and how far blocks have been asked
-//! for. A read that continues a stream doubles its distance, up to [`MAX_AHEAD`] bytes. Asking ahead never reads from
-//! disk itself: it goes as far as the indirect blocks are in the cache, and asks for the next indirect block when it
-//! gets there. The idea, not the code, of module/zfs/dmu_zfetch.c.
+//! for. The first read that continues a stream asks for no more than it reads itself: it may be a random one that hit by
+//! chance, and a disk that reads ahead for those has no time left. Each further one doubles the distance up to
+//! [`SOON_AHEAD`] bytes, and then adds an eighth up to [`MAX_AHEAD`]. Asking ahead never reads from disk itself: it goes as
+//! far as the indirect blocks are in the cache, and asks for the next indirect block when it gets there. The idea, not the
+//! code, of module/zfs/dmu_zfetch.c.
 
 use crate::dnode::Dnode;
 use crate::tree::Walker;
 
 /// Streams an object has at most.
 const MAX_STREAMS: usize = 8;
-/// Bytes a new stream asks for.
-const MIN_AHEAD: u64 = 1 << 20;
+/// Bytes ahead of a reader that has only just proved to be one.
+const SOON_AHEAD: u64 = 4 << 20;
 /// Bytes ahead of the reader at most.
 const MAX_AHEAD: u64 = 64 << 20;
 /// Blocks asked for in one call at most.
@@ -53,7 +55,13 @@ impl Streams {
             return None;
         }
         let most = (MAX_AHEAD / block_size).max(1);
-        stream.ahead = (stream.ahead * 2).clamp((MIN_AHEAD / block_size).max(1), most);
+        let soon = (SOON_AHEAD / block_size).max(1);
+        stream.ahead = match stream.ahead {
+            0 => last - first + 1,
+            near if near < soon => (near * 2).min(soon),
+            far => far + far / 8 + 1,
+        };
+        stream.ahead = stream.ahead.min(most);
         stream.next = last + 1;
         let from = stream.asked.max(stream.next);
         let to = (stream.next + stream.ahead).min(from + MAX_BATCH);

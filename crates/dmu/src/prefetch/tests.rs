@@ -47,3 +47,10 @@ fn small_reads_in_one_block_do_not_break_the_stream() {
     }
     assert!(asked >= 3, "{asked}");
 }
+
+#[test]
+fn a_random_read_that_hits_by_chance_asks_for_no_more_than_it_reads() {
+    let mut streams = Streams::default();
+    assert_eq!(streams.note(7, 7, 16 << 10), None);
+    assert_eq!(streams.note(8, 8, 16 << 10), Some((9, 9)));
+}
