@@ -10,6 +10,8 @@ mod words;
 
 use ::pool::Pool;
 use engine_api::{Advice, AdviceQuestion};
+use env::Nanos;
+use env::metric::Waited;
 use storage::LeafIo;
 
 use cache::CacheSeen;
@@ -17,10 +19,46 @@ use log::{LogSeen, Place};
 
 /// What the pool has seen since import, put to use.
 pub fn advise(pool: &Pool, question: &AdviceQuestion) -> Advice {
-    let (log_seen, cache_seen) = (log_seen(pool), cache_seen(pool));
-    let mut findings = vec![log::advise(&log_seen, question)];
-    findings.extend(cache::advise(&cache_seen, question));
+    let mut findings = vec![log::advise(&log_seen(pool), question)];
+    findings.extend(cache::advise(&cache_seen(pool), question));
     Advice { findings }
+}
+
+/// What processors can be at work for at the most, before callers wait for them.
+const BUSIEST: f64 = 0.85;
+
+/// A load of so many requests, in a closed loop: nanoseconds of each that are waited, thought, and a processor's work.
+#[derive(Clone, Copy)]
+struct Loop {
+    wait: f64,
+    think: f64,
+    work: f64,
+    processors: usize,
+}
+
+/// What becomes of it.
+struct Faster {
+    /// Requests for each one before.
+    factor: f64,
+    /// Processors are the limit.
+    is_bound: bool,
+}
+
+impl Loop {
+    /// `processor` is what the process used meanwhile.
+    fn of(waits: &Waited, processor: Nanos, processors: usize) -> Loop {
+        let each = |nanos: Nanos| nanos.0 as f64 / waits.count.max(1) as f64;
+        Loop { wait: each(waits.busy), think: each(waits.between), work: each(processor), processors }
+    }
+
+    /// With `wait` in the place of the waiting.
+    fn with_wait(&self, wait: f64) -> Faster {
+        let before = (self.wait + self.think).max(1.0);
+        // What is measured was possible.
+        let least = (self.work / (BUSIEST * self.processors.max(1) as f64)).min(before);
+        let unbound = wait + self.think;
+        Faster { factor: before / unbound.max(least).max(1.0), is_bound: least > unbound }
+    }
 }
 
 fn log_seen(pool: &Pool) -> LogSeen {

@@ -31,6 +31,8 @@ pub trait Script {
 #[derive(Clone, Copy)]
 pub struct Part {
     pub connection: usize,
+    /// For its random places.
+    pub seed: u64,
     pub writers: usize,
 }
 
@@ -52,7 +54,7 @@ pub fn run<S: Script>(
     together(connections, |connection, start| {
         let writers = crowd.writers / connections + usize::from(connection < crowd.writers % connections);
         let ready = share.connect().and_then(|mut client| {
-            let script = make(&mut client, Part { connection, writers })?;
+            let script = make(&mut client, Part { connection, seed: crowd.seed(connection), writers })?;
             Ok((client, script))
         });
         start.wait();

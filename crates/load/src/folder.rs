@@ -31,7 +31,8 @@ impl Folder {
         match work {
             Work::Write { blocks, is_sync } => {
                 let file = &self.data_file(is_sync)?;
-                let mut outcome = self.threads(crowd, |writer| Ok(writes(blocks, file, writer)))?;
+                let mut outcome =
+                    self.threads(crowd, |writer| Ok(writes(blocks, file, crowd.seed(writer))))?;
                 if !is_sync {
                     let start = Instant::now();
                     file.sync_all()?;
@@ -41,7 +42,7 @@ impl Folder {
             }
             Work::Read { blocks } => {
                 let file = &self.data_file(false)?;
-                self.threads(crowd, |writer| Ok(reads(blocks, file, writer)))
+                self.threads(crowd, |writer| Ok(reads(blocks, file, crowd.seed(writer))))
             }
             Work::Append { block } => self.threads(crowd, |writer| self.appends(block, writer)),
             Work::SmallFile { bytes } => {
@@ -137,8 +138,8 @@ impl Folder {
     }
 }
 
-fn writes<'a>(blocks: Blocks, file: &'a File, writer: usize) -> Operation<'a> {
-    let (payload, mut places) = (Payload::new(blocks.block, writer), blocks.places(false, writer));
+fn writes<'a>(blocks: Blocks, file: &'a File, seed: u64) -> Operation<'a> {
+    let (payload, mut places) = (Payload::new(blocks.block, seed as usize), blocks.places(false, seed));
     Box::new(move || {
         let Some(place) = places.next() else { return Ok(None) };
         file.write_all_at(payload.block(place, blocks.block), blocks.offset(place))?;
@@ -146,8 +147,8 @@ fn writes<'a>(blocks: Blocks, file: &'a File, writer: usize) -> Operation<'a> {
     })
 }
 
-fn reads<'a>(blocks: Blocks, file: &'a File, writer: usize) -> Operation<'a> {
-    let (mut buffer, mut places) = (vec![0; blocks.block as usize], blocks.places(true, writer));
+fn reads<'a>(blocks: Blocks, file: &'a File, seed: u64) -> Operation<'a> {
+    let (mut buffer, mut places) = (vec![0; blocks.block as usize], blocks.places(true, seed));
     Box::new(move || {
         let Some(place) = places.next() else { return Ok(None) };
         file.read_exact_at(&mut buffer, blocks.offset(place))?;

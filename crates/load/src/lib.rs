@@ -61,12 +61,24 @@ pub struct Crowd {
     pub connections: usize,
     /// No operation begins later than this; works that know their end may end before.
     pub span: Duration,
+    /// Random places differ from turn to turn; the same turn visits the same ones.
+    pub turn: u32,
 }
 
 impl Crowd {
     /// On one connection.
     pub fn new(writers: usize, span: Duration) -> Crowd {
-        Crowd { writers, connections: 1, span }
+        Crowd { writers, connections: 1, span, turn: 0 }
+    }
+
+    /// Its random places are those of this turn.
+    pub fn in_turn(self, turn: u32) -> Crowd {
+        Crowd { turn, ..self }
+    }
+
+    /// For the random places of one of its workers.
+    fn seed(&self, worker: usize) -> u64 {
+        u64::from(self.turn) << 32 | worker as u64
     }
 
     /// On so many connections; never more than writers.
@@ -126,9 +138,9 @@ impl Places {
 }
 
 impl Blocks {
-    fn places(&self, is_endless: bool, seed: usize) -> Places {
+    fn places(&self, is_endless: bool, seed: u64) -> Places {
         let blocks = (self.size / u64::from(self.block)).max(1);
-        Places { blocks, next: 0, is_endless, random: self.is_random.then(|| Prng::new(seed as u64)) }
+        Places { blocks, next: 0, is_endless, random: self.is_random.then(|| Prng::new(seed)) }
     }
 
     fn offset(&self, place: u64) -> u64 {

@@ -14,11 +14,11 @@ impl Share {
                 let file = client.create(FILE)?;
                 let how = if is_sync { Stable::FileSync } else { Stable::Unstable };
                 let payload = Payload::new(blocks.block, part.connection);
-                Ok(Writes { file, blocks, places: blocks.places(false, part.connection), payload, how })
+                Ok(Writes { file, blocks, places: blocks.places(false, part.seed), payload, how })
             }),
             Work::Read { blocks } => drive::run(self, crowd, |client, part| {
                 let file = client.lookup(FILE)?.ok_or("there is no file to read")?;
-                Ok(Reads { file, blocks, places: blocks.places(true, part.connection) })
+                Ok(Reads { file, blocks, places: blocks.places(true, part.seed) })
             }),
             Work::Append { block } => {
                 drive::run(self, crowd, |client, part| Appends::new(client, part, block))

@@ -14,9 +14,13 @@ use super::rig::{Rig, SetUp};
 const MEMORY: usize = 64 << 20;
 const FILE: u64 = 192 << 20;
 /// How long a cache device may take to be filled.
-const WARM_UP: Duration = Duration::from_secs(60);
-/// How long to read before looking how full it is: enough for all of the file from the disk alone.
+const WARM_UP: Duration = Duration::from_secs(120);
+/// How long to read in order: enough for all of the file from the disk alone.
 const A_WHILE: Duration = Duration::from_secs(3);
+/// It is full when of so many reads less than one goes to the disk; seen over so long a time, with so many readers.
+const HARDLY: u64 = 200;
+const WARMING_SPAN: Duration = Duration::from_secs(2);
+const WARMING: usize = 2;
 
 /// What is done, and what would be added.
 struct Case {
@@ -188,20 +192,28 @@ fn reads(rig: &Rig, readers: usize, span: Duration) -> Result<Outcome, Fail> {
     if rig.has_cache_device()? {
         warm_up(rig, &share)?;
     }
-    loads::random_reads(&share, FILE, readers, span)
+    loads::random_reads(&share, FILE, readers, span, 0)
 }
 
-/// Reads all until the cache device holds nearly all that memory cannot, as it would after a day.
+/// Reads until the cache device holds what memory cannot, as it would after a day: what was read in order is not worth
+/// its space to it, so the rest comes by reading in disorder, until hardly anything goes to the disk.
 fn warm_up(rig: &Rig, share: &Share) -> Result<(), Fail> {
-    let (begun, wanted) = (Instant::now(), FILE / 100 * 97);
-    while rig.cached_on_devices() < wanted {
-        if begun.elapsed() > WARM_UP {
-            let held = rig.cached_on_devices() >> 20;
-            return Err(format!("after {} s the cache device holds {held} MiB", WARM_UP.as_secs()).into());
+    let begun = Instant::now();
+    loads::read_all(share, FILE, A_WHILE)?;
+    let mut turn = 0;
+    loop {
+        turn += 1;
+        let before = rig.usage().disk_reads;
+        let read = loads::random_reads(share, FILE, WARMING, WARMING_SPAN, turn)?.operations;
+        let missed = rig.usage().disk_reads - before;
+        if missed * HARDLY < read {
+            return Ok(());
         }
-        loads::read_all(share, FILE, A_WHILE)?;
+        if begun.elapsed() > WARM_UP {
+            let limit = WARM_UP.as_secs();
+            return Err(format!("after {limit} s {missed} of {read} reads still go to the disk").into());
+        }
     }
-    Ok(())
 }
 
 #[cfg(test)]

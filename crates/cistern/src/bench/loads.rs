@@ -50,8 +50,14 @@ pub fn read_all(share: &Share, size: u64, span: Duration) -> Result<(), Fail> {
     Ok(())
 }
 
-/// So many readers read anywhere in that file, each one block after the other.
-pub fn random_reads(share: &Share, size: u64, readers: usize, span: Duration) -> Result<Outcome, Fail> {
+/// So many readers read anywhere in that file, each one block after the other; elsewhere in another turn.
+pub fn random_reads(
+    share: &Share,
+    size: u64,
+    readers: usize,
+    span: Duration,
+    turn: u32,
+) -> Result<Outcome, Fail> {
     let blocks = Blocks { block: READ, size, is_random: true };
-    share.run(Work::Read { blocks }, &Crowd::new(readers, span).over(readers))
+    share.run(Work::Read { blocks }, &Crowd::new(readers, span).over(readers).in_turn(turn))
 }

@@ -37,7 +37,9 @@ pub const SET_UPS: &[SetUp] = &[
 pub struct Usage {
     /// Of the processors, by this process, client included.
     pub cpu: Duration,
-    /// Time in which the first disk was at work.
+    /// By the first disk.
+    pub disk_reads: u64,
+    /// Time in which it was at work.
     pub disk_busy: Duration,
     pub disk_flushes: u64,
     pub log_flushes: u64,
@@ -48,6 +50,7 @@ impl Usage {
     pub fn since(&self, before: &Usage) -> Usage {
         Usage {
             cpu: self.cpu.saturating_sub(before.cpu),
+            disk_reads: self.disk_reads - before.disk_reads,
             disk_busy: self.disk_busy.saturating_sub(before.disk_busy),
             disk_flushes: self.disk_flushes - before.disk_flushes,
             log_flushes: self.log_flushes - before.log_flushes,
@@ -139,16 +142,11 @@ impl Rig {
         Ok(!self.pool()?.status().cache.is_empty())
     }
 
-    /// Bytes of blocks on cache devices.
-    pub fn cached_on_devices(&self) -> u64 {
-        let counts = self.engine.cache_counts();
-        counts.into_iter().find(|(name, _)| *name == "l2_size").map_or(0, |(_, bytes)| bytes)
-    }
-
     pub fn usage(&self) -> Usage {
         let (disk, log) = (self.devices.counts(&disk(0)), self.devices.counts(LOG));
         Usage {
             cpu: load::process_time("self"),
+            disk_reads: disk.reads,
             disk_busy: Duration::from_nanos(disk.busy.0),
             disk_flushes: disk.flushes,
             log_flushes: log.flushes,

@@ -8,6 +8,7 @@ use env::Nanos;
 use env::metric::Waited;
 use storage::arc::HitCurve;
 
+use super::Loop;
 use super::words::{bytes, count, percent, time, times};
 
 /// Sampled requests, and waits for disks, that say something.
@@ -17,11 +18,9 @@ const ENOUGH_WAITS: u64 = 100;
 const SSD_LATENCY: f64 = 100_000.0;
 const SSD_BYTE: f64 = 2.0;
 /// What a reader waits besides the device: for threads to wake, checksums, copying. It does not show beside a disk's time.
-const OWN: f64 = 50_000.0;
+const OWN: f64 = 20_000.0;
 /// Fewer than these of a hundred requests more are not worth a device.
 const WORTH: f64 = 0.005;
-/// What processors can be at work for at the most, before callers wait for them.
-const BUSIEST: f64 = 0.85;
 
 /// What was counted.
 #[derive(Clone, Debug)]
@@ -66,11 +65,9 @@ impl CacheSeen {
     fn factor(&self, share: f64, latency: f64) -> (f64, bool) {
         let mean = (self.waits.mean().0 as f64).max(1.0);
         let left = 1.0 - share * (1.0 - latency / mean).clamp(0.0, 1.0);
-        let (busy, between) = (self.waits.busy.0 as f64, self.waits.between.0 as f64);
-        let factor = (busy + between).max(1.0) / (busy * left + between).max(1.0);
-        let used = self.processor.0 as f64 / (busy + between).max(1.0);
-        let most = BUSIEST * self.processors as f64 / used.max(1e-9);
-        (factor.min(most.max(1.0)), factor > most)
+        let load = Loop::of(&self.waits, self.processor, self.processors);
+        let then = load.with_wait(load.wait * left);
+        (then.factor, then.is_bound)
     }
 }
 

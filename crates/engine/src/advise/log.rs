@@ -8,6 +8,7 @@ use engine_api::{AdviceQuestion, Finding};
 use env::Nanos;
 use env::metric::Waited;
 
+use super::Loop;
 use super::words::{count, percent, time, times};
 
 /// Commits that say something.
@@ -16,8 +17,6 @@ const ENOUGH: u64 = 100;
 /// Fewer commits than this share of all that waited for groups are chains being begun: that happens as often with a faster
 /// log.
 const BEGINNINGS: f64 = 0.05;
-/// What processors can be at work for at the most, before callers wait for them.
-const BUSIEST: f64 = 0.85;
 const SSD: f64 = 1_550_000.0;
 const RAM: f64 = 25_000.0;
 
@@ -78,15 +77,15 @@ impl LogSeen {
         let few = (self.group.count as f64) < BEGINNINGS * count;
         let by_group = if few { 0.0 } else { self.group_share() };
         let left = by_group + by_log * (own + latency) / (own + device).max(1.0);
-        let (busy, between) = (self.waits.busy.0 as f64 * left, self.waits.between.0 as f64);
-        let rate = count / (busy + between).max(1.0) * 1e9;
-        let each = self.processor.0 as f64 / count;
-        let most = if each > 0.0 { BUSIEST * self.processors as f64 * 1e9 / each } else { f64::INFINITY };
-        // What is measured was possible.
-        let most = most.max(self.rate());
-        let mean = self.waits.mean().0 as f64 * left;
-        let slowed = (rate / most).max(1.0);
-        Prediction { rate: rate.min(most), wait: mean * slowed, is_bound: rate > most }
+        let load = Loop::of(&self.waits, self.processor, self.processors);
+        let then = load.with_wait(load.wait * left);
+        let unbound = (load.wait + load.think) / (load.wait * left + load.think).max(1.0);
+        let slowed = if then.is_bound { (unbound / then.factor).max(1.0) } else { 1.0 };
+        Prediction {
+            rate: self.rate() * then.factor,
+            wait: self.waits.mean().0 as f64 * left * slowed,
+            is_bound: then.is_bound,
+        }
     }
 }
 

@@ -63,9 +63,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            write_max: 8 << 20,
-            write_boost: 8 << 20,
-            headroom: 4,
+            write_max: 32 << 20,
+            write_boost: 32 << 20,
+            headroom: 8,
             interval: Duration::from_secs(1),
             interval_min: Duration::from_millis(200),
             persist_min: 1 << 30,
