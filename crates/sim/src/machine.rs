@@ -12,7 +12,7 @@ use crate::clock::{SimClock, Time};
 use crate::disk::SimDisks;
 use crate::driver::SimDriver;
 use crate::entropy::SimEntropy;
-use crate::swarm::Swarm;
+use crate::swarm::{Layout, Swarm};
 use crate::trace::Trace;
 
 /// The pool's name.
@@ -47,7 +47,7 @@ impl World {
         World { swarm, disks, time: Time::default(), trace, has_operator: false, prng: prng.fork() }
     }
 
-    /// One side of each mirror begins to fail, if the swarm has it so.
+    /// The weak sides begin to fail, if the swarm has it so.
     pub fn start_faults(&self) {
         if let Some(faults) = self.swarm.faults {
             self.swarm.weak_sides().iter().for_each(|path| self.disks.set_faults(path, faults));
@@ -105,11 +105,18 @@ impl Machine {
             Ok([path]) => VdevSpec::Leaf(path),
             Err(sides) => VdevSpec::Mirror(sides.into_iter().map(VdevSpec::Leaf).collect()),
         };
+        let data = |disks: Vec<String>| match swarm.layout {
+            Layout::Raidz(parity, _) => VdevSpec::Raidz {
+                parity: parity as u64,
+                children: disks.into_iter().map(VdevSpec::Leaf).collect(),
+            },
+            _ => top(disks),
+        };
         let spec = PoolSpec {
             logs: swarm.log_paths().into_iter().map(top).collect(),
             cache: Vec::new(),
             name: POOL.to_owned(),
-            vdevs: swarm.paths().into_iter().map(top).collect(),
+            vdevs: swarm.paths().into_iter().map(data).collect(),
             props: properties(&[
                 ("ashift", &swarm.ashift.to_string()),
                 ("autotrim", if swarm.autotrim { "on" } else { "off" }),

@@ -15,7 +15,19 @@ pub enum Layout {
     Mirror,
     ThreeWay,
     StripeOfMirrors,
+    /// With so many parities, of so many disks each.
+    Raidz(usize, &'static [usize]),
 }
+
+/// What is drawn of them: narrow and wide, one or two of them.
+const RAIDZ: [Layout; 6] = [
+    Layout::Raidz(1, &[3]),
+    Layout::Raidz(1, &[5]),
+    Layout::Raidz(1, &[2, 3]),
+    Layout::Raidz(2, &[4]),
+    Layout::Raidz(2, &[5]),
+    Layout::Raidz(3, &[6]),
+];
 
 impl Layout {
     /// Disks of each top-level vdev.
@@ -26,6 +38,16 @@ impl Layout {
             Layout::Mirror => &[2],
             Layout::ThreeWay => &[3],
             Layout::StripeOfMirrors => &[2, 2],
+            Layout::Raidz(_, widths) => widths,
+        }
+    }
+
+    /// Disks of each top-level vdev that may fail as they like. More would do for wide mirrors.
+    fn spare(self) -> usize {
+        match self {
+            Layout::Single | Layout::Stripe => 0,
+            Layout::Mirror | Layout::ThreeWay | Layout::StripeOfMirrors => 1,
+            Layout::Raidz(parity, _) => parity,
         }
     }
 }
@@ -48,9 +70,9 @@ pub struct Swarm {
     pub small_txg: bool,
     /// Gang blocks: never, sometimes, always.
     pub gang: [u32; 2],
-    /// Of one side of each mirror.
+    /// Of one side of each mirror, of as many disks of each raidz as it can lose.
     pub faults: Option<Faults>,
-    /// Whether that side is away now and then.
+    /// Whether these are away now and then.
     pub absences: bool,
     /// Weights: objects, files, datasets.
     pub work: [u32; 3],
@@ -73,10 +95,13 @@ impl Swarm {
     pub fn draw(prng: &mut Prng) -> Swarm {
         use Layout::{Mirror, Single, Stripe, StripeOfMirrors, ThreeWay};
         let layouts = [Single, Single, Stripe, Mirror, ThreeWay, StripeOfMirrors, StripeOfMirrors];
-        let layout = *prng.pick(&layouts).expect("some");
+        let usual = *prng.pick(&layouts).expect("some");
+        // Drawn from a copy: what older seeds draw beside it stays as it was.
+        let mut other = prng.clone().fork().fork();
+        let layout = if other.chance(1, 3) { *other.pick(&RAIDZ).expect("some") } else { usual };
         let (sector, ashift) = *prng.pick(&[(512, 9), (512, 12), (4096, 12)]).expect("some");
-        let mirrored = layout.tops()[0] > 1;
-        let faults = (mirrored && prng.chance(1, 2)).then(|| Faults {
+        let redundant = layout.spare() > 0;
+        let faults = (redundant && prng.chance(1, 2)).then(|| Faults {
             read: prng.below(20_000) as u32,
             corrupt: prng.below(20_000) as u32,
             write: if prng.chance(1, 2) { prng.below(5_000) as u32 } else { 0 },
@@ -84,7 +109,7 @@ impl Swarm {
         });
         // Drawn from a copy: what older seeds draw stays as it was.
         let mut aside = prng.clone().fork();
-        let absences = mirrored && aside.chance(1, 3);
+        let absences = redundant && aside.chance(1, 3);
         let mut swarm = Swarm {
             layout,
             logs: &[],
@@ -116,13 +141,10 @@ impl Swarm {
         swarm
     }
 
-    /// The sides that may fail and be away: always the same of each mirror, for nobody repairs them.
+    /// The disks that may fail and be away: always the same of each vdev, for nobody repairs them.
     pub fn weak_sides(&self) -> Vec<String> {
-        self.paths()
-            .into_iter()
-            .filter(|sides| sides.len() > 1)
-            .map(|mut sides| sides.swap_remove(0))
-            .collect()
+        let spare = self.layout.spare();
+        self.paths().into_iter().flat_map(|disks| disks.into_iter().take(spare)).collect()
     }
 
     /// Paths of the disks, by top-level vdev.

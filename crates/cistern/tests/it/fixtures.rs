@@ -50,16 +50,16 @@ fn cut_partitions(images: &Path, to: &Path) {
 }
 
 /// Writes into, changes and deletes from what is mounted at `at`.
-fn work(at: &Path) {
+fn work(at: &Path, new_files: usize) {
     // The fixtures have sparse files of many terabytes, too.
     let before = tree::files(at, 16 << 20);
     let new = at.join("cistern-was-here");
     fs::create_dir(&new).expect("a directory");
-    for number in 0..300usize {
+    for number in 0..new_files {
         let data: Vec<u8> = (0..number * 997).map(|byte| (byte * number) as u8).collect();
         fs::write(new.join(format!("file {number}")), data).expect("written");
     }
-    (0..300)
+    (0..new_files)
         .step_by(3)
         .for_each(|number| fs::remove_file(new.join(format!("file {number}"))).expect("removed"));
     for (number, path) in before.iter().take(200).enumerate() {
@@ -79,7 +79,7 @@ fn work(at: &Path) {
 }
 
 /// Imports the pool, works in a few of its file systems, exports it and lets zdb judge.
-fn written_on(fixture: &str, pool: &str, datasets: &[&str]) {
+fn written_on(fixture: &str, pool: &str, datasets: &[&str], new_files: usize) {
     let scratch = Scratch::new(fixture);
     let images = unpack(&scratch, fixture);
     let mut daemon = Daemon::start(&scratch);
@@ -88,11 +88,11 @@ fn written_on(fixture: &str, pool: &str, datasets: &[&str]) {
     for dataset in datasets {
         daemon.zfs(&format!("mount {dataset}")).done();
         let at = daemon.zfs(&format!("get -H -o value mountpoint {dataset}")).done();
-        work(Path::new(at.trim()));
+        work(Path::new(at.trim()), new_files);
     }
     daemon.zfs(&format!("create -o compression=lz4 -o mountpoint=/new {pool}/new")).done();
     daemon.zfs(&format!("mount {pool}/new")).done();
-    work(&scratch.path("root/new"));
+    work(&scratch.path("root/new"), new_files);
     daemon.zpool(&format!("export {pool}")).done();
     daemon.stop();
     let parts = scratch.folder("parts");
@@ -106,15 +106,36 @@ fn a_single_disk_of_openzfs_is_written_on() {
         "single-default",
         "g_single",
         &["g_single/dir", "g_single/rs_512", "g_single/c_gzip-6", "g_single/copies3"],
+        300,
     );
 }
 
 #[test]
 fn a_mirror_of_openzfs_is_written_on() {
-    written_on("mirror2", "g_mirror2", &["g_mirror2/tree"]);
+    written_on("mirror2", "g_mirror2", &["g_mirror2/tree"], 300);
+}
+
+#[test]
+fn raidz_of_openzfs_is_written_on() {
+    written_on(
+        "raidz1-3disk",
+        "g_raidz1_3disk",
+        &["g_raidz1_3disk/off", "g_raidz1_3disk/rs_512", "g_raidz1_3disk/rs_1M"],
+        80,
+    );
+}
+
+#[test]
+fn raidz2_of_openzfs_is_written_on() {
+    written_on(
+        "raidz2-5disk",
+        "g_raidz2_5disk",
+        &["g_raidz2_5disk/off", "g_raidz2_5disk/rs_512", "g_raidz2_5disk/rs_1M"],
+        80,
+    );
 }
 
 #[test]
 fn a_stripe_of_mirrors_of_openzfs_is_written_on() {
-    written_on("stripe-of-mirrors", "g_som", &["g_som/tree"]);
+    written_on("stripe-of-mirrors", "g_som", &["g_som/tree"], 300);
 }

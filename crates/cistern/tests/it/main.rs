@@ -13,5 +13,6 @@ mod libnfs;
 mod log_devices;
 mod posix;
 mod qemu;
+mod raidz;
 mod tree;
 mod zdb;

@@ -24,6 +24,13 @@ fn zdb(folder: &Path, words: &[&str]) -> Ran {
 /// Gives the number of objects of every dataset.
 #[track_caller]
 pub fn assert_clean(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
+    assert_readable(folder, pool);
+    compare_datasets(folder, pool)
+}
+
+/// The first half of [`assert_clean`].
+#[track_caller]
+pub fn assert_readable(folder: &Path, pool: &str) {
     timed(&format!("zdb -bcc {pool}"), || {
         let ran = zdb(folder, &["-bcc", pool]);
         let is_whole = ran.out.contains("No leaks (block sum matches space maps exactly)");
@@ -31,7 +38,6 @@ pub fn assert_clean(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
         assert!(ran.status == 0 && is_whole && ran.err.is_empty(), "{told}");
         assert!(!ran.out.contains("Error counts") && !ran.out.contains("leaked space"), "{told}");
     });
-    compare_datasets(folder, pool)
 }
 
 /// OpenZFS and our own inspection list the same datasets, of the same sizes and with as many objects; and as many objects

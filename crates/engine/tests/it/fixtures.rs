@@ -37,6 +37,31 @@ fn a_mirror() {
     reads_whole("mirror2", "g_mirror2");
 }
 
+/// As it is, and with every permitted set of disks away.
+fn reads_whole_without(name: &str, pool: &str, disks: usize, parity: u32) {
+    let fixture = Fixture::unpack(name);
+    for away in (0..1u32 << disks).filter(|away| away.count_ones() <= parity) {
+        let path = |disk: usize| format!("{}/disk{disk}.img", fixture.images());
+        let search = (0..disks).filter(|disk| away & (1 << disk) == 0).map(path).collect();
+        let engine = LocalEngine::new(Env::real(), Options::default());
+        let options = ImportOptions { search, readonly: true, ..ImportOptions::default() };
+        let imported = engine.import(pool, &options).unwrap();
+        let wrong = fixture.check(&*imported);
+        assert!(wrong.is_empty(), "without {away:b}: {} of {}: {wrong:#?}", wrong.len(), fixture.paths());
+        engine.export(pool, false).unwrap();
+    }
+}
+
+#[test]
+fn raidz_without_any_disk_it_can_lose() {
+    reads_whole_without("raidz1-3disk", "g_raidz1_3disk", 3, 1);
+}
+
+#[test]
+fn raidz2_without_any_disks_it_can_lose() {
+    reads_whole_without("raidz2-5disk", "g_raidz2_5disk", 5, 2);
+}
+
 #[test]
 fn a_stripe_of_mirrors() {
     reads_whole("stripe-of-mirrors", "g_som");
