@@ -75,15 +75,6 @@ pub trait Cursor: Send {
     fn step(&mut self, done: Vec<Done>, verify: Verify<'_>) -> Step;
 }
 
-/// What one leaf holds of a block.
-pub struct Share {
-    /// Index in the tree's list of leaves.
-    pub leaf: usize,
-    /// In the leaf's allocatable space.
-    pub offset: u64,
-    pub payload: Payload,
-}
-
 /// A node of the tree.
 pub struct Vdev {
     pub guid: u64,
@@ -156,20 +147,6 @@ impl Vdev {
         match self.kind {
             Kind::Raidz(raidz) => raidz.asize(psize),
             _ => psize.next_multiple_of(1 << ashift),
-        }
-    }
-
-    /// What each leaf at and below this node holds of `payload`, written at `offset`.
-    pub fn shares(&self, offset: u64, payload: &Payload) -> Vec<Share> {
-        let below = |child: usize, offset, payload: &Payload| self.children[child].shares(offset, payload);
-        match self.kind {
-            Kind::Leaf(leaf) => vec![Share { leaf, offset, payload: payload.clone() }],
-            Kind::Mirror => (0..self.children.len()).flat_map(|n| below(n, offset, payload)).collect(),
-            Kind::Raidz(raidz) => {
-                let columns = raidz.split(offset, payload).into_iter();
-                columns.flat_map(|(place, payload)| below(place.child, place.offset, &payload)).collect()
-            }
-            Kind::Missing | Kind::Hole | Kind::Indirect => Vec::new(),
         }
     }
 

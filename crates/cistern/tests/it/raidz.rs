@@ -7,13 +7,15 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::daemon::{Daemon, Scratch};
-use crate::tree;
 use crate::zdb::{assert_clean, assert_readable};
 
 /// Level, disks and ashift.
 type Shape = (usize, usize, u32);
 
-const SHAPES: [Shape; 6] = [(1, 2, 12), (1, 3, 9), (1, 5, 12), (2, 4, 9), (2, 6, 12), (3, 5, 12)];
+const SHAPES: [Shape; 4] = [(1, 3, 9), (1, 5, 12), (2, 6, 12), (3, 5, 9)];
+/// Sets of disks taken away from a pool: each takes zdb some seconds.
+const SETS: usize = 3;
+const RECORD_SIZES: [&str; 5] = ["512", "4K", "16K", "128K", "1M"];
 const LABELS: u64 = 4 << 20;
 
 fn images(scratch: &Scratch, disks: usize) -> Vec<String> {
@@ -26,9 +28,9 @@ fn make(scratch: &Scratch, daemon: &Daemon, (level, disks, ashift): Shape) -> BT
     let at = scratch.text("at");
     daemon.zpool(&format!("create -o ashift={ashift} -O mountpoint={at} tank raidz{level} {images}")).done();
     let mut written = BTreeMap::new();
-    for (number, recordsize) in ["512", "4K", "12K", "128K", "1M"].iter().enumerate() {
-        let size = if *recordsize == "12K" { "16K" } else { recordsize };
+    for (number, size) in RECORD_SIZES.iter().enumerate() {
         daemon.zfs(&format!("create -o recordsize={size} -o compression=off tank/rs{number}")).done();
+        daemon.zfs(&format!("mount tank/rs{number}")).done();
         for file in 0..12usize {
             let data: Vec<u8> =
                 (0..file * file * 2311).map(|at| (at * (file + number + 1) / 7) as u8).collect();
@@ -40,11 +42,12 @@ fn make(scratch: &Scratch, daemon: &Daemon, (level, disks, ashift): Shape) -> BT
     written
 }
 
+/// Mounts all file systems of a pool that was imported, and reads all files.
 #[track_caller]
-fn compare(at: &str, written: &BTreeMap<PathBuf, Vec<u8>>, what: &str) {
-    assert!(!tree::files(Path::new(at), 16 << 20).is_empty(), "{what}: nothing is mounted");
+fn compare(scratch: &Scratch, daemon: &Daemon, written: &BTreeMap<PathBuf, Vec<u8>>, what: &str) {
+    (0..RECORD_SIZES.len()).for_each(|number| drop(daemon.zfs(&format!("mount tank/rs{number}")).done()));
     for (path, data) in written {
-        let read = fs::read(Path::new(at).join(path));
+        let read = fs::read(scratch.path("at").join(path));
         assert!(read.as_ref().is_ok_and(|read| read == data), "{what}: {} differs", path.display());
     }
 }
@@ -72,21 +75,25 @@ fn every_level_is_whole_without_the_disks_it_can_lose() {
         let status = daemon.zpool("status tank").done();
         assert!(status.contains(&format!("\n\t  raidz{level}-0 ")), "{status}");
         daemon.zpool("export tank").done();
+        // What follows has to be read from the disks, not from memory.
+        daemon.stop();
         let folder = scratch.path("disks");
         assert_clean(&folder, "tank");
-        for (turn, away) in choices(disks, level).into_iter().enumerate() {
-            move_images(&scratch, &away, ("disks", "away"));
+        daemon.begin();
+        let choices = choices(disks, level);
+        for (turn, away) in choices.iter().step_by(choices.len().div_ceil(SETS)).enumerate() {
+            move_images(&scratch, away, ("disks", "away"));
             assert_readable(&folder, "tank");
-            if turn < 2 {
+            if turn == 0 {
                 // In ours, too; nothing is written, or the disks would come back to another pool.
                 let folder = folder.display();
-                daemon.zpool(&format!("import -o readonly=on -d {folder} tank")).done();
+                daemon.zpool(&format!("import -N -o readonly=on -d {folder} tank")).done();
                 let status = daemon.zpool("status tank").done();
                 assert!(status.contains(" state: DEGRADED\n"), "{status}");
-                compare(&scratch.text("at"), &written, &format!("{what} without {away:?}"));
+                compare(&scratch, &daemon, &written, &format!("{what} without {away:?}"));
                 daemon.zpool("export tank").done();
             }
-            move_images(&scratch, &away, ("away", "disks"));
+            move_images(&scratch, away, ("away", "disks"));
         }
         daemon.stop();
     }
@@ -110,13 +117,15 @@ fn wrong_bytes_on_as_many_disks_as_parities_are_corrected_and_counted() {
         let mut daemon = Daemon::start(&scratch);
         let written = make(&scratch, &daemon, shape);
         daemon.zpool("export tank").done();
+        daemon.stop();
         let ill: Vec<usize> = (0..level).map(|n| (n * 2 + 1) % disks).collect();
         for disk in &ill {
             spoil(&scratch.path("disks").join(format!("d{disk}.img")));
         }
         let folder = scratch.path("disks");
-        daemon.zpool(&format!("import -d {} tank", folder.display())).done();
-        compare(&scratch.text("at"), &written, &format!("raidz{level} with wrong bytes on {ill:?}"));
+        daemon.begin();
+        daemon.zpool(&format!("import -N -d {} tank", folder.display())).done();
+        compare(&scratch, &daemon, &written, &format!("raidz{level} with wrong bytes on {ill:?}"));
         let errors = checksum_errors(&daemon);
         for disk in 0..disks {
             let count = errors[&format!("d{disk}")];

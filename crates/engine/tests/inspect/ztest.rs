@@ -5,28 +5,12 @@ use std::process::Command;
 
 use crate::support::{Dir, inspect};
 
-#[test]
-fn a_pool_made_by_ztest_is_clean() {
-    let dir = Dir::new("ztest");
-    // One pass on a mirror of two sides; without killing itself it ends in order.
+/// One pass on such vdevs; without killing itself it ends in order.
+fn made_by_ztest(name: &str, vdevs: &[&str]) {
+    let dir = Dir::new(name);
     let mut ztest = Command::new("ztest");
-    ztest.args([
-        "-f",
-        &dir.path(),
-        "-p",
-        "zt",
-        "-T",
-        "8",
-        "-P",
-        "8",
-        "-k",
-        "0",
-        "-F",
-        "3",
-        "-C",
-        "special=off",
-    ]);
-    ztest.args(["-v", "2", "-m", "2", "-K", "raidz", "-r", "1", "-s", "128m"]);
+    ztest.args(["-f", &dir.path(), "-p", "zt", "-T", "8", "-P", "8", "-k", "0", "-F", "3"]);
+    ztest.args(["-C", "special=off", "-s", "128m"]).args(vdevs);
     let made = ztest.output().expect("zfs-test is installed");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let ran = inspect(&["-c", &dir.path()]);
@@ -35,4 +19,17 @@ fn a_pool_made_by_ztest_is_clean() {
     assert!(out.contains("exactly what is referenced"), "{out}");
     let datasets = inspect(&["-d", &dir.path()]).clean();
     assert!(datasets.lines().filter(|line| line.contains("[OTHER]")).count() >= 7, "{datasets}");
+}
+
+#[test]
+fn a_pool_made_by_ztest_is_clean() {
+    made_by_ztest("ztest", &["-v", "2", "-m", "2", "-K", "raidz", "-r", "1"]);
+}
+
+#[test]
+fn raidz_pools_made_by_ztest_are_clean() {
+    for (disks, parity) in [("3", "1"), ("5", "2"), ("7", "3")] {
+        let name = format!("ztest-raidz{parity}");
+        made_by_ztest(&name, &["-v", "1", "-m", "0", "-K", "raidz", "-r", disks, "-R", parity]);
+    }
 }

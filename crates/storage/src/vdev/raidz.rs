@@ -22,7 +22,7 @@ use env::AlignedBuf;
 use super::leaf::Leaf;
 use super::{Cursor, Io, Op, Vdev};
 use crate::{Payload, Segment};
-pub use map::Place;
+use map::Place;
 
 /// The geometry of a RAID-Z vdev.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ impl Raidz {
     }
 
     /// The columns of a block and what is written there, parities first.
-    pub(super) fn split(self, offset: u64, payload: &Payload) -> Vec<(Place, Payload)> {
+    fn split(self, offset: u64, payload: &Payload) -> Vec<(Place, Payload)> {
         let places = map::places(self, offset, payload.len());
         let mut at = 0;
         let data: Vec<Payload> = places[self.parity..]
