@@ -139,11 +139,24 @@ impl Core {
         *lock(&self.lost_logs) = lost;
     }
 
+    /// Disks of logs that have failed, and that the configuration has as good.
+    fn unnoted_failures(&self) -> BTreeSet<u64> {
+        let mut failed = self.storage.failed_logs();
+        if !failed.is_empty() {
+            lock(&self.config).tree.visit(&mut |vdev| {
+                if vdev.faulted {
+                    failed.remove(&vdev.guid);
+                }
+            });
+        }
+        failed
+    }
+
     /// Keeps in the configuration that a log's disk has failed, so that the next import leaves it alone. Only once a
     /// whole group has gone by: what was promised on the disk before it failed is durable then, and nobody need read it.
     /// While a log waits to be replayed (`to_replay`), the disk may hold what is nowhere else.
     fn note_failed_logs(&self, to_replay: &dyn Fn() -> bool) {
-        let mut now = self.storage.failed_logs();
+        let mut now = self.unnoted_failures();
         if !now.is_empty() && to_replay() {
             now.clear();
         }
@@ -151,16 +164,14 @@ impl Core {
         let mut config = lock(&self.config);
         // At export no log has anything left.
         let leaving = config.state != PoolState::Active;
-        let mut changed = false;
-        config.tree.visit_mut(&mut |vdev| {
-            let certain = now.contains(&vdev.guid) && (leaving || before.contains(&vdev.guid));
-            if certain && vdev.kind.is_leaf() && !vdev.faulted {
-                vdev.faulted = true;
-                vdev.pairs.set(key::AUX_STATE, "err_exceeded");
-                changed = true;
-            }
-        });
-        if changed {
+        let certain = |guid: &u64| leaving || before.contains(guid);
+        if now.iter().any(certain) {
+            config.tree.visit_mut(&mut |vdev| {
+                if now.contains(&vdev.guid) && certain(&vdev.guid) {
+                    vdev.faulted = true;
+                    vdev.pairs.set(key::AUX_STATE, "err_exceeded");
+                }
+            });
             self.config_dirty.store(true, SeqCst);
         }
         *before = now;
@@ -168,13 +179,7 @@ impl Core {
 
     /// After a group: has another one follow where a disk of a log has failed that the configuration has as good.
     pub(crate) fn watch_logs(&self, to_replay: &dyn Fn() -> bool) {
-        let failed = self.storage.failed_logs();
-        if failed.is_empty() || to_replay() {
-            return;
-        }
-        let mut unnoted = false;
-        lock(&self.config).tree.visit(&mut |vdev| unnoted |= failed.contains(&vdev.guid) && !vdev.faulted);
-        if unnoted {
+        if !self.unnoted_failures().is_empty() && !to_replay() {
             drop(self.txgs.enter(false));
         }
     }
