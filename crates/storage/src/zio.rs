@@ -1,7 +1,7 @@
 //! I/O: the only place where geometry meets disks.
 //!
-//! [`Flight`] runs any number of I/Os on vdevs at once. In rounds ([`Rounds`]): step every cursor, put what they ask for
-//! into the disks' queues, wait for all answers, step again. A write is one round, a read one round for each copy that
+//! [`Flight`] runs any number of I/Os on vdevs at once. In rounds: step every cursor, put what they ask for into the
+//! disks' queues, wait for all answers, step again. A write is one round, a read one round for each copy that
 //! turns out bad. Between [`Flight::take_off`] and [`Flight::land`] the caller may compute; the disks' own threads carry
 //! on.
 //!
@@ -44,11 +44,6 @@ const CARRIED: usize = 256 << 10;
 pub(crate) struct Flight<'t> {
     env: &'t Env,
     tree: &'t Tree,
-    rounds: Rounds,
-}
-
-/// I/Os on their way, without the tree they are on: for whoever keeps that himself.
-pub(crate) struct Rounds {
     frames: Vec<Frame>,
     /// I/Os in the queues, of each frame.
     asked: Vec<usize>,
@@ -74,40 +69,23 @@ impl<'t> Flight<'t> {
         class: IoClass,
         ios: Vec<(&Arc<Vdev>, Io)>,
     ) -> Flight<'t> {
-        Flight { env, tree, rounds: Rounds::begin(tree, class, ios) }
-    }
-
-    /// Waits until all are done; verification is spread over the processors.
-    pub fn land(self, verify: VerifyEach<'_>) -> Vec<Done> {
-        self.rounds.finish(self.env, self.tree, verify)
-    }
-}
-
-impl Rounds {
-    /// Starts all I/Os, each on a vdev of the tree.
-    pub fn begin(tree: &Tree, class: IoClass, ios: Vec<(&Arc<Vdev>, Io)>) -> Rounds {
-        let completion = Completion::new(0);
-        let mut rounds =
-            Rounds { frames: Vec::new(), asked: Vec::new(), completion, queues: Vec::new(), class };
+        let (frames, asked, queues) = (Vec::new(), Vec::new(), Vec::new());
+        let mut flight = Flight { env, tree, frames, asked, completion: Completion::new(0), queues, class };
         let mut wanted = Vec::new();
         for (vdev, io) in ios {
             let before = wanted.len();
             let mut frame = Frame::new(vdev, io, true, tree, &mut wanted);
             frame.advance(tree, &mut std::iter::empty(), &|_| true, &mut wanted);
-            rounds.frames.push(frame);
-            rounds.asked.push(wanted.len() - before);
+            flight.frames.push(frame);
+            flight.asked.push(wanted.len() - before);
         }
-        rounds.issue(tree, wanted);
-        rounds
-    }
-
-    /// Has the disks' own threads carry what waits in the queues; else the caller does when it waits.
-    pub fn hurry(&self) {
-        self.queues.iter().for_each(|queue| queue.wake());
+        flight.issue(wanted);
+        flight
     }
 
     /// Puts a round into the queues. What only the caller waits for it carries itself, so no worker is woken for it.
-    fn issue(&mut self, tree: &Tree, wanted: Vec<LeafIo>) {
+    fn issue(&mut self, wanted: Vec<LeafIo>) {
+        let tree = self.tree;
         self.completion = Completion::new(wanted.len());
         let bytes: usize = wanted.iter().map(|io| io.transfer.len()).sum();
         let mut by_leaf: Vec<Vec<Request>> = (0..tree.leaves.len()).map(|_| Vec::new()).collect();
@@ -140,25 +118,21 @@ impl Rounds {
         }
     }
 
-    /// Waits until all are done; verification is spread over the processors. `tree` is the one they began on.
-    pub fn finish(mut self, env: &Env, tree: &Tree, verify: VerifyEach<'_>) -> Vec<Done> {
+    /// Waits until all are done; verification is spread over the processors.
+    pub fn land(mut self, verify: VerifyEach<'_>) -> Vec<Done> {
         loop {
-            let answers = self.completion.wait(env, &self.queues, self.class);
+            let answers = self.completion.wait(self.env, &self.queues, self.class);
             if answers.is_empty() && self.frames.iter().all(Frame::is_done) {
                 return self.frames.into_iter().map(Frame::into_done).collect();
             }
-            let wanted = self.advance((env, tree), answers, verify);
-            fault_bad_disks(tree);
-            self.issue(tree, wanted);
+            let wanted = self.advance(answers, verify);
+            fault_bad_disks(self.tree);
+            self.issue(wanted);
         }
     }
 
-    fn advance(
-        &mut self,
-        (env, tree): (&Env, &Tree),
-        answers: Vec<Answer>,
-        verify: VerifyEach<'_>,
-    ) -> Vec<LeafIo> {
+    fn advance(&mut self, answers: Vec<Answer>, verify: VerifyEach<'_>) -> Vec<LeafIo> {
+        let (env, tree) = (self.env, self.tree);
         let mut answers = answers.into_iter();
         let work: Vec<_> = self
             .frames

@@ -204,12 +204,11 @@ impl Zil {
         self.tell(lock(&self.state)); // The next block can be filled.
         let stats = self.place_stats(&bp);
         stats.written.add(bytes.len() as u64);
-        let landed = self.parts.storage.write_log(&bp, bytes).land_timed();
-        if let Ok(times) = landed {
+        let landed = self.parts.storage.write_log(&bp, bytes);
+        let landed = landed.map(|times| {
             stats.write_nanos.add(times.write.0);
             stats.flush_nanos.add(times.flush.0);
-        }
-        let landed = landed.map(drop);
+        });
         // Blocks that were there before the log was written are flushed with it where they share its device.
         let others: Vec<u32> = tops.into_iter().filter(|top| *top != bp.dva(0).vdev).collect();
         let result =

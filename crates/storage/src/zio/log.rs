@@ -1,8 +1,8 @@
 //! Blocks of intent logs: placed in open context, written and flushed at once, read back after a crash.
 //!
 //! A log block leads to the next one before that is written, so its place comes first ([`Storage::allocate_log`]), then
-//! its bytes ([`Storage::write_log`]), and it is durable when the flight has landed. There is no second try elsewhere: the
-//! block before says where it must be. What could not be logged gets into the pool with its transaction group, so a
+//! its bytes, durable when [`Storage::write_log`] returns. There is no second try elsewhere: the block before says where
+//! it must be. What could not be logged gets into the pool with its transaction group, so a
 //! device of logs that fails is given up, and logs go on in the pool itself.
 //!
 //! The checksum is inside (`zilog2`): over the bytes in use, with the chain's identity, which the pointer has in place of
@@ -10,9 +10,6 @@
 //! a chain ends.
 //!
 //! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`), zio_checksum.c (ZILOG2).
-
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use env::{AlignedBuf, IoClass, Nanos};
 use ondisk::eck::Eck;
@@ -24,14 +21,11 @@ use super::gang::header_asize;
 use super::moved::Place;
 use super::survey::sides;
 use super::write::why;
-use super::{Flight, Rounds, check, write_io};
+use super::{Flight, check, write_io};
 use crate::metaslab::AllocError;
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op, Verify};
 use crate::{Payload, ReadError, Storage, WriteError};
-
-/// A new latency counts for one part in so many.
-const LATENCY_WEIGHT: u64 = 8;
 
 impl Storage {
     /// A place for a log block of `size` bytes (a multiple of 4 KiB), in use from `txg` on, which the caller holds open.
@@ -65,11 +59,6 @@ impl Storage {
         self.classes().log.space().capacity > 0
     }
 
-    /// Takes back what [`Storage::allocate_log`] gave in `txg`, if that is still open and nothing on disk leads there.
-    pub fn free_log_place(&self, bp: &BlkPtr, txg: u64) {
-        self.classes().unallocate(&bp.dva(0), txg);
-    }
-
     /// Puts the space of a block to use that was written in a group which was never synced. To be called before anything
     /// else is allocated; the space is in use from `txg` on. Nothing happens where it is in use already.
     ///
@@ -81,42 +70,33 @@ impl Storage {
         pieces.now.iter().try_for_each(|dva| self.classes().claim(dva, txg))
     }
 
-    /// Starts to write a block where `bp` says. `block` is the chain (with room for the checksum, which is computed here)
-    /// and the records behind it: the bytes in use, of which the chain's `nused` tells the number. What is behind them in
-    /// the block is not written but for what rounding takes.
+    /// Writes a block where `bp` says, and flushes. `block` is the chain (with room for the checksum, which is computed
+    /// here) and the records behind it: the bytes in use, of which the chain's `nused` tells the number. What is behind
+    /// them in the block is not written but for what rounding takes.
     ///
-    /// One disk is left for the caller to carry the block to, which is quickest if it lands the flight at once; else see
-    /// [`LogFlight::hurry`].
-    pub fn write_log(self: &Arc<Self>, bp: &BlkPtr, block: Vec<u8>) -> LogFlight {
-        let tree = self.tree();
-        let dva = bp.dva(0);
-        let begun = self.env().clock.now();
+    /// The caller holds no lock. An error is final: the block may be there or not, and the disks that failed are faulted
+    /// if the pool can do without them.
+    pub fn write_log(&self, bp: &BlkPtr, block: Vec<u8>) -> Result<LogTimes, WriteError> {
+        if self.is_suspended() {
+            return Err(WriteError::Suspended);
+        }
+        let (tree, dva, clock) = (self.tree(), bp.dva(0), &self.env().clock);
+        let begun = clock.now();
         // Where the columns of a raidz begin and end depends on the whole block's length.
         let whole = tree.top(dva.vdev).is_some_and(|top| matches!(top.vdev.kind, Kind::Raidz(_)));
         let bytes = sealed(bp, block, whole);
         let len = bytes.len() as u64;
-        let place = check(&tree, dva.vdev, dva.offset, len).zip(tree.top(dva.vdev));
-        let usable = !self.is_suspended() && self.is_writable();
-        let rounds = place.filter(|_| usable).map(|(ashift, top)| {
-            let io = write_io(ashift, dva.offset, &Payload::from_buf(bytes), len, IoClass::SyncWrite);
-            Rounds::begin(&tree, IoClass::SyncWrite, vec![(&top.vdev, io)])
-        });
-        LogFlight { storage: self.clone(), tree, top: dva.vdev, begun, rounds }
-    }
-
-    /// How long it takes lately to make a log block durable, from [`Storage::write_log`] until it has landed: a mean that
-    /// forgets exponentially. 0 before the first.
-    pub fn log_latency(&self) -> Nanos {
-        Nanos(self.log_latency.load(Relaxed))
-    }
-
-    fn note_log_latency(&self, took: Nanos) {
-        let mean = |old: u64| match old {
-            0 => took.0,
-            old => old - old / LATENCY_WEIGHT + took.0 / LATENCY_WEIGHT,
-        };
-        // Of two at the same time one may be lost.
-        self.log_latency.store(mean(self.log_latency.load(Relaxed)), Relaxed);
+        let place = check(&tree, dva.vdev, dva.offset, len).filter(|_| self.is_writable());
+        let ashift = place.ok_or(WriteError::Io)?;
+        let io = write_io(ashift, dva.offset, &Payload::from_buf(bytes), len, IoClass::SyncWrite);
+        let flight = Flight::take_off(self.env(), &tree, IoClass::SyncWrite, vec![(dva.vdev, io)]);
+        flight.land(&|_, _| true).remove(0).map_err(|error| {
+            tracing::error!(vdev = dva.vdev, ?error, "a log block could not be written");
+            WriteError::Io
+        })?;
+        let written = clock.now();
+        self.flush_on(&tree, &[dva.vdev])?;
+        Ok(LogTimes { write: written.since(begun), flush: clock.now().since(written) })
     }
 
     /// A block of an intent log, which checks itself: its bytes in use, and where the next one is. A chain simply ends at
@@ -194,62 +174,6 @@ fn sealed(bp: &BlkPtr, block: Vec<u8>, whole: bool) -> AlignedBuf {
     let sum = codec::embedded_checksum(ChecksumKind::Zilog2 as u8, &bytes, bp.checksum());
     bytes[tail].copy_from_slice(&eck(sum.expect("a block that was just put together")));
     bytes
-}
-
-/// A log block on its way. It must land; dropped, it is waited for all the same, but then nobody knows what became of it.
-#[must_use = "a log block is durable when its flight has landed"]
-pub struct LogFlight {
-    storage: Arc<Storage>,
-    tree: Arc<Tree>,
-    /// Where it is written.
-    top: u32,
-    begun: Nanos,
-    /// `None`: there is nothing to wait for (any more).
-    rounds: Option<Rounds>,
-}
-
-impl LogFlight {
-    /// Has the disks' threads carry the block there; for whoever has something else to do before it lands.
-    pub fn hurry(&self) {
-        self.rounds.iter().for_each(Rounds::hurry);
-    }
-
-    /// Waits until the block is durable. The caller holds no lock. An error is final: the block may be there or not, and
-    /// the disks that failed are faulted if the pool can do without them.
-    pub fn land(self) -> Result<(), WriteError> {
-        self.land_timed().map(drop)
-    }
-
-    /// As [`LogFlight::land`]; tells how long that took.
-    pub fn land_timed(mut self) -> Result<LogTimes, WriteError> {
-        if self.storage.is_suspended() {
-            return Err(WriteError::Suspended);
-        }
-        self.written()?;
-        let written = self.storage.env().clock.now();
-        self.storage.flush_on(&self.tree, &[self.top])?;
-        let landed = self.storage.env().clock.now();
-        self.storage.note_log_latency(landed.since(self.begun));
-        Ok(LogTimes { write: written.since(self.begun), flush: landed.since(written) })
-    }
-
-    fn written(&mut self) -> Result<(), WriteError> {
-        let rounds = self.rounds.take().ok_or(WriteError::Io)?;
-        let done = rounds.finish(self.storage.env(), &self.tree, &|_, _| true).remove(0);
-        done.map(drop).map_err(|error| {
-            tracing::error!(vdev = self.top, ?error, "a log block could not be written");
-            WriteError::Io
-        })
-    }
-}
-
-impl Drop for LogFlight {
-    /// Its place may be given to another block: no write may be on its way there then.
-    fn drop(&mut self) {
-        if self.rounds.is_some() {
-            let _: Result<(), WriteError> = self.written();
-        }
-    }
 }
 
 /// How long a log block was on its way, and how long the flush took then.
