@@ -21,6 +21,7 @@ use ondisk::objset::{
 use crate::objset::{ObjectSpec, Objset};
 use crate::owner::SyncTx;
 use crate::policy::ObjsetPolicy;
+use crate::store::Keep;
 use crate::sync::Job;
 use crate::tx::Tx;
 use crate::zap::{Zap, ZapParams};
@@ -106,7 +107,7 @@ fn owner(
     match (spill, &dnode.spill) {
         (Some(spill), _) => Ok(ask(spill)),
         (None, Some(bp)) if !bp.is_hole() => {
-            let block = objset.store().read(bp, IoClass::SyncRead).map_err(|_| DmuError::Io)?;
+            let block = objset.store().read(bp, IoClass::SyncRead, Keep::ALL).map_err(|_| DmuError::Io)?;
             Ok(ask(&block))
         }
         _ => Ok(None),

@@ -171,7 +171,8 @@ impl Objset {
             return Err(DmuError::NotFound);
         }
         check_pointer(&root, META_OBJECT, 0)?;
-        let block = store.read(&root, IoClass::SyncRead).map_err(|e| read_failed(e, META_OBJECT, 0))?;
+        let block =
+            store.read(&root, IoClass::SyncRead, Keep::ALL).map_err(|e| read_failed(e, META_OBJECT, 0))?;
         let corrupt = DmuError::Corrupt { object: META_OBJECT, block: 0 };
         let endian = block.endian();
         let phys = ObjsetPhys::decode(&block, endian).map_err(|_| corrupt)?;

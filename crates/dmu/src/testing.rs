@@ -13,7 +13,7 @@ use ondisk::{BlkPtr, ChecksumKind, CompressKind, Endian};
 use crate::objset::Objset;
 use crate::owner::{Admission, BlockOwner, Holds, SyncTx, TxHold};
 use crate::policy::ObjsetPolicy;
-use crate::store::{Block, BlockStore, ReadError, Txg, WriteError, WriteItem};
+use crate::store::{Block, BlockStore, Keep, ReadError, Txg, WriteError, WriteItem};
 use crate::{DmuError, Tx};
 
 /// Blocks by the offset in their first DVA. Space is never reused, and once its group is done a freed block is gone:
@@ -65,26 +65,28 @@ impl MemStore {
 }
 
 impl BlockStore for MemStore {
-    fn read(&self, bp: &BlkPtr, _class: IoClass) -> Result<Arc<Block>, ReadError> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        self.cached(bp).ok_or(ReadError::Io)
-    }
-
-    fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
-        bps.iter().map(|bp| self.read(bp, class)).collect()
+    fn read_many(&self, bps: &[BlkPtr], _: IoClass, _: Keep) -> Vec<Result<Arc<Block>, ReadError>> {
+        self.reads.fetch_add(bps.len() as u64, Ordering::Relaxed);
+        bps.iter().map(|bp| self.cached(bp).ok_or(ReadError::Io)).collect()
     }
 
     fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {
         lock(&self.blocks).get(&bp.dva(0).offset).cloned()
     }
 
-    fn prefetch(&self, _bps: Vec<BlkPtr>) {}
+    fn prefetch(&self, _: Vec<BlkPtr>, _: Keep) {}
 
     fn epoch(&self) -> Box<dyn Send> {
         Box::new(())
     }
 
-    fn write_batch(&self, items: Vec<WriteItem>, txg: Txg) -> Vec<Result<BlkPtr, WriteError>> {
+    fn write_batch(
+        &self,
+        items: Vec<WriteItem>,
+        txg: Txg,
+        landed: &mut dyn FnMut(u64),
+    ) -> Vec<Result<BlkPtr, WriteError>> {
+        landed(items.iter().map(|item| item.data.len() as u64).sum());
         items.iter().map(|item| Ok(self.place(item, txg))).collect()
     }
 

@@ -15,7 +15,7 @@ use ondisk::objset::{GROUPUSED_OBJECT, ObjsetPhys, PROJECTUSED_OBJECT, USERUSED_
 use crate::DmuError;
 use crate::error::read_failed;
 use crate::objset::META_OBJECT;
-use crate::store::{Block, BlockStore};
+use crate::store::{Block, BlockStore, Keep};
 use crate::tree::check_pointer;
 
 /// Pointers asked for ahead.
@@ -186,7 +186,7 @@ impl Walk<'_> {
                 let wanted = window.filter(|bp| {
                     !bp.is_hole() && !bp.is_embedded() && bp.birth() > self.min_txg && bp.validate().is_ok()
                 });
-                self.store.prefetch(wanted.collect());
+                self.store.prefetch(wanted.collect(), Keep::ALL);
             }
             let child = blkid.wrapping_mul(count as u64).wrapping_add(index as u64);
             self.below(visit.object, dnode, level - 1, child, &pointer(index))?;
@@ -225,7 +225,7 @@ impl Walk<'_> {
             false => check_pointer(visit.bp, visit.object, 0),
         };
         let read = read.and_then(|()| {
-            let block = self.store.read(visit.bp, IoClass::AsyncRead);
+            let block = self.store.read(visit.bp, IoClass::AsyncRead, Keep::ALL);
             block.map_err(|e| read_failed(e, visit.object, 0))
         });
         match read {

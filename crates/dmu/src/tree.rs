@@ -57,7 +57,7 @@ impl<'a> Walker<'a> {
 
     /// Asks for these to be in the cache soon.
     pub fn prefetch(&self, bps: Vec<BlkPtr>) {
-        self.store.prefetch_keeping(bps, self.keep);
+        self.store.prefetch(bps, self.keep);
     }
 
     /// The highest indirect block above `blkid` that is not in the cache while its own pointer is.
@@ -135,7 +135,7 @@ impl<'a> Walker<'a> {
 
     fn read(&self, bp: &BlkPtr, blkid: u64) -> Result<Arc<Block>, DmuError> {
         check_pointer(bp, self.object, blkid)?;
-        self.store.read_keeping(bp, self.class, self.keep).map_err(|e| read_failed(e, self.object, blkid))
+        self.store.read(bp, self.class, self.keep).map_err(|e| read_failed(e, self.object, blkid))
     }
 
     /// A data block; `None` is a hole.
@@ -155,7 +155,7 @@ impl<'a> Walker<'a> {
             check_pointer(bp, self.object, blkid)?;
             wanted.push(*bp);
         }
-        let mut read = self.store.read_many_keeping(&wanted, self.class, self.keep).into_iter();
+        let mut read = self.store.read_many(&wanted, self.class, self.keep).into_iter();
         let answer = pointers.iter().zip(blkids).map(|(bp, &blkid)| {
             if bp.is_hole() {
                 return Ok(None);

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use dmu::bpobj::Bpobj;
 use dmu::bptree::Bptree;
+use dmu::store::Keep;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use dmu::zap::Zap;
 use dmu::{Block, BlockStore, DmuError, Objset};
@@ -391,11 +392,12 @@ impl Walk<'_> {
 pub(crate) struct Undeciphered<'a>(pub &'a Storage);
 
 impl BlockStore for Undeciphered<'_> {
-    fn read(&self, bp: &BlkPtr, class: IoClass) -> std::result::Result<Arc<Block>, ReadError> {
-        self.0.read_undeciphered(bp, class)
-    }
-
-    fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<std::result::Result<Arc<Block>, ReadError>> {
+    fn read_many(
+        &self,
+        bps: &[BlkPtr],
+        class: IoClass,
+        _: Keep,
+    ) -> Vec<std::result::Result<Arc<Block>, ReadError>> {
         bps.iter().map(|bp| self.0.read_undeciphered(bp, class)).collect()
     }
 
@@ -403,16 +405,21 @@ impl BlockStore for Undeciphered<'_> {
         self.0.cached(bp)
     }
 
-    fn prefetch(&self, bps: Vec<BlkPtr>) {
-        self.0.prefetch(bps.into_iter().filter(|bp| !bp.is_encrypted()).collect());
+    fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
+        self.0.prefetch(bps.into_iter().filter(|bp| !bp.is_encrypted()).collect(), keep);
     }
 
     fn epoch(&self) -> Box<dyn Send> {
         Box::new(self.0.epoch())
     }
 
-    fn write_batch(&self, items: Vec<WriteItem>, txg: u64) -> Vec<std::result::Result<BlkPtr, WriteError>> {
-        self.0.write_batch(items, txg)
+    fn write_batch(
+        &self,
+        items: Vec<WriteItem>,
+        txg: u64,
+        landed: &mut dyn FnMut(u64),
+    ) -> Vec<std::result::Result<BlkPtr, WriteError>> {
+        self.0.write_batch(items, txg, landed)
     }
 
     fn dsize(&self, bp: &BlkPtr) -> u64 {

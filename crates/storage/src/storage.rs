@@ -4,7 +4,7 @@ mod flush;
 mod resume;
 mod swap;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
 use codec::Salt;
@@ -23,9 +23,9 @@ use crate::unflushed::Unflushed;
 use crate::vdev::Kind;
 use crate::vdev::config::{Bias, VdevConfig, VdevKind};
 use crate::vdev::leaf::{Leaf, LeafHandle};
-use crate::vdev::open::{self, Tree};
+use crate::vdev::open::{self, Top, Tree};
 use crate::vdev::report::Reports;
-use crate::vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
+use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
 use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
@@ -72,8 +72,6 @@ pub struct Storage {
     tree: RwLock<Arc<Tree>>,
     classes: Classes,
     moved: Moved,
-    /// See [`Storage::log_latency`].
-    pub(crate) log_latency: AtomicU64,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
     /// Processor time of the process when the first one waited.
@@ -104,7 +102,6 @@ impl Storage {
             tree: RwLock::default(),
             classes: Classes::default(),
             moved: Moved::default(),
-            log_latency: AtomicU64::new(0),
             read_waits: Waits::default(),
             processor_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),
@@ -250,23 +247,9 @@ impl Storage {
     pub fn status(&self) -> VdevStat {
         let (tree, config) = (self.tree(), self.config.read().expect(POISON));
         let children = tree.tops.iter().zip(&config.children);
-        let mut root = VdevStat {
-            kind: VdevKind::Root,
-            guid: config.guid,
-            path: None,
-            is_log: false,
-            bias: Bias::None,
-            state: VdevState::Online,
-            is_worn: false,
-            read_errors: 0,
-            write_errors: 0,
-            checksum_errors: 0,
-            io: LeafIo::zero(),
-            size: 0,
-            children: children
-                .map(|(top, config)| VdevStat { size: top.asize, ..tree.stat(&top.vdev, config) })
-                .collect(),
-        };
+        let stat =
+            |(top, config): (&Top, &VdevConfig)| VdevStat { size: top.asize, ..tree.stat(&top.vdev, config) };
+        let mut root = VdevStat { children: children.map(stat).collect(), ..VdevStat::blank(&config) };
         open::sum_children(&mut root);
         root
     }
@@ -350,13 +333,8 @@ impl Storage {
 
     // ── Reading and writing: see zio ──
 
-    /// A hint that these blocks will be read soon. Dropped when too many wait.
-    pub fn prefetch(&self, bps: Vec<BlkPtr>) {
-        self.prefetch_keeping(bps, Keep::ALL);
-    }
-
-    /// As [`Storage::prefetch`]. What may not be kept is not read ahead.
-    pub fn prefetch_keeping(&self, bps: Vec<BlkPtr>, keep: Keep) {
+    /// A hint that these blocks will be read soon. Dropped when too many wait; what may not be kept is not read ahead.
+    pub fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
         // Whoever hints may still follow these pointers. The guard keeps their space from being used anew before the
         // hint is taken up: a late read could take new bytes on one side of a mirror for damage, and "repair" them.
         let epoch = Arc::new(self.epoch());

@@ -104,7 +104,7 @@ impl Rig {
     ) -> Vec<Result<BlkPtr, WriteError>> {
         let items =
             blocks.iter().map(|data| WriteItem { data: data.clone(), policy, rewrite: None }).collect();
-        self.storage.write_batch(items, txg)
+        self.storage.write_batch(items, txg, &mut |_| {})
     }
 
     pub fn write_one(&self, block: &Arc<Block>, policy: WritePolicy) -> BlkPtr {

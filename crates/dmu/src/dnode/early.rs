@@ -35,7 +35,7 @@ pub fn write_early(wanted: &[(Arc<Dnode>, u64)], tx: &Tx) -> Result<Vec<Option<B
         }
     }
     let Some((first, _)) = wanted.first() else { return Ok(answers) };
-    let written = first.core.store.write_batch(items, tx.txg());
+    let written = first.core.store.write_batch(items, tx.txg(), &mut |_| {});
     let mut failed = None;
     for ((n, block), result) in writing.into_iter().zip(written) {
         let (dnode, blkid) = &wanted[n];

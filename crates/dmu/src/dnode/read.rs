@@ -92,7 +92,7 @@ impl Dnode {
             return Ok(None);
         }
         check_pointer(&bp, self.object, 0)?;
-        let block = self.core.store.read_keeping(&bp, env::IoClass::SyncRead, self.core.keep());
+        let block = self.core.store.read(&bp, env::IoClass::SyncRead, self.core.keep());
         block.map(Some).map_err(|e| read_failed(e, self.object, 0))
     }
 

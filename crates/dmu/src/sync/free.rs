@@ -10,7 +10,7 @@ use super::Cx;
 use super::tree::{SyncTree, pointer_at};
 use crate::DmuError;
 use crate::error::read_failed;
-use crate::store::Block;
+use crate::store::{Block, Keep};
 use crate::tree::{block_above, check_pointer, first_below};
 
 /// Indirect blocks asked for ahead of a walk.
@@ -109,7 +109,8 @@ fn kill_children(cx: &Cx<'_>, tree: &mut SyncTree, block: &Block, level: u8) -> 
         if level > 1 && index >= asked {
             asked = (index + AHEAD).min(count);
             let ahead = (index..asked).map(|i| pointer_at(block, i));
-            cx.core.store.prefetch(ahead.filter(|bp| !bp.is_hole() && bp.validate().is_ok()).collect());
+            let ahead = ahead.filter(|bp| !bp.is_hole() && bp.validate().is_ok()).collect();
+            cx.core.store.prefetch(ahead, Keep::ALL);
         }
         if bp.is_hole() {
             continue;
@@ -125,6 +126,7 @@ fn kill_children(cx: &Cx<'_>, tree: &mut SyncTree, block: &Block, level: u8) -> 
 
 fn read(cx: &Cx<'_>, object: u64, bp: &BlkPtr, blkid: u64) -> Result<Arc<Block>, DmuError> {
     check_pointer(bp, object, blkid)?;
-    let block = cx.core.store.read(bp, IoClass::AsyncRead).map_err(|e| read_failed(e, object, blkid))?;
+    let block =
+        cx.core.store.read(bp, IoClass::AsyncRead, Keep::ALL).map_err(|e| read_failed(e, object, blkid))?;
     if block.len() % BlkPtr::SIZE == 0 { Ok(block) } else { Err(DmuError::Corrupt { object, block: blkid }) }
 }

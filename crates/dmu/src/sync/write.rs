@@ -54,7 +54,7 @@ pub fn load(cx: &Cx<'_>, jobs: &mut [Job], level: u8, wanted: &[At]) -> Result<(
         pointers.push(bp);
         places.push((i, blkid));
     }
-    let blocks = cx.core.store.read_many_keeping(&pointers, IoClass::SyncRead, cx.core.keep());
+    let blocks = cx.core.store.read_many(&pointers, IoClass::SyncRead, cx.core.keep());
     for ((i, blkid), block) in places.into_iter().zip(blocks) {
         let tree = &mut jobs[i].tree;
         let block = block.map_err(|e| read_failed(e, tree.object, blkid))?;
@@ -168,7 +168,7 @@ fn data(cx: &Cx<'_>, jobs: &mut [Job], slice: &[Group]) -> Result<(), SyncError>
         cx.core.admission.written(cx.tx.txg, lsize);
     }
     let mut note = |bytes| cx.core.admission.written(cx.tx.txg, bytes);
-    let written = cx.core.store.write_batch_noting(items, cx.tx.txg, &mut note);
+    let written = cx.core.store.write_batch(items, cx.tx.txg, &mut note);
     for ((i, blkid, old, lsize), new) in places.into_iter().zip(all_written(written)?) {
         let kind = jobs[i].attrs.object_type;
         let new = account(cx, &mut jobs[i], &old, new, (kind, 0, lsize));
@@ -216,7 +216,7 @@ pub fn write(cx: &Cx<'_>, items: Vec<WriteItem>) -> Result<Vec<BlkPtr>, SyncErro
         return Ok(Vec::new());
     }
     let count = items.len();
-    let written = cx.core.store.write_batch(items, cx.tx.txg);
+    let written = cx.core.store.write_batch(items, cx.tx.txg, &mut |_| {});
     assert_eq!(written.len(), count, "an answer for each block");
     all_written(written)
 }

@@ -30,17 +30,10 @@ impl World {
         let engine = LocalEngine::new(env.clone(), Options { cache: 32 << 20, ..Options::default() });
         let leaf = |name: &str| VdevSpec::Leaf(name.into());
         let spec = PoolSpec {
-            logs: Vec::new(),
-            cache: Vec::new(),
             name: "tank".into(),
             vdevs: vec![VdevSpec::Mirror(vec![leaf("/disks/a"), leaf("/disks/b")])],
-            props: Vec::new(),
-            fs_props: Vec::new(),
-            no_features: false,
-            force: false,
-            mountpoint: None,
-            altroot: None,
             history: "zpool create tank mirror a b".into(),
+            ..PoolSpec::default()
         };
         engine.create(&spec).unwrap();
         World { disks, env, engine }
@@ -154,7 +147,7 @@ fn space_that_nothing_refers_to_is_a_leak() {
         },
         rewrite: None,
     };
-    let written = core.storage.write_batch(vec![item], core.txgs.open());
+    let written = core.storage.write_batch(vec![item], core.txgs.open(), &mut |_| {});
     assert!(written[0].is_ok());
     world.sync();
     world.export();

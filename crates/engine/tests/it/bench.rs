@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use dmu::store::{ReadError, WriteError, WriteItem};
+use dmu::store::{Keep, ReadError, WriteError, WriteItem};
 use dmu::{
     Admission, Block, BlockOwner, BlockStore, DmuError, Holds, Objset, ObjsetPolicy, SyncTx, Tx, TxHold, Txg,
 };
@@ -67,20 +67,22 @@ impl Memory {
 }
 
 impl BlockStore for Memory {
-    fn read(&self, bp: &BlkPtr, _class: IoClass) -> Result<Arc<Block>, ReadError> {
-        self.cached(bp).ok_or(ReadError::Io)
-    }
-    fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
-        bps.iter().map(|bp| self.read(bp, class)).collect()
+    fn read_many(&self, bps: &[BlkPtr], _: IoClass, _: Keep) -> Vec<Result<Arc<Block>, ReadError>> {
+        bps.iter().map(|bp| self.cached(bp).ok_or(ReadError::Io)).collect()
     }
     fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {
         lock(&self.blocks).get(&bp.dva(0).offset).cloned()
     }
-    fn prefetch(&self, _bps: Vec<BlkPtr>) {}
+    fn prefetch(&self, _: Vec<BlkPtr>, _: Keep) {}
     fn epoch(&self) -> Box<dyn Send> {
         Box::new(())
     }
-    fn write_batch(&self, items: Vec<WriteItem>, txg: Txg) -> Vec<Result<BlkPtr, WriteError>> {
+    fn write_batch(
+        &self,
+        items: Vec<WriteItem>,
+        txg: Txg,
+        _: &mut dyn FnMut(u64),
+    ) -> Vec<Result<BlkPtr, WriteError>> {
         items.iter().map(|item| Ok(self.place(item, txg))).collect()
     }
     fn dsize(&self, bp: &BlkPtr) -> u64 {

@@ -17,7 +17,7 @@ use ondisk::nvlist::{NvList, NvValue};
 use ondisk::object_type::pool_directory;
 use storage::arc::l2::{CacheDevice, CacheIntent};
 use storage::labels::Device;
-use storage::{LeafIo, VdevConfig, VdevStat, VdevState};
+use storage::{VdevConfig, VdevStat, VdevState};
 
 use super::import::read_packed;
 use super::labels::FoundPool;
@@ -189,21 +189,8 @@ impl Listed {
 
     fn report(&self) -> VdevReport {
         let config = &self.config;
-        let stat = VdevStat {
-            kind: config.kind.clone(),
-            guid: config.guid,
-            path: config.path.clone(),
-            is_log: false,
-            bias: storage::Bias::None,
-            state: if self.size > 0 { VdevState::Online } else { VdevState::Unavail },
-            is_worn: false,
-            read_errors: 0,
-            write_errors: 0,
-            checksum_errors: 0,
-            io: LeafIo::zero(),
-            size: self.size,
-            children: Vec::new(),
-        };
+        let state = if self.size > 0 { VdevState::Online } else { VdevState::Unavail };
+        let stat = VdevStat { state, size: self.size, ..VdevStat::blank(config) };
         VdevReport {
             name: vdev_name(&config.kind, config.path.as_deref(), config.guid, config.id),
             id: config.id,

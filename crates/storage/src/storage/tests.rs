@@ -5,6 +5,7 @@ use std::sync::Arc;
 use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::{BlkPtr, Dva};
 
+use crate::arc::Keep;
 use crate::testing::{noise, plain, rig, rig_with_cache, rig_with_logs, text, with};
 use crate::*;
 
@@ -21,7 +22,7 @@ fn blocks_come_back_from_stripes_and_mirrors() {
         let policy = with(ondisk::ChecksumKind::Sha256, ondisk::CompressKind::Lz4);
         let bps: Vec<BlkPtr> = rig.write(&blocks, policy, 4).into_iter().map(Result::unwrap).collect();
         rig.storage.flush_all().unwrap();
-        let read = rig.storage.read_many(&bps, IoClass::SyncRead);
+        let read = rig.storage.read_many(&bps, IoClass::SyncRead, Keep::ALL);
         for ((block, read), bp) in blocks.iter().zip(read).zip(&bps) {
             assert!(block[..] == read.unwrap()[..], "{bp:?}");
         }
@@ -189,7 +190,7 @@ fn gangs_are_read_rewritten_and_freed() {
         let after = rig.storage.space().allocated;
         assert_eq!(after - before, bp.asize());
         let item = WriteItem { data: new.clone(), policy, rewrite: Some(bp) };
-        let again = rig.storage.write_batch(vec![item], 4).remove(0).unwrap();
+        let again = rig.storage.write_batch(vec![item], 4, &mut |_| {}).remove(0).unwrap();
         assert_eq!(again.dvas(), bp.dvas());
         assert_eq!(rig.storage.space().allocated, after);
         assert!(rig.read(&again).unwrap()[..] == new[..]);
@@ -209,7 +210,7 @@ fn a_rewrite_stays_in_place_only_with_the_same_size_and_birth() {
     let first = rig.write_one(&noise(16384, 1), policy);
     let rewrite = |data: Arc<Block>, txg| {
         let item = WriteItem { data, policy, rewrite: Some(first) };
-        rig.storage.write_batch(vec![item], txg).remove(0).unwrap()
+        rig.storage.write_batch(vec![item], txg, &mut |_| {}).remove(0).unwrap()
     };
     let same = rewrite(noise(16384, 2), 4);
     assert_eq!(same.dvas(), first.dvas());
@@ -262,7 +263,7 @@ fn prefetched_blocks_need_no_disk() {
     assert!(rig.storage.cached(&bp).is_some(), "what was written is at hand");
     rig.storage.cache().remove(&crate::arc::Key::of(7, &bp).unwrap());
     assert!(rig.storage.cached(&bp).is_none());
-    rig.storage.prefetch(vec![bp; 5000]);
+    rig.storage.prefetch(vec![bp; 5000], Keep::ALL);
     let clock = &rig.storage.env().clock;
     let deadline = clock.now() + env::Nanos::from_secs(30);
     while rig.storage.cached(&bp).is_none() {

@@ -14,7 +14,7 @@ use super::config::{VdevConfig, VdevKind};
 use super::leaf::Leaf;
 use super::raidz::Raidz;
 use super::report::Reports;
-use super::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
+use super::status::{TopVdevInfo, VdevStat, VdevState};
 use super::{Kind, Vdev};
 use crate::labels;
 use crate::{OpenError, OpenIntent, Tolerated};
@@ -157,27 +157,9 @@ impl Tree {
 
     /// State and counters of `config`, which describes `vdev`.
     pub fn stat(&self, vdev: &Vdev, config: &VdevConfig) -> VdevStat {
-        let children: Vec<VdevStat> = vdev
-            .children
-            .iter()
-            .zip(&config.children)
-            .map(|(vdev, config)| self.stat(vdev, config))
-            .collect();
-        let mut stat = VdevStat {
-            kind: config.kind.clone(),
-            guid: vdev.guid,
-            path: config.path.clone(),
-            is_log: config.is_log,
-            bias: config.bias,
-            state: VdevState::Online,
-            is_worn: false,
-            read_errors: 0,
-            write_errors: 0,
-            checksum_errors: 0,
-            io: LeafIo::zero(),
-            size: 0,
-            children,
-        };
+        let children = vdev.children.iter().zip(&config.children);
+        let children = children.map(|(vdev, config)| self.stat(vdev, config)).collect();
+        let mut stat = VdevStat { guid: vdev.guid, children, ..VdevStat::blank(config) };
         match vdev.kind {
             Kind::Leaf(leaf) => fill_leaf(&mut stat, &self.leaves[leaf]),
             Kind::Hole | Kind::Indirect => {}
@@ -194,21 +176,7 @@ impl Tree {
 
 /// State and counters of a disk outside the tree.
 pub(crate) fn leaf_stat(config: &VdevConfig, leaf: &Leaf) -> VdevStat {
-    let mut stat = VdevStat {
-        kind: config.kind.clone(),
-        guid: config.guid,
-        path: config.path.clone(),
-        is_log: false,
-        bias: config.bias,
-        state: VdevState::Online,
-        is_worn: false,
-        read_errors: 0,
-        write_errors: 0,
-        checksum_errors: 0,
-        io: LeafIo::zero(),
-        size: 0,
-        children: Vec::new(),
-    };
+    let mut stat = VdevStat::blank(config);
     fill_leaf(&mut stat, leaf);
     stat
 }

@@ -1,6 +1,6 @@
 //! What an operator sees of the vdevs: states and counters, as plain data.
 
-use super::config::{Bias, VdevKind};
+use super::config::{Bias, VdevConfig, VdevKind};
 use super::tally::Tally;
 
 /// How a vdev is doing.
@@ -108,6 +108,27 @@ pub struct VdevStat {
     /// Bytes of the partition (leaf), or what can be allocated (top-level), else 0.
     pub size: u64,
     pub children: Vec<VdevStat>,
+}
+
+impl VdevStat {
+    /// Of a vdev without counters and without anything below.
+    pub fn blank(config: &VdevConfig) -> VdevStat {
+        VdevStat {
+            kind: config.kind.clone(),
+            guid: config.guid,
+            path: config.path.clone(),
+            is_log: config.is_log,
+            bias: config.bias,
+            state: VdevState::Online,
+            is_worn: false,
+            read_errors: 0,
+            write_errors: 0,
+            checksum_errors: 0,
+            io: LeafIo::zero(),
+            size: 0,
+            children: Vec::new(),
+        }
+    }
 }
 
 /// A top-level vdev as pool needs it.

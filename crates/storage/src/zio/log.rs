@@ -23,7 +23,6 @@ use super::survey::sides;
 use super::write::why;
 use super::{Flight, check, write_io};
 use crate::metaslab::AllocError;
-use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op, Verify};
 use crate::{Payload, ReadError, Storage, WriteError};
 

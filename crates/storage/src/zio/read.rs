@@ -32,16 +32,12 @@ impl Storage {
     /// Whoever follows a clean pointer outside syncing context holds an [`Storage::epoch`] from before it read the
     /// pointer until this returns.
     pub fn read(&self, bp: &BlkPtr, class: IoClass) -> Result<Arc<Block>, ReadError> {
-        self.read_many(std::slice::from_ref(bp), class).remove(0)
+        self.read_many(std::slice::from_ref(bp), class, Keep::ALL).remove(0)
     }
 
-    /// As [`Storage::read`], all issued together and decoded on all processors; answers in the order asked.
-    pub fn read_many(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Arc<Block>, ReadError>> {
-        self.read_many_keeping(bps, class, Keep::ALL)
-    }
-
-    /// As [`Storage::read_many`]; says what of the blocks may be kept.
-    pub fn read_many_keeping(
+    /// As [`Storage::read`], all issued together and decoded on all processors; answers in the order asked. `keep` says
+    /// what of the blocks may be kept.
+    pub fn read_many(
         &self,
         bps: &[BlkPtr],
         class: IoClass,

@@ -110,19 +110,10 @@ impl Storage {
     /// Writes blocks and says where they are, in the order given. Syncing context only. An all-zero block whose policy
     /// allows compression becomes [`BlkPtr::HOLE`], to which the caller gives a birth where that matters.
     ///
-    /// Nothing is durable before [`Storage::flush_all`].
-    pub fn write_batch(&self, items: Vec<WriteItem>, txg: u64) -> Vec<Written> {
-        self.write_batch_noting(items, txg, &mut |_| {})
-    }
-
-    /// As [`Storage::write_batch`]; `landed` is told how many of the items' bytes are done with, as it goes on. Where no
-    /// copy of a block can be written, the pool is suspended, and this waits with it ([`crate::suspend`]).
-    pub fn write_batch_noting(
-        &self,
-        items: Vec<WriteItem>,
-        txg: u64,
-        landed: &mut dyn FnMut(u64),
-    ) -> Vec<Written> {
+    /// `landed` is told how many of the items' bytes are done with, as it goes on. Nothing is durable before
+    /// [`Storage::flush_all`]. Where no copy of a block can be written, the pool is suspended, and this waits with it
+    /// ([`crate::suspend`]).
+    pub fn write_batch(&self, items: Vec<WriteItem>, txg: u64, landed: &mut dyn FnMut(u64)) -> Vec<Written> {
         if self.is_suspended() && self.park(WriteError::Suspended).is_err() {
             return items.iter().map(|_| Err(WriteError::Suspended)).collect();
         }

@@ -8,7 +8,7 @@ use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
 
 use crate::DmuError;
-use crate::store::BlockStore;
+use crate::store::{BlockStore, Keep};
 use crate::sync::dnodes_in;
 use crate::testing::Bench;
 use crate::traverse::{Go, Part, Visit, Visitor, traverse};
@@ -65,7 +65,7 @@ pub fn check_trees(bench: &Bench) {
     assert_eq!(root.fill(), found.objects, "objects");
     assert_eq!(bench.objset.object_count(), found.objects);
     for bp in &found.trees {
-        let block = bench.store.read(bp, IoClass::SyncRead).unwrap();
+        let block = bench.store.read(bp, IoClass::SyncRead, Keep::ALL).unwrap();
         let fill = match (bp.level(), bp.object_type()) {
             (0, ObjectType::DNODE) => dnodes_in(&block),
             (0, _) => 1,

@@ -357,7 +357,7 @@ fn datasets_say_what_is_kept_where() {
     let blocks = [all, not_second, metadata_only, nowhere, indirect];
     assert_eq!(blocks.each_ref().map(on_device), [true, false, false, false, true]);
     assert_eq!(blocks.each_ref().map(in_memory), [true, true, true, false, true]);
-    let read = |keep| bench.rig.storage.read_many_keeping(&[blocks[3].0], IoClass::SyncRead, keep);
+    let read = |keep| bench.rig.storage.read_many(&[blocks[3].0], IoClass::SyncRead, keep);
     drop(read(Keep { primary: Scope::Metadata, secondary: Scope::All }));
     assert!(!in_memory(&blocks[3]));
     drop(read(Keep { primary: Scope::All, secondary: Scope::None }));

@@ -241,7 +241,7 @@ fn a_log_block_on_raidz_is_read_without_any_one_disk() {
             let rig = rig_of_raidz(1, 5, 12);
             let (bp, next) = (place(&rig, 64 << 10, 1), place(&rig, 64 << 10, 2));
             let records = vec![0x5a; 9000];
-            rig.storage.write_log(&bp, block(next, &records)).land().unwrap();
+            rig.storage.write_log(&bp, block(next, &records)).unwrap();
             let leaf = &rig.storage.config().children[0].children[ill];
             if corrupt {
                 let behind_label = ondisk::label::START as usize;
