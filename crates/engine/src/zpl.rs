@@ -51,7 +51,7 @@ use node::{Node, Nodes};
 
 pub use error::api_error;
 pub use format::{AtCreation, ZplOwners, create_fs};
-pub use log::{IntentLog, LoggedWrite};
+pub use log::IntentLog;
 
 /// Where new extended attributes go (property `xattr`). Both forms are always read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,6 +61,7 @@ pub enum SyncMode {
 }
 
 /// A write of a file's bytes, as it is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedWrite<'a> {
     pub object: u64,
     /// Of the object, so that a successor with its number is not taken for it.

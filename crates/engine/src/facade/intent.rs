@@ -1,15 +1,15 @@
-//! Between a file system and the intent log of its dataset: `zpl` knows no pools, and `pool` no files.
+//! Between a file system and the intent log of its dataset: `zpl` knows no logs of pools, and `pool` no files.
 
 use std::sync::{Arc, Mutex};
 
 use ::pool::feature::Features;
 use ::pool::prop::FsProps;
-use ::pool::zil::{LogBias, LogData, LoggedRecord, LoggedWrite as ZilWrite, Replay, SyncMode, Zil};
+use ::pool::zil::{LogBias, LogData, LoggedRecord, LoggedWrite, Replay, SyncMode, Zil};
 use dmu::{DmuError, Tx};
 use engine_api::Error;
 use env::lock;
 
-use crate::zpl::{IntentLog, LoggedWrite, Zpl};
+use crate::zpl::{IntentLog, Zpl};
 
 /// The log of a dataset, as its file system uses it.
 pub(super) struct FileSystemLog {
@@ -32,9 +32,8 @@ impl IntentLog for FileSystemLog {
         self.zil.log_of(tx, object, record);
     }
 
-    fn log_write(&self, tx: &Tx, write: LoggedWrite<'_>) {
-        let LoggedWrite { object, generation, offset, len, block_size, data } = write;
-        self.zil.log_write(tx, &ZilWrite { object, generation, offset, len, block_size, data });
+    fn log_write(&self, tx: &Tx, write: &LoggedWrite<'_>) {
+        self.zil.log_write(tx, write);
     }
 
     fn order(&self, object: u64) {

@@ -15,28 +15,17 @@
 use dmu::{DmuError, Dnode, Tx};
 use engine_api::{Error, Result, Time};
 use ondisk::zil::record::{
-    Created, LrCreate, LrLink, LrRemove, LrRename, LrSetAttr, LrSetSaXattr, LrTruncate, LrWrite, Record,
-    RenameKind, attr,
+    Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, LrSetAttr, LrSetSaXattr, LrTruncate, LrWrite,
+    Record, RenameKind, attr,
 };
 use ondisk::znode::kind;
+
+use ::pool::zil::LoggedWrite;
 
 use super::Zpl;
 use super::attrs::{Attrs, time_words};
 use super::error::api_error;
 use super::node::Node;
-
-/// A write as the log wants it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoggedWrite<'a> {
-    pub object: u64,
-    pub generation: u64,
-    pub offset: u64,
-    pub len: u64,
-    /// Of the file, in bytes.
-    pub block_size: u64,
-    /// The bytes, where a commit follows at once; else they are asked for when there is one ([`Zpl::logged_data`]).
-    pub data: Option<&'a [u8]>,
-}
 
 /// The intent log of one file system, as the file system sees it. Records are whole, as `Record::encode` makes them.
 pub trait IntentLog: Send + Sync {
@@ -44,7 +33,8 @@ pub trait IntentLog: Send + Sync {
     fn log(&self, tx: &Tx, record: Vec<u8>);
     /// Belongs to one object, and goes out when that is committed.
     fn log_of(&self, tx: &Tx, object: u64, record: Vec<u8>);
-    fn log_write(&self, tx: &Tx, write: LoggedWrite<'_>);
+    /// A write whose bytes are not given is asked for them when it is committed ([`Zpl::logged_data`]).
+    fn log_write(&self, tx: &Tx, write: &LoggedWrite<'_>);
     /// What was logged for the object joins the ordered records now.
     fn order(&self, object: u64);
     /// The object is gone: what was logged for it need not go out.
@@ -181,7 +171,7 @@ impl Zpl {
         let soon = soon || log.is_always();
         log.log_write(
             tx,
-            LoggedWrite {
+            &LoggedWrite {
                 object: node.object(),
                 generation: node.generation(),
                 offset,
@@ -279,9 +269,7 @@ impl Zpl {
 
 /// What all creations have.
 fn created(what: Created, dir: u64, dnode: &Dnode, attrs: &Attrs) -> LrCreate<'static> {
-    LrCreate {
-        what,
-        dir,
+    let node = LoggedNode {
         object: dnode.object(),
         slots: dnode.slots().into(),
         mode: attrs.mode,
@@ -290,8 +278,8 @@ fn created(what: Created, dir: u64, dnode: &Dnode, attrs: &Attrs) -> LrCreate<'s
         generation: attrs.generation,
         crtime: time_words(attrs.crtime),
         rdev: attrs.rdev,
-        ..LrCreate::default()
-    }
+    };
+    LrCreate { what, dir, node, ..LrCreate::default() }
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use engine_api::{
 use model::MemFs;
 use ondisk::Endian;
 use ondisk::zil::record::{
-    Created, LrCreate, LrLink, LrRemove, LrRename, LrSetAttr, LrSetSaXattr, LrTruncate, LrWrite, Record,
-    RenameKind, Written,
+    Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, LrSetAttr, LrSetSaXattr, LrTruncate, LrWrite,
+    Record, RenameKind, Written,
 };
 use ondisk::zil::{RecordHead, Records};
 
@@ -196,14 +196,14 @@ fn a_number_used_twice_in_one_log_is_claimed_twice() {
     let Ok(Record::Create(create)) = Record::decode(&head, &second, Endian::Little) else {
         panic!("{head:?}")
     };
-    let create = LrCreate { name: b"second", generation: create.generation + 1, ..create };
+    let born = |after| LoggedNode { generation: create.node.generation + after, ..create.node };
+    let second = LrCreate { name: b"second", node: born(1), ..create.clone() };
     recover(&mut bench, &[]);
-    let bytes = Record::Create(create.clone()).encode();
+    let bytes = Record::Create(second).encode();
     let head = Records::new(&bytes, Endian::Little).next().unwrap().unwrap().0;
     bench.fs.while_replaying(|| bench.fs.replay_record(&head, &bytes, Endian::Little, None)).unwrap();
     let removed = Record::Remove(LrRemove { is_dir: false, dir: root.object, name: b"second" }).encode();
-    let third =
-        Record::Create(LrCreate { name: b"third", generation: create.generation + 2, ..create }).encode();
+    let third = Record::Create(LrCreate { name: b"third", node: born(3), ..create.clone() }).encode();
     for bytes in [removed, third] {
         let head = Records::new(&bytes, Endian::Little).next().unwrap().unwrap().0;
         bench.fs.while_replaying(|| bench.fs.replay_record(&head, &bytes, Endian::Little, None)).unwrap();
@@ -231,7 +231,7 @@ fn operations_log_what_openzfs_would() {
     fs.rmdir(&ROOT, root, b"d").unwrap();
     let (n, d, r) = (node.object, dir.object, root.object);
     let said = logged(&bench, |record, head| match record {
-        Record::Create(LrCreate { what, dir, object, mode, name, .. }) => {
+        Record::Create(LrCreate { what, dir, node: LoggedNode { object, mode, .. }, name, .. }) => {
             format!("{} {what:?} {dir} {object} {mode:o} {}", head.txtype, name.escape_ascii())
         }
         Record::Write(LrWrite { object, offset, length }, _) => format!("write {object} {offset}+{length}"),
@@ -343,10 +343,10 @@ fn records_that_cannot_be_applied_are_errors() {
     assert_eq!(apply(Record::Remove(gone)), Err(Error::NotFound));
     let link = LrLink { dir: root, object: 999, name: b"x" };
     assert_eq!(apply(Record::Link(link)), Err(Error::NotFound));
-    let nowhere =
-        LrCreate { dir: 999, object: 1000, slots: 1, mode: 0o100_644, name: b"x", ..LrCreate::default() };
+    let node = LoggedNode { object: 1000, slots: 1, mode: 0o100_644, ..LoggedNode::default() };
+    let nowhere = LrCreate { dir: 999, node, name: b"x", ..LrCreate::default() };
     assert_eq!(apply(Record::Create(nowhere.clone())), Err(Error::NotFound));
-    let taken = LrCreate { dir: root, object: root, ..nowhere };
+    let taken = LrCreate { dir: root, node: LoggedNode { object: root, ..node }, ..nowhere };
     assert_eq!(apply(Record::Create(taken)), Err(Error::Exists));
     // A file that is gone is no error.
     let write = LrWrite { object: 999, offset: 0, length: 4 };

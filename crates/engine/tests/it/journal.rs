@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, Weak};
 
 use dmu::{DmuError, Tx, Txg};
-use engine::zpl::{IntentLog, LoggedWrite, Zpl};
+use engine::zpl::{IntentLog, Zpl};
 use env::lock;
 use ondisk::Endian;
 use ondisk::zil::Records;
 use ondisk::zil::record::{LrWrite, object_of, stamp};
+use pool::zil::LoggedWrite;
 
 /// A record that waits for a commit.
 struct Waiting {
@@ -150,7 +151,7 @@ impl IntentLog for Journal {
         self.wait(tx, Some(object), What::Record(record));
     }
 
-    fn log_write(&self, tx: &Tx, write: LoggedWrite<'_>) {
+    fn log_write(&self, tx: &Tx, write: &LoggedWrite<'_>) {
         let record = LrWrite { object: write.object, offset: write.offset, length: write.len };
         let what = match write.data {
             Some(data) => What::Record(record.encode_with(data)),

@@ -27,8 +27,8 @@ use fields::{Fields, Maker};
 
 pub use acl::{LoggedAce, LoggedAcl, LrAcl, LrAclV0};
 pub use attrs::{Domains, Xvattr};
-pub use create::{Created, LrCreate};
-pub use name::{LrLink, LrRemove, LrRename, LrWhiteout, RenameKind};
+pub use create::{Created, LoggedNode, LrCreate};
+pub use name::{LrLink, LrRemove, LrRename, RenameKind};
 
 pub const TX_CREATE: u64 = 1;
 pub const TX_MKDIR: u64 = 2;

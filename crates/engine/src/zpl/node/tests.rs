@@ -21,17 +21,11 @@ impl Rig {
         std::fs::File::create(&disk).unwrap().set_len(128 << 20).unwrap();
         let engine = LocalEngine::new(Env::real(), Options::default());
         let spec = PoolSpec {
-            logs: Vec::new(),
-            cache: Vec::new(),
             name: "nodes".into(),
             vdevs: vec![VdevSpec::Leaf(disk.to_str().unwrap().into())],
-            props: Vec::new(),
-            fs_props: Vec::new(),
-            no_features: false,
-            force: false,
             mountpoint: Some("none".into()),
-            altroot: None,
             history: "zpool create nodes disk".into(),
+            ..PoolSpec::default()
         };
         drop(engine.create(&spec).unwrap());
         let below = engine.pool_below("nodes").unwrap();

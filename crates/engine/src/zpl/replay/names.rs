@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine_api::{Error, Result};
-use ondisk::zil::record::{Created, LrCreate, LrLink, LrRemove, LrRename, LrWhiteout, RenameKind};
+use ondisk::zil::record::{Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, RenameKind};
 use ondisk::znode::{attr, flags, kind, kind_of_mode};
 
 use super::{holds, time};
@@ -30,12 +30,12 @@ impl Zpl {
             return Err(Error::Exists);
         }
         let target = (create.what == Created::Symlink).then(|| create.target.to_vec());
-        let body = Body { kind: kind_of_mode(create.mode), rdev: create.rdev, target, size: 0 };
-        let new = born_again(create, 0);
+        let body = Body { kind: kind_of_mode(create.node.mode), rdev: create.node.rdev, target, size: 0 };
+        let new = born_again(&create.node, 0);
         let project = self.inherited_project(&dir, &parent)?;
         let tx = self.begin(holds(0))?;
         let dnode = new_object(&self.new_nodes(project), &body, &new, dir.object(), parent.flags, &tx);
-        let node = self.adopt(dnode.map_err(api_error)?, create.generation, tx.txg());
+        let node = self.adopt(dnode.map_err(api_error)?, create.node.generation, tx.txg());
         let attrs = self.attrs(&node)?;
         self.add_entry(&dir, create.name, entry_for(&node, &attrs), &tx)?;
         if create.xvattr.is_some() || create.acl.is_some() {
@@ -56,7 +56,7 @@ impl Zpl {
     }
 
     fn replay_xattr_dir(&self, create: &LrCreate<'_>, owner: &Arc<Node>, attrs: &Attrs) -> Result<()> {
-        let new = born_again(create, flags::XATTR);
+        let new = born_again(&create.node, flags::XATTR);
         let project = self.inherited_project(owner, attrs)?;
         let tx = self.begin(holds(0))?;
         let body = Body::plain(kind::DIR);
@@ -130,22 +130,12 @@ impl Zpl {
         &self,
         dir: &Arc<Node>,
         name: &[u8],
-        whiteout: &LrWhiteout,
+        whiteout: &LoggedNode,
         tx: &dmu::Tx,
     ) -> Result<()> {
-        let create = LrCreate {
-            object: whiteout.object,
-            slots: whiteout.slots,
-            mode: whiteout.mode,
-            uid: whiteout.uid,
-            gid: whiteout.gid,
-            generation: whiteout.generation,
-            crtime: whiteout.crtime,
-            ..LrCreate::default()
-        };
         let parent = self.attrs(dir)?;
         let body = Body { rdev: whiteout.rdev, ..Body::plain(kind_of_mode(whiteout.mode)) };
-        let new = born_again(&create, 0);
+        let new = born_again(whiteout, 0);
         let dnode = new_object(&self.new_nodes(None), &body, &new, dir.object(), parent.flags, tx);
         let node = self.adopt(dnode.map_err(api_error)?, whiteout.generation, tx.txg());
         let attrs = self.attrs(&node)?;
@@ -159,20 +149,20 @@ impl Zpl {
 }
 
 /// The attributes that a node was made with.
-fn born_again(create: &LrCreate<'_>, flags: u64) -> NewAttrs {
-    let now = time(create.crtime);
+fn born_again(node: &LoggedNode, flags: u64) -> NewAttrs {
+    let now = time(node.crtime);
     NewAttrs {
-        uid: create.uid as u32,
-        gid: create.gid as u32,
-        mode: (create.mode & 0o7777) as u32,
+        uid: node.uid as u32,
+        gid: node.gid as u32,
+        mode: (node.mode & 0o7777) as u32,
         atime: now,
         mtime: now,
         now,
         flags,
         born: Some(Born {
-            object: create.object,
-            slots: create.slots.min(u8::MAX.into()) as u8,
-            generation: create.generation,
+            object: node.object,
+            slots: node.slots.min(u8::MAX.into()) as u8,
+            generation: node.generation,
         }),
     }
 }

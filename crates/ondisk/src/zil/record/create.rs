@@ -33,11 +33,9 @@ pub enum Created {
     Symlink,
 }
 
-/// See the module.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LrCreate<'a> {
-    pub what: Created,
-    pub dir: u64,
+/// What a new node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoggedNode {
     pub object: u64,
     /// Of the object's dnode, 1 and more.
     pub slots: u16,
@@ -50,6 +48,14 @@ pub struct LrCreate<'a> {
     pub crtime: [u64; 2],
     /// As stored; of no meaning but for devices.
     pub rdev: u64,
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LrCreate<'a> {
+    pub what: Created,
+    pub dir: u64,
+    pub node: LoggedNode,
     pub xvattr: Option<Xvattr>,
     pub acl: Option<LoggedAcl>,
     /// Of owner and group, or of everybody in the ACL too.
@@ -72,13 +78,10 @@ pub fn join_slots(object: u64, slots: u16) -> u64 {
     u64::from(slots.saturating_sub(1)) << SLOTS_SHIFT | object
 }
 
-impl<'a> LrCreate<'a> {
-    pub(super) fn decode(txtype: u64, from: &mut Fields<'a>) -> Result<LrCreate<'a>, Malformed> {
-        let dir = from.u64()?;
+impl LoggedNode {
+    pub(super) fn decode(from: &mut Fields<'_>) -> Result<LoggedNode, Malformed> {
         let (object, slots) = split_slots(from.u64()?)?;
-        let mut create = LrCreate {
-            what: what_of(txtype),
-            dir,
+        Ok(LoggedNode {
             object,
             slots,
             mode: from.u64()?,
@@ -87,6 +90,21 @@ impl<'a> LrCreate<'a> {
             generation: from.u64()?,
             crtime: from.pair()?,
             rdev: from.u64()?,
+        })
+    }
+
+    pub(super) fn encode(&self, to: &mut Maker) {
+        to.words(&[join_slots(self.object, self.slots), self.mode, self.uid, self.gid]);
+        to.words(&[self.generation, self.crtime[0], self.crtime[1], self.rdev]);
+    }
+}
+
+impl<'a> LrCreate<'a> {
+    pub(super) fn decode(txtype: u64, from: &mut Fields<'a>) -> Result<LrCreate<'a>, Malformed> {
+        let mut create = LrCreate {
+            what: what_of(txtype),
+            dir: from.u64()?,
+            node: LoggedNode::decode(from)?,
             ..LrCreate::default()
         };
         let has_acl = matches!(txtype, TX_CREATE_ACL | TX_CREATE_ACL_ATTR | TX_MKDIR_ACL | TX_MKDIR_ACL_ATTR);
@@ -98,7 +116,7 @@ impl<'a> LrCreate<'a> {
             let (acl, domains) = LoggedAcl::decode(&sizes, from)?;
             (create.acl, create.domains) = (Some(acl), domains);
         } else if txtype != TX_SYMLINK {
-            create.domains = Domains::of_owner(create.uid, create.gid, from)?;
+            create.domains = Domains::of_owner(create.node.uid, create.node.gid, from)?;
         }
         create.name = from.string()?;
         if create.what == Created::Symlink {
@@ -124,8 +142,8 @@ impl<'a> LrCreate<'a> {
     }
 
     pub(super) fn encode(&self, to: &mut Maker) {
-        to.words(&[self.dir, join_slots(self.object, self.slots), self.mode, self.uid, self.gid]);
-        to.words(&[self.generation, self.crtime[0], self.crtime[1], self.rdev]);
+        to.words(&[self.dir]);
+        self.node.encode(to);
         if let Some(acl) = &self.acl {
             to.words(&acl.sizes(&self.domains));
         }

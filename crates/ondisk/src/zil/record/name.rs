@@ -9,7 +9,7 @@
 
 use crate::malformed::Malformed;
 
-use super::create::{join_slots, split_slots};
+use super::create::LoggedNode;
 use super::fields::{Fields, Maker};
 use super::{TX_REMOVE, TX_RENAME, TX_RENAME_EXCHANGE, TX_RENAME_WHITEOUT, TX_RMDIR};
 
@@ -48,20 +48,7 @@ pub enum RenameKind {
     /// The two names changed places.
     Exchange,
     /// A device 0:0 was made under the old name, for overlay file systems.
-    Whiteout(LrWhiteout),
-}
-
-/// The device made by such a rename; fields as a creation's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LrWhiteout {
-    pub object: u64,
-    pub slots: u16,
-    pub mode: u64,
-    pub uid: u64,
-    pub gid: u64,
-    pub generation: u64,
-    pub crtime: [u64; 2],
-    pub rdev: u64,
+    Whiteout(LoggedNode),
 }
 
 impl<'a> LrRemove<'a> {
@@ -95,7 +82,7 @@ impl<'a> LrRename<'a> {
         let (from_dir, to_dir) = (from.u64()?, from.u64()?);
         let kind = match txtype {
             TX_RENAME_EXCHANGE => RenameKind::Exchange,
-            TX_RENAME_WHITEOUT => RenameKind::Whiteout(LrWhiteout::decode(from)?),
+            TX_RENAME_WHITEOUT => RenameKind::Whiteout(LoggedNode::decode(from)?),
             _ => RenameKind::Replace,
         };
         Ok(LrRename { kind, from_dir, to_dir, from: from.string()?, to: from.string()? })
@@ -116,26 +103,5 @@ impl<'a> LrRename<'a> {
         }
         to.string(self.from);
         to.string(self.to);
-    }
-}
-
-impl LrWhiteout {
-    fn decode(from: &mut Fields<'_>) -> Result<LrWhiteout, Malformed> {
-        let (object, slots) = split_slots(from.u64()?)?;
-        Ok(LrWhiteout {
-            object,
-            slots,
-            mode: from.u64()?,
-            uid: from.u64()?,
-            gid: from.u64()?,
-            generation: from.u64()?,
-            crtime: from.pair()?,
-            rdev: from.u64()?,
-        })
-    }
-
-    fn encode(&self, to: &mut Maker) {
-        to.words(&[join_slots(self.object, self.slots), self.mode, self.uid, self.gid]);
-        to.words(&[self.generation, self.crtime[0], self.crtime[1], self.rdev]);
     }
 }

@@ -3,9 +3,7 @@ use super::*;
 use crate::zil::Records;
 
 fn samples() -> Vec<Record<'static>> {
-    let create = LrCreate {
-        what: Created::File,
-        dir: 34,
+    let node = LoggedNode {
         object: 0x1234_5678_9abc,
         slots: 3,
         mode: 0o100_644,
@@ -14,9 +12,8 @@ fn samples() -> Vec<Record<'static>> {
         generation: 77,
         crtime: [1_700_000_000, 999_999_999],
         rdev: 5,
-        name: b"name of it",
-        ..LrCreate::default()
     };
+    let create = LrCreate { dir: 34, node, name: b"name of it", ..LrCreate::default() };
     let mut map = vec![0; attrs::MAP_WORDS];
     map[0] = xat::IMMUTABLE | xat::PROJID;
     let mut stamp = [0; 32];
@@ -32,14 +29,14 @@ fn samples() -> Vec<Record<'static>> {
     let fuid = 1 << 32 | 500;
     let rename = LrRename { from_dir: 34, to_dir: 35, from: b"a", to: b"bb", ..LrRename::default() };
     let whiteout =
-        LrWhiteout { object: 9, slots: 1, mode: 0o020_000, generation: 4, ..LrWhiteout::default() };
+        LoggedNode { object: 9, slots: 1, mode: 0o020_000, generation: 4, ..LoggedNode::default() };
     let write = LrWrite { object: 2, offset: 5, length: 3 };
     let mut all: Vec<_> = [
         create.clone(),
         LrCreate { what: Created::Dir, ..create.clone() },
         LrCreate { what: Created::XattrDir, name: b"", ..create.clone() },
         LrCreate { what: Created::Symlink, target: b"where/to", ..create.clone() },
-        LrCreate { uid: fuid, gid: fuid, domains, ..create.clone() },
+        LrCreate { node: LoggedNode { uid: fuid, gid: fuid, ..node }, domains, ..create.clone() },
         LrCreate { what: Created::Dir, xvattr: xvattr.clone(), ..create.clone() },
         LrCreate { xvattr: xvattr.clone(), ..create.clone() },
         LrCreate { acl: Some(acl.clone()), domains, ..create.clone() },
@@ -137,7 +134,8 @@ fn stamps_go_where_the_head_has_them() {
 
 #[test]
 fn numbers_of_objects_above_48_bits_are_refused() {
-    let mut bytes = Record::Create(LrCreate { name: b"x", slots: 1, ..LrCreate::default() }).encode();
+    let node = LoggedNode { slots: 1, ..LoggedNode::default() };
+    let mut bytes = Record::Create(LrCreate { node, name: b"x", ..LrCreate::default() }).encode();
     bytes[40 + 6] = 1;
     let head = head_of(&bytes, Endian::Little);
     assert_eq!(
@@ -223,7 +221,8 @@ fn records_of_openzfs_say_what_zdb_says_of_them() {
     let created = |what, object, mode, name: &[u8]| {
         all.iter().any(|record| match record {
             Record::Create(create) => {
-                (create.what, create.object, create.mode, create.name, create.slots)
+                let node = &create.node;
+                (create.what, node.object, node.mode, create.name, node.slots)
                     == (what, object, mode, name, 1)
             }
             _ => false,
@@ -234,7 +233,12 @@ fn records_of_openzfs_say_what_zdb_says_of_them() {
     assert!(created(Created::XattrDir, 21, 0o041_777, b""));
     assert!(all.iter().any(|record| matches!(
         record,
-        Record::Create(LrCreate { name: b"sl", target: b"some/target", generation: 33, .. })
+        Record::Create(LrCreate {
+            name: b"sl",
+            target: b"some/target",
+            node: LoggedNode { generation: 33, .. },
+            ..
+        })
     )));
     let embedded = |record: &Record<'_>| match record {
         Record::Write(LrWrite { object: 9, offset: 0, length: 6 }, Written::Block { bp, .. }) => {
