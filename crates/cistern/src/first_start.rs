@@ -31,20 +31,14 @@ pub fn make(engine: &dyn Engine, state: &Path) -> Result<()> {
     }
     let mirror = |pair: &[String]| VdevSpec::Mirror(pair.iter().cloned().map(VdevSpec::Leaf).collect());
     let spec = PoolSpec {
-        logs: Vec::new(),
-        cache: Vec::new(),
         name: POOL.into(),
         vdevs: paths.chunks(2).map(mirror).collect(),
-        props: Vec::new(),
         fs_props: vec![prop("compression", "lz4"), prop("xattr", "sa")],
-        no_features: false,
-        force: false,
-        mountpoint: None,
-        altroot: None,
         history: format!(
             "zpool create {POOL} mirror {} {} mirror {} {}",
             paths[0], paths[1], paths[2], paths[3]
         ),
+        ..PoolSpec::default()
     };
     let pool = engine.create(&spec)?;
     let share =

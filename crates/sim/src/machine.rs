@@ -39,12 +39,12 @@ impl World {
 
     /// New disks for these circumstances.
     pub fn of(swarm: Swarm, prng: &mut Prng) -> World {
-        let trace = Trace::default();
-        let disks = SimDisks::new(prng.fork(), trace.clone());
+        let (time, trace) = (Time::default(), Trace::default());
+        let disks = SimDisks::new(prng.fork(), time.clone(), trace.clone());
         for path in swarm.paths().concat().iter().chain(&swarm.log_paths().concat()) {
             disks.add(path, swarm.disk_size, swarm.sector);
         }
-        World { swarm, disks, time: Time::default(), trace, has_operator: false, prng: prng.fork() }
+        World { swarm, disks, time, trace, has_operator: false, prng: prng.fork() }
     }
 
     /// The weak sides begin to fail, if the swarm has it so.
@@ -114,7 +114,6 @@ impl Machine {
         };
         let spec = PoolSpec {
             logs: swarm.log_paths().into_iter().map(top).collect(),
-            cache: Vec::new(),
             name: POOL.to_owned(),
             vdevs: swarm.paths().into_iter().map(data).collect(),
             props: properties(&[
@@ -122,12 +121,10 @@ impl Machine {
                 ("autotrim", if swarm.autotrim { "on" } else { "off" }),
             ]),
             fs_props: properties(&swarm.props),
-            no_features: false,
             // What an attempt before left is no reason to refuse.
             force: true,
-            mountpoint: None,
-            altroot: None,
             history: "zpool create sim".to_owned(),
+            ..PoolSpec::default()
         };
         self.engine.create(&spec)
     }

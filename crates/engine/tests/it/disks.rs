@@ -46,17 +46,11 @@ pub fn new_pool(engine: &LocalEngine, dir: &Path) -> Arc<dyn Pool> {
         VdevSpec::Leaf(path.to_str().unwrap().into())
     });
     let spec = PoolSpec {
-        logs: Vec::new(),
-        cache: Vec::new(),
         name: "ours".into(),
         vdevs: vdevs.collect(),
-        props: Vec::new(),
-        fs_props: Vec::new(),
-        no_features: false,
-        force: false,
         mountpoint: Some("none".into()),
-        altroot: None,
         history: "zpool create ours disk0 disk1".into(),
+        ..PoolSpec::default()
     };
     engine.create(&spec).unwrap()
 }

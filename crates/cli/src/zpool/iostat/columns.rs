@@ -18,7 +18,8 @@ pub enum Group {
 /// A title and the number of columns it stands over.
 pub type Label = (&'static str, usize);
 
-const LATENCIES: [&str; 11] = [
+/// Tallies of waiting, of which `-w` shows all and `-l` the means.
+pub const LATENCIES: [&str; 11] = [
     "vdev_tot_r_lat_histo",
     "vdev_tot_w_lat_histo",
     "vdev_disk_r_lat_histo",

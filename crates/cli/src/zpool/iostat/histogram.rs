@@ -3,7 +3,7 @@
 //! Facts: OpenZFS's cmd/zpool/zpool_main.c (`print_iostat_histos`, `vsx_type_to_nvlist`).
 
 use super::Format;
-use super::columns::{Label, label};
+use super::columns::{LATENCIES, Label, label};
 use super::sample::Change;
 use crate::human::{nicenum, nicetime};
 use api_types::Vdev;
@@ -27,19 +27,7 @@ pub static LATENCY: Histogram = Histogram {
     columns: &[
         "read", "write", "read", "write", "read", "write", "read", "write", "scrub", "trim", "rebuild",
     ],
-    tallies: &[
-        "vdev_tot_r_lat_histo",
-        "vdev_tot_w_lat_histo",
-        "vdev_disk_r_lat_histo",
-        "vdev_disk_w_lat_histo",
-        "vdev_sync_r_lat_histo",
-        "vdev_sync_w_lat_histo",
-        "vdev_async_r_lat_histo",
-        "vdev_async_w_lat_histo",
-        "vdev_scrub_histo",
-        "vdev_trim_histo",
-        "vdev_rebuild_histo",
-    ],
+    tallies: &LATENCIES,
     first: 0,
     buckets: 37,
     is_time: true,

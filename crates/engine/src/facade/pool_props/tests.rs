@@ -3,19 +3,7 @@ use engine_api::{PoolSpec, PropertyChange};
 
 fn spec(props: &[(&str, &str)]) -> PoolSpec {
     let prop = |&(name, value): &(&str, &str)| PropertyChange { name: name.into(), value: value.into() };
-    PoolSpec {
-        logs: Vec::new(),
-        cache: Vec::new(),
-        name: "tank".into(),
-        vdevs: Vec::new(),
-        props: props.iter().map(prop).collect(),
-        fs_props: Vec::new(),
-        no_features: false,
-        force: false,
-        mountpoint: None,
-        altroot: None,
-        history: String::new(),
-    }
+    PoolSpec { name: "tank".into(), props: props.iter().map(prop).collect(), ..PoolSpec::default() }
 }
 
 /// What is enabled and what is told as missing make up the set, and share nothing.

@@ -133,8 +133,7 @@ fn logs_are_added_mirrored_replaced_and_removed_under_load() {
     check(&dir, &pool, &file, b"no log any more", false);
     drop(file);
     is_sound(&pool);
-    pool.export().unwrap();
-    zdb_accepts(&dir, "tank");
+    leave(&pool, &dir);
 }
 
 #[test]
@@ -186,8 +185,7 @@ fn a_log_that_waits_to_be_replayed_is_not_taken_away() {
     assert_eq!(fs.objset().hold(object).unwrap().read_bytes(0, 8).unwrap(), b"promised");
     drop(fs);
     is_sound(&pool);
-    pool.export().unwrap();
-    zdb_accepts(&crashed, "tank");
+    leave(&pool, &crashed);
 }
 
 #[test]
@@ -220,8 +218,7 @@ fn a_failed_log_is_remembered_until_it_is_cleared() {
     Again::default().run(&other.dataset);
     check(&crashed, &again, &other, b"in use again", true);
     drop(other);
-    again.export().unwrap();
-    zdb_accepts(&crashed, "tank");
+    leave(&again, &crashed);
 
     // Under the same path lies a new, empty device.
     drop(pool.core().storage.epoch());
@@ -234,6 +231,5 @@ fn a_failed_log_is_remembered_until_it_is_cleared() {
     assert_eq!(state(&pool, "log0"), VdevState::Online);
     check(&dir, &pool, &file, b"a new device at the old place", true);
     drop(file);
-    pool.export().unwrap();
-    zdb_accepts(&dir, "tank");
+    leave(&pool, &dir);
 }

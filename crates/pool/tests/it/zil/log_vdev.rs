@@ -35,20 +35,11 @@ fn io(pool: &Pool) -> LeafIo {
     log(pool).io
 }
 
-/// A file of the pool's root whose first commit has begun the chain, in a group that is durable.
-fn file(pool: &Pool) -> File {
-    let file = File::new(&dataset(pool, &pool.name()));
-    file.write(0, b"start", true);
-    file.commit();
-    pool.core().txgs.sync_empty().unwrap();
-    file
-}
-
 #[test]
 fn commits_go_to_the_log_device_and_zdb_finds_them_there() {
     let dir = with_log("log-used", false);
     let pool = import_with(&dir, Env::real(), false).unwrap();
-    let file = file(&pool);
+    let file = file(&pool, &pool.name());
     let before = io(&pool);
     let txg = file.write(0, b"in the log", true);
     file.commit();
@@ -59,8 +50,7 @@ fn commits_go_to_the_log_device_and_zdb_finds_them_there() {
     zdb_accepts(&crashed, &pool.name());
     let (name, object) = (pool.name(), file.object);
     drop(file);
-    pool.export().unwrap();
-    zdb_accepts(&dir, &name);
+    leave(&pool, &dir);
 
     let pool = import_with(&crashed, Env::real(), false).unwrap();
     let fs = dataset(&pool, &name);
@@ -68,8 +58,7 @@ fn commits_go_to_the_log_device_and_zdb_finds_them_there() {
     assert_eq!(fs.objset().hold(object).unwrap().read_bytes(0, 10).unwrap(), b"in the log");
     is_sound(&pool);
     drop(fs);
-    pool.export().unwrap();
-    zdb_accepts(&crashed, &name);
+    leave(&pool, &crashed);
 }
 
 #[test]
@@ -83,7 +72,7 @@ fn a_log_device_that_fails_costs_no_promise() {
         let dir = with_log("log-fails", false);
         let faults = FaultDisks::new(Env::real().disks);
         let pool = import_with(&dir, Env::with_disks(Arc::new(faults.clone())), false).unwrap();
-        let file = file(&pool);
+        let file = file(&pool, &pool.name());
         let rule = faults.inject(FaultRule { path: log(&pool).path, ..FaultRule::new(op, kind) });
         let first = file.write(0, b"the log is lost", true);
         file.commit();
@@ -97,8 +86,7 @@ fn a_log_device_that_fails_costs_no_promise() {
         let crashed = crash(&dir, "log-fails-after");
         drop(file);
         is_sound(&pool);
-        pool.export().unwrap();
-        zdb_accepts(&dir, &name);
+        leave(&pool, &dir);
 
         // The device is back with what it had before it failed.
         let pool = import_with(&crashed, Env::real(), false).unwrap();
@@ -108,8 +96,7 @@ fn a_log_device_that_fails_costs_no_promise() {
         assert!(bytes.starts_with(b"the log is lost") && bytes[512..].starts_with(b"the pool takes it"));
         is_sound(&pool);
         drop(fs);
-        pool.export().unwrap();
-        zdb_accepts(&crashed, &name);
+        leave(&pool, &crashed);
     }
 }
 
@@ -117,7 +104,7 @@ fn a_log_device_that_fails_costs_no_promise() {
 fn a_pool_whose_log_is_missing_opens_only_when_told_so() {
     let dir = with_log("log-missing", true);
     let pool = import_with(&dir, Env::real(), false).unwrap();
-    let file = file(&pool);
+    let file = file(&pool, &pool.name());
     file.write(0, b"only in the log", true);
     file.commit();
     let (name, object) = (pool.name(), file.object);
@@ -157,6 +144,5 @@ fn a_pool_whose_log_is_missing_opens_only_when_told_so() {
     assert_eq!(fs.objset().hold(object).unwrap().read_bytes(0, 10).unwrap(), b"afterwards");
     is_sound(&pool);
     drop(fs);
-    pool.export().unwrap();
-    zdb_accepts(&crashed, &name);
+    leave(&pool, &crashed);
 }
