@@ -10,3 +10,4 @@ mod journal;
 mod manifest;
 mod random;
 mod threads;
+mod unreplayable;

@@ -20,7 +20,7 @@ use pool::verify::{Options as VerifyOptions, verify};
 use pool::zil::{LogData, LoggedRecord, LoggedWrite, Replay, SyncMode};
 
 use crate::create::spec;
-use crate::support::{Dir, around, cut_partitions, shared_fixture, zdb_accepts};
+use crate::support::{Dir, around, cut_partitions, fixture, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 
@@ -47,6 +47,11 @@ fn crash(dir: &Dir, name: &str) -> Dir {
     copy
 }
 
+fn logged(object: u64, offset: u64, data: &[u8], copied: bool) -> LoggedWrite<'_> {
+    let (len, data) = (data.len() as u64, copied.then_some(data));
+    LoggedWrite { object, generation: 1, offset, len, block_size: 16 << 10, data }
+}
+
 /// A file in a dataset, written and logged as a file system would.
 struct File {
     dataset: Arc<Dataset>,
@@ -68,15 +73,7 @@ impl File {
         let objset = self.dataset.objset();
         let tx = objset.begin(Holds::new(1 << 20, 4)).unwrap();
         objset.hold(self.object).unwrap().write(offset, data, &tx).unwrap();
-        let write = LoggedWrite {
-            object: self.object,
-            generation: 1,
-            offset,
-            len: data.len() as u64,
-            block_size: 16 << 10,
-            data: copied.then_some(data),
-        };
-        self.dataset.zil().unwrap().log_write(&tx, &write);
+        self.dataset.zil().unwrap().log_write(&tx, &logged(self.object, offset, data, copied));
         tx.txg()
     }
 
@@ -85,7 +82,25 @@ impl File {
     }
 }
 
+/// A file of a dataset whose first commit has begun the chain, in a group that is durable.
+fn file(pool: &Pool, name: &str) -> File {
+    let file = File::new(&dataset(pool, name));
+    file.write(0, b"start", true);
+    file.commit();
+    pool.core().txgs.sync_empty().unwrap();
+    file
+}
+
 struct Reader(Arc<Dataset>);
+
+impl Reader {
+    /// Gives a log the bytes of its writes, as long as it lives.
+    fn attach(dataset: &Arc<Dataset>) -> Arc<dyn LogData> {
+        let reader: Arc<dyn LogData> = Arc::new(Reader(dataset.clone()));
+        dataset.zil().unwrap().attach(Arc::downgrade(&reader));
+        reader
+    }
+}
 
 impl LogData for Reader {
     fn read(&self, object: u64, _: u64, offset: u64, len: u64) -> Result<Option<Vec<u8>>, DmuError> {
@@ -130,15 +145,7 @@ impl Replay for Apply<'_> {
         if let Ok(dnode) = self.dataset.objset().hold(write.object) {
             let tx = self.dataset.objset().begin(Holds::new(1 << 20, 4))?;
             dnode.write(offset, &data, &tx)?;
-            let again = LoggedWrite {
-                object: write.object,
-                generation: 1,
-                offset,
-                len: data.len() as u64,
-                block_size: 16 << 10,
-                data: None,
-            };
-            self.dataset.zil().unwrap().log_write(&tx, &again);
+            self.dataset.zil().unwrap().log_write(&tx, &logged(write.object, offset, &data, false));
         }
         self.again.writes.lock().unwrap().push((write.object, write.offset, data));
         Ok(())
@@ -160,6 +167,13 @@ fn zdb_log(dir: &Dir, dataset: &str) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
+/// Exports the pool, of which zdb has nothing to say.
+fn leave(pool: &Pool, dir: &Dir) {
+    let name = pool.name();
+    pool.export().unwrap();
+    zdb_accepts(dir, &name);
+}
+
 fn is_sound(pool: &Pool) {
     let report = verify(pool, VerifyOptions { data: true }, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
@@ -170,8 +184,7 @@ fn what_was_committed_is_in_the_log_before_its_group_is_durable() {
     let dir = Dir::new("zil-crash");
     let pool = fresh(&dir);
     let fs = dataset(&pool, "tank");
-    let reader: Arc<dyn LogData> = Arc::new(Reader(fs.clone()));
-    fs.zil().unwrap().attach(Arc::downgrade(&reader));
+    let _reader = Reader::attach(&fs);
     let file = File::new(&fs);
     file.write(0, b"the first commit starts the chain", true);
     file.commit();
@@ -187,8 +200,7 @@ fn what_was_committed_is_in_the_log_before_its_group_is_durable() {
     zdb_accepts(&after, "tank");
     let shown = zdb_log(&after, "tank");
     assert!(shown.contains("TX_WRITE") && !shown.contains("nobody"), "{shown}");
-    pool.export().unwrap();
-    zdb_accepts(&dir, "tank");
+    leave(&pool, &dir);
 
     let again = Again::default();
     let pool = import_all(&after);
@@ -208,8 +220,7 @@ fn what_was_committed_is_in_the_log_before_its_group_is_durable() {
     assert_eq!(bytes[0], 7);
     is_sound(&pool);
     drop((fs, writes));
-    pool.export().unwrap();
-    zdb_accepts(&after, "tank");
+    leave(&pool, &after);
 }
 
 #[test]
@@ -247,8 +258,7 @@ fn many_writers_share_blocks_and_lose_nothing() {
     assert!(stats.blocks.get() < stats.commits.get(), "{} {}", stats.blocks.get(), stats.commits.get());
     drop(files);
     drop(sets);
-    pool.export().unwrap();
-    zdb_accepts(&dir, "tank");
+    leave(&pool, &dir);
 
     let pool = import_all(&after);
     for name in ["tank", "tank/a"] {
@@ -260,21 +270,14 @@ fn many_writers_share_blocks_and_lose_nothing() {
         }
     }
     is_sound(&pool);
-    pool.export().unwrap();
-    zdb_accepts(&after, "tank");
+    leave(&pool, &after);
 }
 
 #[test]
 fn a_replay_that_is_cut_short_goes_on_where_it_was() {
     let dir = Dir::new("zil-cut");
     let pool = fresh(&dir);
-    let fs = dataset(&pool, "tank");
-    let file = File::new(&fs);
-    file.commit();
-    pool.core().txgs.sync_empty().unwrap();
-    file.write(0, b"start", true);
-    file.commit();
-    pool.core().txgs.sync_empty().unwrap();
+    let file = file(&pool, "tank");
     for n in 0..20u64 {
         file.write(n * 512, &n.to_le_bytes(), true);
         file.commit();
@@ -288,8 +291,7 @@ fn a_replay_that_is_cut_short_goes_on_where_it_was() {
     assert!(fs.zil().unwrap().replay(&stop).is_err());
     pool.core().txgs.sync_empty().unwrap();
     let second = crash(&first, "zil-cut-2");
-    pool.export().unwrap();
-    zdb_accepts(&first, "tank");
+    leave(&pool, &first);
 
     let pool = import_all(&second);
     let fs = dataset(&pool, "tank");
@@ -299,8 +301,7 @@ fn a_replay_that_is_cut_short_goes_on_where_it_was() {
         assert_eq!(fs.objset().hold(file.object).unwrap().read_bytes(n * 512, 8).unwrap(), n.to_le_bytes());
     }
     drop(fs);
-    pool.export().unwrap();
-    zdb_accepts(&second, "tank");
+    leave(&pool, &second);
 }
 
 struct StopAfter {
@@ -321,16 +322,12 @@ impl Replay for StopAfter {
 fn logs_of_real_pools_are_claimed_kept_and_replayed() {
     for name in ["dirty-zil", "dirty-zil-slog"] {
         let dir = Dir::new(&format!("zil-{name}"));
-        if !shared_fixture(&dir, name) {
-            continue;
-        }
+        fixture(&dir, name);
         cut_partitions(&dir);
         let pool = import_all(&dir);
-        let pool_name = pool.name();
         assert!(!pool.core().readonly, "{name}");
         is_sound(&pool);
-        pool.export().unwrap();
-        zdb_accepts(&dir, &pool_name);
+        leave(&pool, &dir);
 
         let pool = import_all(&dir);
         let list = pool.dsl.list(&pool::dsl::ListFilter::default()).unwrap();
@@ -345,8 +342,7 @@ fn logs_of_real_pools_are_claimed_kept_and_replayed() {
         }
         assert!(records > 100, "{name}: {records}");
         is_sound(&pool);
-        pool.export().unwrap();
-        zdb_accepts(&dir, &pool_name);
+        leave(&pool, &dir);
     }
 }
 
@@ -364,8 +360,7 @@ fn sync_disabled_waits_for_nobody_and_says_so_afterwards() {
     zil.set_mode(SyncMode::Standard);
     file.commit();
     assert!(pool.core().txgs.synced() >= txg, "there is no record of it");
-    pool.export().unwrap();
-    zdb_accepts(&dir, "tank");
+    leave(&pool, &dir);
 }
 
 #[test]
@@ -374,12 +369,7 @@ fn a_change_of_names_goes_out_with_any_commit_and_a_destroyed_dataset_leaves_no_
     let pool = fresh(&dir);
     make(&pool, "tank/gone");
     let fs = dataset(&pool, "tank/gone");
-    let file = File::new(&fs);
-    file.commit();
-    pool.core().txgs.sync_empty().unwrap();
-    file.write(0, b"chain", true);
-    file.commit();
-    pool.core().txgs.sync_empty().unwrap();
+    let file = file(&pool, "tank/gone");
     let tx = fs.objset().begin(Holds::new(0, 1)).unwrap();
     let truncate = LrTruncate { object: 99, offset: 0, length: 0 };
     fs.zil().unwrap().log(&tx, Record::Truncate(truncate).encode());
@@ -391,8 +381,7 @@ fn a_change_of_names_goes_out_with_any_commit_and_a_destroyed_dataset_leaves_no_
     pool.dsl.commit(Change::Destroy { names: vec!["tank/gone".into()], force: false }, "").unwrap();
     pool.core().txgs.sync_empty().unwrap();
     is_sound(&pool);
-    pool.export().unwrap();
-    zdb_accepts(&dir, "tank");
+    leave(&pool, &dir);
 
     let pool = import_all(&after);
     let fs = dataset(&pool, "tank/gone");
@@ -400,8 +389,7 @@ fn a_change_of_names_goes_out_with_any_commit_and_a_destroyed_dataset_leaves_no_
     again.run(&fs);
     assert_eq!(*again.others.lock().unwrap(), [ondisk::zil::record::TX_TRUNCATE]);
     drop(fs);
-    pool.export().unwrap();
-    zdb_accepts(&after, "tank");
+    leave(&pool, &after);
 }
 
 #[test]
@@ -409,14 +397,8 @@ fn large_writes_are_written_once_and_only_led_to() {
     let dir = Dir::new("zil-large");
     let pool = fresh(&dir);
     let fs = dataset(&pool, "tank");
-    let reader: Arc<dyn LogData> = Arc::new(Reader(fs.clone()));
-    fs.zil().unwrap().attach(Arc::downgrade(&reader));
-    let file = File::new(&fs);
-    file.commit();
-    pool.core().txgs.sync_empty().unwrap();
-    file.write(0, b"start", true);
-    file.commit();
-    pool.core().txgs.sync_empty().unwrap();
+    let reader = Reader::attach(&fs);
+    let file = file(&pool, "tank");
     let mut expected: Vec<u8> = (0..200_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
     file.write(0, &expected, true);
     file.commit();
@@ -437,8 +419,7 @@ fn large_writes_are_written_once_and_only_led_to() {
     assert!(now == expected);
     drop(reader);
     is_sound(&pool);
-    pool.export().unwrap();
-    zdb_accepts(&dir, "tank");
+    leave(&pool, &dir);
 
     let pool = import_all(&after);
     is_sound(&pool);
@@ -448,6 +429,5 @@ fn large_writes_are_written_once_and_only_led_to() {
     assert!(now == expected);
     is_sound(&pool);
     drop(fs);
-    pool.export().unwrap();
-    zdb_accepts(&after, "tank");
+    leave(&pool, &after);
 }
