@@ -7,6 +7,8 @@
 //! are written only when the configuration changed. Whenever power goes, two whole labels of every device
 //! say the same, and an uberblock never leads to blocks that are not there. A device that refuses is left out and
 //! reported; the group is durable as long as every top-level vdev, logs excepted, has one device that took everything.
+//! Logs get their uberblocks last: had a log the only one of a group, to lose the log would be to lose the group, and the
+//! one before it may have been overwritten by then.
 //! Source: module/zfs/vdev_label.c (`vdev_config_sync`).
 
 use std::collections::BTreeSet;
@@ -47,8 +49,11 @@ pub fn commit(
     if let Some(label) = label {
         run.labels(label, true)?;
     }
-    run.step(&|target| target.device.write_uberblock(uberblock, target.ashift))?;
-    run.step(&|target| target.device.disk.flush())?;
+    let write = |target: &Target| target.device.write_uberblock(uberblock, target.ashift);
+    run.step(&|target| if target.is_log { Ok(()) } else { write(target) })?;
+    run.step(&|target| if target.is_log { Ok(()) } else { target.device.disk.flush() })?;
+    // It tells which copy of a log's device was in use last. Nobody waits until it is durable there.
+    run.step(&|target| if target.is_log { write(target) } else { Ok(()) })?;
     if let Some(label) = label {
         run.labels(label, false)?;
     }

@@ -54,6 +54,8 @@ fn a_mirror_loses_a_device_whose_flush_fails_and_the_group_is_durable() {
     let alone = Target { top: 1, ..a };
     assert_eq!(commit(&env, &[alone.clone(), b.clone()], &uberblock(4), None), Err(WriteError::Io));
     // Nothing depends on it if it holds intent logs.
+    let refuse = FaultRule::new(FaultOp::Write, FaultKind::Fail(DiskError::Io(5)));
+    faults.inject(FaultRule { path: Some("a".into()), ..refuse });
     let log = Target { is_log: true, ..alone };
     assert_eq!(commit(&env, &[log.clone(), b.clone()], &uberblock(5), None), Ok(BTreeSet::from([1])));
     assert_eq!(newest(&b), Some(5));
