@@ -53,6 +53,7 @@ pub const CONTENTS_METADATA: u8 = 2;
 /// The list a buffer was on when it was written (`arc_state_type_t`).
 pub const LIST_MRU: u8 = 1;
 pub const LIST_MFU: u8 = 3;
+pub const LIST_MFU_GHOST: u8 = 4;
 
 /// Sizes and kinds of a buffer or a log block, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

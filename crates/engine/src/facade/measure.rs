@@ -97,7 +97,7 @@ fn traffic(names: [&'static str; 4], of: &Traffic) -> [(&'static str, u64); 4] {
     ]
 }
 
-fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 14] {
+fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 19] {
     [
         ("l2_ndev", devices),
         ("l2_hits", l2.hits),
@@ -110,6 +110,11 @@ fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 14] {
         ("l2_cksum_bad", l2.checksum_errors),
         ("l2_size", l2.size),
         ("l2_asize", l2.asize),
+        ("l2_prefetch_asize", l2.prefetch_asize),
+        ("l2_mru_asize", l2.mru_asize),
+        ("l2_mfu_asize", l2.mfu_asize),
+        ("l2_bufc_data_asize", l2.data_asize),
+        ("l2_bufc_metadata_asize", l2.metadata_asize),
         ("l2_log_blk_writes", l2.log_writes),
         ("l2_log_blk_count", l2.log_count),
         ("l2_rebuild_success", l2.rebuild_ok),

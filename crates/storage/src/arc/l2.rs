@@ -30,8 +30,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use env::{DiskError, Env, WorkerHandle, lock};
+use env::{DiskError, Env, Nanos, WorkerHandle, lock};
 use ondisk::BlkPtr;
+use ondisk::l2arc::{CONTENTS_METADATA, LIST_MFU, LIST_MFU_GHOST};
 
 use super::stats::{L2Counts, add, sub};
 use super::{Cache, Keep, Key, is_metadata};
@@ -196,7 +197,10 @@ impl Level2 {
         let mut feeder = lock(&self.feeder);
         match &*feeder {
             Some(feeder) => feeder.wake(),
-            None => *feeder = Some(self.env.driver.spawn(Box::new(Feeder::new(storage.clone())))),
+            None => {
+                let due = Nanos(self.env.clock.now().0 + limits.interval.as_nanos() as u64);
+                *feeder = Some(self.env.driver.spawn(Box::new(Feeder::new(storage.clone(), due))));
+            }
         }
         Ok(())
     }
@@ -328,25 +332,38 @@ impl Level2 {
     }
 
     fn count(&self, device: &mut Device, slot: &Slot) {
-        let (counts, asize) = (self.counts(), device.round_up(u64::from(slot.psize)));
-        device.allocated += asize;
-        add(&counts.blocks, 1);
-        add(&counts.size, u64::from(slot.lsize));
-        add(&counts.psize, u64::from(slot.psize));
-        add(&counts.asize, asize);
-        add(&counts.header_bytes, ENTRY);
+        device.allocated += device.round_up(slot.prop.psize());
+        self.sums(device, slot).for_each(|(count, by)| add(count, by));
         self.cache.lend(ENTRY as i64);
     }
 
     fn uncount(&self, device: &mut Device, slot: &Slot) {
-        let (counts, asize) = (self.counts(), device.round_up(u64::from(slot.psize)));
-        device.allocated -= asize;
-        sub(&counts.blocks, 1);
-        sub(&counts.size, u64::from(slot.lsize));
-        sub(&counts.psize, u64::from(slot.psize));
-        sub(&counts.asize, asize);
-        sub(&counts.header_bytes, ENTRY);
+        device.allocated -= device.round_up(slot.prop.psize());
+        self.sums(device, slot).for_each(|(count, by)| sub(count, by));
         self.cache.lend(-(ENTRY as i64));
+    }
+
+    /// What a block adds to.
+    fn sums(&self, device: &Device, slot: &Slot) -> impl Iterator<Item = (&AtomicU64, u64)> {
+        let (counts, prop) = (self.counts(), slot.prop);
+        let asize = device.round_up(prop.psize());
+        let list = match prop.list() {
+            _ if prop.was_prefetched() => &counts.prefetch_asize,
+            LIST_MFU | LIST_MFU_GHOST => &counts.mfu_asize,
+            _ => &counts.mru_asize,
+        };
+        let is_metadata = prop.contents() == CONTENTS_METADATA;
+        let contents = if is_metadata { &counts.metadata_asize } else { &counts.data_asize };
+        let sums = [
+            (&counts.blocks, 1),
+            (&counts.size, prop.lsize()),
+            (&counts.psize, prop.psize()),
+            (&counts.asize, asize),
+            (list, asize),
+            (contents, asize),
+            (&counts.header_bytes, ENTRY),
+        ];
+        sums.into_iter()
     }
 
     /// Most blocks the index may hold.

@@ -164,6 +164,13 @@ counts! {
     psize,
     asize,
     header_bytes,
+    /// The same whole sectors by the list that blocks were on when they were written, of those that nobody had asked for
+    /// yet, and by contents.
+    mru_asize,
+    mfu_asize,
+    prefetch_asize,
+    data_asize,
+    metadata_asize,
     /// Log blocks written, there, and their bytes there.
     log_writes,
     log_count,

@@ -139,9 +139,6 @@ impl Device {
         else {
             return false;
         };
-        let compression = bp.compression().unwrap_or(CompressKind::Off);
-        let contents = if cold.is_metadata { CONTENTS_METADATA } else { CONTENTS_DATA };
-        let list = if cold.is_mfu { LIST_MFU } else { LIST_MRU };
         if self.log.entries.is_empty() {
             self.log = OpenLog { entries: Vec::new(), payload_start: address, payload_asize: 0 };
         }
@@ -149,9 +146,7 @@ impl Device {
         self.log.entries.push(LogEntry {
             dva: bp.first_dva(),
             birth: cold.key.birth,
-            prop: Prop::of_sizes(bp.lsize(), bp.psize())
-                .with_compression(compression)
-                .with_contents(contents, list),
+            prop: prop_of(cold),
             address,
             complevel: 0,
         });
@@ -280,4 +275,14 @@ pub(super) fn requests(
         }
     }
     requests
+}
+
+/// Sizes and kinds of a block as it is when it is written.
+pub(super) fn prop_of(cold: &Cold) -> Prop {
+    let bp = &cold.source;
+    let contents = if cold.is_metadata { CONTENTS_METADATA } else { CONTENTS_DATA };
+    let list = if cold.is_mfu { LIST_MFU } else { LIST_MRU };
+    Prop::of_sizes(bp.lsize(), bp.psize())
+        .with_compression(bp.compression().unwrap_or(CompressKind::Off))
+        .with_contents(contents, list)
 }

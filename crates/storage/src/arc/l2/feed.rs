@@ -12,7 +12,7 @@ use ondisk::l2arc::LogBlock;
 use ondisk::{BlkPtr, CompressKind};
 
 use super::device::Device;
-use super::device::{transfer, write_header};
+use super::device::{prop_of, transfer, write_header};
 use super::index::{Index, Name, Slot};
 use super::ring::Ring;
 use super::{Level2, Limits, State};
@@ -30,8 +30,8 @@ pub(super) struct Feeder {
 }
 
 impl Feeder {
-    pub fn new(storage: Weak<Storage>) -> Feeder {
-        Feeder { storage, due: Nanos(0) }
+    pub fn new(storage: Weak<Storage>, due: Nanos) -> Feeder {
+        Feeder { storage, due }
     }
 }
 
@@ -255,9 +255,7 @@ impl Level2 {
             return device.drop_log();
         }
         for (cold, address) in &blocks {
-            let bp = &cold.source;
-            let (psize, lsize) = (bp.psize() as u32, bp.lsize() as u32);
-            let slot = Slot { name: Name::from(&cold.key), address: *address, psize, lsize };
+            let slot = Slot { name: Name::from(&cold.key), address: *address, prop: prop_of(cold) };
             if let Some(old) = index.push_newest(device.number, &mut device.held, slot) {
                 self.uncount(device, &old);
             }

@@ -79,7 +79,7 @@ impl Level2 {
             let device = devices.iter().find(|device| device.number == number)?;
             let slot = index.slot(&name, &device.held)?;
             // Sizes differ where the name is of another block: one that was rolled back.
-            (u64::from(slot.psize) == bp.psize()).then(|| Wanted {
+            (slot.prop.psize() == bp.psize()).then(|| Wanted {
                 asked,
                 name,
                 device: number,

@@ -5,6 +5,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use ondisk::l2arc::Prop;
+
 use crate::arc::Key;
 
 /// Bytes that an entry costs: its slot, its place in the map, slack.
@@ -32,8 +34,8 @@ pub(super) struct Slot {
     pub name: Name,
     /// On the partition.
     pub address: u64,
-    pub psize: u32,
-    pub lsize: u32,
+    /// Sizes and kinds, as log blocks have them.
+    pub prop: Prop,
 }
 
 /// Blocks of one device, oldest first. A forgotten one leaves a gap.

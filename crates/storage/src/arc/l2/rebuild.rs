@@ -104,7 +104,6 @@ impl Level2 {
             let mut state = lock(&self.state);
             let persist_min = state.limits.persist_min;
             let Some(device) = state.device(number) else { return };
-            device.rebuild = None;
             let Some(ring) = &mut device.ring else { return };
             tracing::info!(
                 path = device.leaf.path,
@@ -120,11 +119,15 @@ impl Level2 {
             device.leaf.device().map(|disk| (disk, ring.clone(), device.config.guid))
         };
         let counts = self.counts();
-        add(if well { &counts.rebuild_ok } else { &counts.rebuild_failed }, 1);
         if let Some((disk, ring, guid)) = header
             && write_header(&disk, &ring, self.pool, guid).is_err()
         {
             add(&counts.write_errors, 1);
+        }
+        // Last of all: from here on others may write the device, or look what was found.
+        add(if well { &counts.rebuild_ok } else { &counts.rebuild_failed }, 1);
+        if let Some(device) = lock(&self.state).device(number) {
+            device.rebuild = None;
         }
     }
 }
@@ -142,7 +145,6 @@ fn slot_of(entry: &LogEntry, ring: &Ring) -> Option<Slot> {
     sane.then_some(Slot {
         name: Name { vdev: entry.dva.vdev, offset: entry.dva.offset, birth: entry.birth },
         address: entry.address,
-        psize: psize as u32,
-        lsize: lsize as u32,
+        prop: entry.prop,
     })
 }

@@ -136,6 +136,8 @@ fn what_memory_evicts_is_read_from_the_device_as_the_pool_has_it() {
     assert_eq!(bench.rig.storage.status().io.reads, reads, "the pool was left alone");
     assert_eq!((after.blocks, after.checksum_errors, after.reread), (180, 0, 0));
     assert!(after.psize < after.size && after.asize == after.psize);
+    assert_eq!((after.data_asize, after.metadata_asize, after.prefetch_asize), (after.asize, 0, 0));
+    assert_eq!(after.mru_asize + after.mfu_asize, after.asize);
     assert!(bench.rig.storage.cache().stats().evicted_l2_cached > 0);
     let device = bench.rig.storage.cache_devices().remove(0);
     assert_eq!(device.allocated, after.asize + after.log_asize);

@@ -2,7 +2,7 @@ use super::*;
 
 fn slot(n: u64) -> Slot {
     let name = Name { vdev: 0, offset: n << 12, birth: 5 };
-    Slot { name, address: n << 12, psize: 4096, lsize: 8192 }
+    Slot { name, address: n << 12, prop: Prop::of_sizes(8192, 4096) }
 }
 
 #[test]
