@@ -4,13 +4,15 @@
 
 use engine_api::Seek;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub const CHUNK: u64 = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub struct Content {
     size: u64,
-    chunks: BTreeMap<u64, Box<[u8]>>,
+    /// Shared with copies of the file until one of them changes.
+    chunks: BTreeMap<u64, Arc<[u8]>>,
 }
 
 impl Content {
@@ -43,7 +45,7 @@ impl Content {
             let chunk = self.chunks.entry(start / CHUNK).or_insert_with(|| vec![0; CHUNK as usize].into());
             let from = (start % CHUNK) as usize;
             let at = (start - offset) as usize;
-            chunk[from..from + piece].copy_from_slice(&data[at..at + piece]);
+            Arc::make_mut(chunk)[from..from + piece].copy_from_slice(&data[at..at + piece]);
         }
         if !data.is_empty() {
             self.size = self.size.max(offset + data.len() as u64);
@@ -54,7 +56,7 @@ impl Content {
         if size < self.size {
             self.chunks.split_off(&size.div_ceil(CHUNK));
             if let Some(last) = self.chunks.get_mut(&(size / CHUNK)) {
-                last[(size % CHUNK) as usize..].fill(0);
+                Arc::make_mut(last)[(size % CHUNK) as usize..].fill(0);
             }
         }
         self.size = size;
@@ -76,7 +78,7 @@ impl Content {
             if from == 0 && (to == CHUNK || start + to == self.size) {
                 self.chunks.remove(&index);
             } else if let Some(chunk) = self.chunks.get_mut(&index) {
-                chunk[from as usize..to as usize].fill(0);
+                Arc::make_mut(chunk)[from as usize..to as usize].fill(0);
             }
         }
     }

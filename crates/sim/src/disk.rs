@@ -21,10 +21,11 @@ mod image;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use env::{Disk, DiskError, DiskIo, DiskOp, Disks, OpenMode, SectorSize, lock};
+use env::{Disk, DiskError, DiskIo, DiskOp, Disks, Nanos, OpenMode, SectorSize, lock};
 use ondisk::label;
 use stdx::prng::Prng;
 
+use crate::clock::Time;
 use crate::trace::Trace;
 use image::Image;
 
@@ -32,7 +33,8 @@ use image::Image;
 const FORGOTTEN_WHOLE: u64 = 256 << 10;
 const FORGOTTEN_EVERY: u64 = 64 << 10;
 
-/// How often a disk fails, of a million I/Os each; reads only between its labels.
+/// How often a disk fails, of a million I/Os each; reads, and writes that are answered all the same, only between its
+/// labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Reads that fail.
@@ -43,6 +45,10 @@ pub struct Faults {
     pub write: u32,
     /// Flushes that fail and make nothing durable.
     pub flush: u32,
+    /// Writes that are answered and not done: what was there before reads back.
+    pub lost: u32,
+    /// Writes that are answered and done somewhere else.
+    pub misdirected: u32,
 }
 
 /// What becomes of pending writes when the power goes, of 100 each.
@@ -59,6 +65,7 @@ pub struct SimDisks(Arc<Mutex<State>>);
 struct State {
     disks: BTreeMap<String, Platter>,
     prng: Prng,
+    time: Time,
     trace: Trace,
     /// Counts switching on: a handle works in the life it was opened in.
     life: u64,
@@ -90,6 +97,10 @@ struct Platter {
     exclusive: bool,
     /// Not there at all.
     away: bool,
+    /// Writes and flushes are refused.
+    read_only: bool,
+    /// What a write or flush takes at the most.
+    slow: Nanos,
     image: Image,
 }
 
@@ -101,11 +112,12 @@ impl Platter {
 }
 
 impl SimDisks {
-    pub fn new(prng: Prng, trace: Trace) -> SimDisks {
+    pub fn new(prng: Prng, time: Time, trace: Trace) -> SimDisks {
         let disks = BTreeMap::new();
         let state = State {
             disks,
             prng,
+            time,
             trace,
             life: 0,
             on: true,
@@ -127,9 +139,15 @@ impl SimDisks {
             lies: false,
             exclusive: false,
             away: false,
+            read_only: false,
+            slow: Nanos(0),
             image: Image::default(),
         };
         lock(&self.0).disks.insert(path.to_owned(), platter);
+    }
+
+    fn change(&self, path: &str, change: impl FnOnce(&mut Platter)) {
+        change(lock(&self.0).disks.get_mut(path).expect("a disk of this name"));
     }
 
     /// Makes a disk fail from now on.
@@ -137,7 +155,7 @@ impl SimDisks {
     /// # Panics
     /// When there is no such disk.
     pub fn set_faults(&self, path: &str, faults: Faults) {
-        lock(&self.0).disks.get_mut(path).expect("a disk of this name").faults = faults;
+        self.change(path, |disk| disk.faults = faults);
     }
 
     /// Makes a disk answer flushes without doing them: nobody can keep a promise on such a disk, so whoever checks
@@ -146,7 +164,23 @@ impl SimDisks {
     /// # Panics
     /// When there is no such disk.
     pub fn set_lying(&self, path: &str) {
-        lock(&self.0).disks.get_mut(path).expect("a disk of this name").lies = true;
+        self.change(path, |disk| disk.lies = true);
+    }
+
+    /// Makes a disk refuse writes and flushes, or take them again.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn set_read_only(&self, path: &str, read_only: bool) {
+        self.change(path, |disk| disk.read_only = read_only);
+    }
+
+    /// Makes each write and flush of a disk take some time, `most` at the most.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn set_slow(&self, path: &str, most: Nanos) {
+        self.change(path, |disk| disk.slow = most);
     }
 
     /// Makes a disk zero from one moment to the next, as a card of memory that is reset.
@@ -154,7 +188,7 @@ impl SimDisks {
     /// # Panics
     /// When there is no such disk.
     pub fn wipe(&self, path: &str) {
-        lock(&self.0).disks.get_mut(path).expect("a disk of this name").image = Image::default();
+        self.change(path, |disk| disk.image = Image::default());
     }
 
     /// Gives the disk `to`, of the same size, what `from` would have after a crash that keeps only what was flushed.
@@ -172,7 +206,7 @@ impl SimDisks {
     /// # Panics
     /// When there is no such disk.
     pub fn set_away(&self, path: &str, away: bool) {
-        lock(&self.0).disks.get_mut(path).expect("a disk of this name").away = away;
+        self.change(path, |disk| disk.away = away);
     }
 
     /// Lets the power go at the `after`-th write or flush from now; 0 is the next one.
@@ -287,9 +321,16 @@ impl State {
         per_million > 0 && self.prng.chance(u64::from(per_million), 1_000_000)
     }
 
+    /// Time goes by while a disk works.
+    fn pass(&mut self, most: Nanos) {
+        if most.0 > 0 {
+            self.time.advance(Nanos(self.prng.below(most.0)));
+        }
+    }
+
     fn transfer(&mut self, handle: &SimDisk, io: &mut DiskIo<'_>) -> Result<(), DiskError> {
         let platter = self.platter(handle)?;
-        let Platter { size, sector, faults, .. } = *platter;
+        let Platter { size, sector, faults, read_only, slow, .. } = *platter;
         let spared = platter.is_label(io.offset);
         io.check(size, handle.read_only)?;
         assert!(
@@ -311,13 +352,24 @@ impl State {
             }
             DiskOp::Write(data) => {
                 self.event_on(handle, false)?;
+                self.pass(slow);
+                if read_only {
+                    return Err(DiskError::ReadOnly);
+                }
                 if self.fails(faults.write) {
                     return Err(DiskError::Io(5));
                 }
+                let mut offset = io.offset;
+                if !spared && self.fails(faults.misdirected) {
+                    let room = size - label::START - label::END - data.len() as u64;
+                    offset = label::START + self.prng.below(room / u64::from(sector)) * u64::from(sector);
+                }
                 self.trace.note_bytes(handle.path.as_bytes());
-                self.trace.note(io.offset);
+                self.trace.note(offset);
                 self.trace.note_bytes(data);
-                self.platter(handle)?.image.write(io.offset, data);
+                if spared || !self.fails(faults.lost) {
+                    self.platter(handle)?.image.write(offset, data);
+                }
             }
         }
         Ok(())
@@ -337,6 +389,9 @@ impl Disks for SimDisks {
             return Err(DiskError::Gone);
         }
         if !read_only {
+            if disk.read_only {
+                return Err(DiskError::ReadOnly);
+            }
             if disk.exclusive {
                 return Err(DiskError::Busy);
             }
@@ -394,9 +449,12 @@ impl Disk for SimDisk {
         }
         state.event_on(self, true)?;
         state.trace.note_bytes(self.path.as_bytes());
-        let platter = state.platter(self)?;
-        let flush = platter.faults.flush;
-        if state.fails(flush) {
+        let Platter { faults, read_only, slow, .. } = *state.platter(self)?;
+        state.pass(slow);
+        if read_only {
+            return Err(DiskError::ReadOnly);
+        }
+        if state.fails(faults.flush) {
             return Err(DiskError::Io(5));
         }
         let platter = state.platter(self)?;

@@ -12,6 +12,8 @@ pub struct History<S> {
     /// The group of the last operation, at the earliest.
     last: u64,
     past: Vec<Past<S>>,
+    /// States between the ends of groups are remembered too: an intent log may lead to them.
+    every: bool,
     promised: u64,
 }
 
@@ -27,7 +29,12 @@ struct Past<S> {
 impl<S> History<S> {
     /// Starts with a state that is durable as of `txg`.
     pub fn new(now: S, txg: u64) -> History<S> {
-        History { now, last: txg, past: Vec::new(), promised: txg }
+        History { now, last: txg, past: Vec::new(), every: false, promised: txg }
+    }
+
+    /// One that remembers every state until it is older than a durable group, for [`History::since`].
+    pub fn of_every_state(now: S, txg: u64) -> History<S> {
+        History { every: true, ..History::new(now, txg) }
     }
 
     pub fn now(&self) -> &S {
@@ -44,7 +51,7 @@ impl<S> History<S> {
         apply: impl FnOnce(&mut S),
     ) {
         assert!(self.last <= earliest && earliest <= latest, "operations come in the order of their groups");
-        if self.last < latest {
+        if self.every || self.last < latest {
             self.past.push(Past { state: fork(&self.now), from: self.last, until: latest });
         }
         apply(&mut self.now);
@@ -68,6 +75,12 @@ impl<S> History<S> {
     /// The group that must be durable.
     pub fn promised(&self) -> u64 {
         self.promised
+    }
+
+    /// The states that may be found at the end of group `txg` or of a later one, the newest first.
+    pub fn since(&self, txg: u64) -> impl Iterator<Item = &S> {
+        let past = self.past.iter().rev().filter(move |past| txg < past.until);
+        std::iter::once(&self.now).chain(past.map(|past| &past.state))
     }
 
     /// The states that may be found at the end of group `txg`, the newest first.

@@ -1,12 +1,14 @@
 //! A simulated machine: disks that last, and an engine that lives from one start to the next crash.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{Engine, ImportOptions, PoolSpec, PropertyChange, VdevSpec};
 use env::{Env, Quirk, Quirks};
 use pool::spa::labels;
 use stdx::prng::Prng;
+use storage::arc::l2::Limits;
 
 use crate::clock::{SimClock, Time};
 use crate::disk::SimDisks;
@@ -41,7 +43,11 @@ impl World {
     pub fn of(swarm: Swarm, prng: &mut Prng) -> World {
         let (time, trace) = (Time::default(), Trace::default());
         let disks = SimDisks::new(prng.fork(), time.clone(), trace.clone());
-        for path in swarm.paths().concat().iter().chain(&swarm.log_paths().concat()) {
+        for path in swarm
+            .all_paths()
+            .iter()
+            .chain(&swarm.cache_paths().iter().map(|path| old(path)).collect::<Vec<_>>())
+        {
             disks.add(path, swarm.disk_size, swarm.sector);
         }
         World { swarm, disks, time, trace, has_operator: false, prng: prng.fork() }
@@ -51,6 +57,18 @@ impl World {
     pub fn start_faults(&self) {
         if let Some(faults) = self.swarm.faults {
             self.swarm.weak_sides().iter().for_each(|path| self.disks.set_faults(path, faults));
+        }
+    }
+
+    /// Cache devices are, after a power failure, what they were some failures ago, or will be some later.
+    pub fn age_caches(&self, prng: &mut Prng) {
+        for path in self.swarm.cache_paths() {
+            match prng.below(8) {
+                0 => self.disks.copy(&path, &old(&path)),
+                1 => self.disks.copy(&old(&path), &path),
+                2 => self.disks.wipe(&path),
+                _ => {}
+            }
         }
     }
 
@@ -114,6 +132,7 @@ impl Machine {
         };
         let spec = PoolSpec {
             logs: swarm.log_paths().into_iter().map(top).collect(),
+            cache: swarm.cache_paths(),
             name: POOL.to_owned(),
             vdevs: swarm.paths().into_iter().map(data).collect(),
             props: properties(&[
@@ -126,11 +145,23 @@ impl Machine {
             history: "zpool create sim".to_owned(),
             ..PoolSpec::default()
         };
-        self.engine.create(&spec)
+        let api = self.engine.create(&spec)?;
+        self.hurry_caches()?;
+        Ok(api)
     }
 
     pub fn import(&self) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
-        self.engine.import(POOL, &ImportOptions::default())
+        let api = self.engine.import(POOL, &ImportOptions::default())?;
+        self.hurry_caches()?;
+        Ok(api)
+    }
+
+    /// Cache devices are filled often, and found again however small they are.
+    fn hurry_caches(&self) -> engine_api::Result<()> {
+        let often = Duration::from_millis(50);
+        let limits = Limits { interval: often, interval_min: often, persist_min: 0, ..Limits::default() };
+        self.engine.pool_below(POOL)?.core().storage.set_cache_limits(limits);
+        Ok(())
     }
 
     /// The transaction group of the newest uberblock on the disks.
@@ -148,6 +179,11 @@ impl Drop for Machine {
             pool.core().storage.close();
         }
     }
+}
+
+/// Where an old state of a disk is kept, out of the machine's sight.
+fn old(path: &str) -> String {
+    path.replace(FOLDER, "/old")
 }
 
 /// As the interface takes them.

@@ -17,7 +17,7 @@ use crate::export;
 use crate::machine::{Machine, POOL, World};
 use crate::swarm::Swarm;
 use crate::workload::datasets::DatasetWork;
-use crate::workload::files::FileWork;
+use crate::workload::files::{FILES, FileWork};
 use crate::workload::objects::ObjectWork;
 use crate::workload::{Done, Life, Workload, failed};
 
@@ -146,11 +146,12 @@ impl Run {
                 self.world.disks.cut_near_flush(self.prng.below(8), self.prng.below(4));
             }
             let machine = self.world.boot();
-            let imported = machine.import();
+            // Opening replays intent logs: those too are met half done.
+            let opened = machine.import().and_then(|api| api.open_fs(FILES).map(drop));
             drop(machine);
-            match imported {
+            match opened {
                 Err(error) if self.world.disks.is_on() => return Err(format!("import: {error:?}")),
-                Ok(_) | Err(_) => self.power_cycle(),
+                Ok(()) | Err(_) => self.power_cycle(),
             }
         }
         Ok(())
@@ -163,6 +164,7 @@ impl Run {
             eprintln!("  power cycle: {} writes pending, {loss:?}", self.world.disks.pending());
         }
         self.world.disks.restart(loss);
+        self.world.age_caches(&mut self.prng);
         self.summary.crashes += 1;
     }
 
@@ -198,6 +200,9 @@ impl Run {
             work.check(&life, txg)?;
         }
         self.summary.txg = life.synced();
+        if self.options.faults {
+            vex_spare_devices(&life, &mut self.prng)?;
+        }
         drop(life);
         Ok(machine)
     }
@@ -252,9 +257,22 @@ impl Run {
     fn ask_zdb(&mut self) -> Done {
         let Some(dir) = &self.options.zdb else { return Ok(()) };
         let swarm = &self.world.swarm;
-        export::write_files(&self.world.disks, &swarm.paths().concat(), swarm.disk_size, dir)?;
+        export::write_files(&self.world.disks, &swarm.all_paths(), swarm.disk_size, dir)?;
         export::zdb(dir, POOL)
     }
+}
+
+/// Log and cache devices fail now and then, or are well again: the pool can do without them.
+fn vex_spare_devices(life: &Life<'_>, prng: &mut Prng) -> Done {
+    let (swarm, disks) = (&life.world.swarm, &life.world.disks);
+    let logs = swarm.log_paths().concat();
+    logs.iter().for_each(|path| disks.set_faults(path, Swarm::draw_log_faults(prng)));
+    swarm.cache_paths().iter().for_each(|path| disks.set_faults(path, Swarm::draw_cache_faults(prng)));
+    if logs.is_empty() {
+        return Ok(());
+    }
+    let cleared = life.api.commit(&Change::ClearErrors { guid: None }, "");
+    cleared.map(drop).map_err(failed("clearing errors"))
 }
 
 fn export_pool(work: &mut [Box<dyn Workload>], life: Life<'_>) -> Result<End, String> {

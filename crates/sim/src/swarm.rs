@@ -58,6 +58,10 @@ pub struct Swarm {
     pub layout: Layout,
     /// Disks of each top-level vdev that holds intent logs.
     pub logs: &'static [usize],
+    /// How many cache devices there are.
+    pub caches: usize,
+    /// Property `sync` of the file system.
+    pub sync: &'static str,
     /// Bytes of each disk.
     pub disk_size: u64,
     /// Bytes of a sector: 512 or 4096.
@@ -105,14 +109,17 @@ impl Swarm {
             read: prng.below(20_000) as u32,
             corrupt: prng.below(20_000) as u32,
             write: if prng.chance(1, 2) { prng.below(5_000) as u32 } else { 0 },
-            flush: 0,
+            ..Faults::default()
         });
         // Drawn from a copy: what older seeds draw stays as it was.
         let mut aside = prng.clone().fork();
         let absences = redundant && aside.chance(1, 3);
+        let checksum_off = aside.chance(1, 2);
         let mut swarm = Swarm {
             layout,
-            logs: &[],
+            logs: aside.pick(&[&[][..], &[], &[1], &[2], &[1, 1]]).expect("some"),
+            caches: *aside.pick(&[0, 0, 0, 1, 2]).expect("some"),
+            sync: aside.pick(&["disabled", "standard", "standard", "always"]).expect("some"),
             disk_size: *prng.pick(&[64 << 20, 96 << 20, 160 << 20]).expect("some"),
             sector,
             ashift,
@@ -131,7 +138,7 @@ impl Swarm {
             life: *prng.pick(&[6, 9, 11, 13]).expect("some"),
             props: draw_props(prng),
         };
-        if absences && faults.is_none_or(|faults| faults.corrupt == 0) && aside.chance(1, 2) {
+        if absences && faults.is_none_or(|faults| faults.corrupt == 0) && checksum_off {
             // Then nothing but the knowledge of who missed what tells old bytes from new ones.
             swarm.props.retain(|(name, _)| *name != "checksum");
             swarm.props.push(("checksum", "off"));
@@ -165,6 +172,43 @@ impl Swarm {
             format!("/sim/log{next}")
         };
         self.logs.iter().map(|&sides| (0..sides).map(|_| path()).collect()).collect()
+    }
+
+    /// Paths of the cache devices.
+    pub fn cache_paths(&self) -> Vec<String> {
+        (1..=self.caches).map(|n| format!("/sim/cache{n}")).collect()
+    }
+
+    /// Paths of all disks.
+    pub fn all_paths(&self) -> Vec<String> {
+        [self.paths().concat(), self.log_paths().concat(), self.cache_paths()].concat()
+    }
+
+    /// How a device fails that the pool can do without: mostly not at all, sometimes always.
+    fn draw_rate(prng: &mut Prng) -> u32 {
+        *prng.pick(&[0, 0, 0, 20_000, 1_000_000]).expect("some")
+    }
+
+    /// How a log device fails. It is read as it should be: what it lost it could not lose.
+    pub fn draw_log_faults(prng: &mut Prng) -> Faults {
+        let rate = Swarm::draw_rate(prng);
+        match prng.chance(1, 2) {
+            true => Faults { write: rate, ..Faults::default() },
+            false => Faults { flush: rate, ..Faults::default() },
+        }
+    }
+
+    /// How a cache device fails, which may give back anything.
+    pub fn draw_cache_faults(prng: &mut Prng) -> Faults {
+        let mut rate = || Swarm::draw_rate(prng);
+        Faults {
+            read: rate(),
+            corrupt: rate(),
+            write: rate(),
+            flush: rate(),
+            lost: rate(),
+            misdirected: rate(),
+        }
     }
 
     /// What becomes of the cache of the disks at a crash.

@@ -8,6 +8,7 @@ use env::{Env, MemDisks};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 use storage::arc::Cache;
+use storage::arc::Keep;
 use storage::{
     Block, IoClass, OpenIntent, ReadError, Segment, SpaceMapSource, Storage, VdevConfig, VdevKind, WriteItem,
     WritePolicy,
@@ -67,7 +68,7 @@ fn write(storage: &Storage) -> (f64, Vec<BlkPtr>) {
     let items: Vec<WriteItem> =
         (0..BLOCKS).map(|n| WriteItem { data: noise(n), policy, rewrite: None }).collect();
     let begun = Instant::now();
-    let written = storage.write_batch(items, 4);
+    let written = storage.write_batch(items, 4, &mut |_| {});
     let rate = (BLOCKS * BLOCK) as f64 / begun.elapsed().as_secs_f64() / 1e9;
     (rate, written.into_iter().map(|bp| bp.expect("there is room")).collect())
 }
@@ -77,7 +78,7 @@ fn read(storage: &Storage, bps: &[BlkPtr]) -> f64 {
     let (begun, mut bytes) = (Instant::now(), 0);
     while begun.elapsed() < Duration::from_secs(1) {
         for some in bps.chunks(TOGETHER) {
-            let read = storage.read_many(some, IoClass::SyncRead);
+            let read = storage.read_many(some, IoClass::SyncRead, Keep::ALL);
             bytes += read.into_iter().map(|block| block.expect("it is whole").len()).sum::<usize>();
         }
     }

@@ -18,6 +18,7 @@ use ondisk::BlkPtr;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::object_type::ObjectType;
 use ondisk::uberblock::Uberblock;
+use storage::arc::Keep;
 use storage::metaslab::DEFER_TXGS;
 use storage::{ReadError, Storage};
 
@@ -126,7 +127,9 @@ impl Check<'_> {
         self.bytes = 0;
         let batch = std::mem::take(&mut self.batch);
         let bps: Vec<BlkPtr> = batch.iter().map(|(bp, _)| *bp).collect();
-        for ((bp, is_metadata), read) in batch.iter().zip(self.storage.read_many(&bps, IoClass::Scrub)) {
+        for ((bp, is_metadata), read) in
+            batch.iter().zip(self.storage.read_many(&bps, IoClass::Scrub, Keep::ALL))
+        {
             // Whoever has the key sees encrypted blocks; that their bytes are right shows without it.
             let read = match read {
                 Err(ReadError::Unsupported) => self.storage.read_undeciphered(bp, IoClass::Scrub),

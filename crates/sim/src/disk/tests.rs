@@ -6,7 +6,7 @@ const DROP: Loss = Loss { kept: 0, torn: 0 };
 const TEAR: Loss = Loss { kept: 0, torn: 100 };
 
 fn disks(seed: u64) -> SimDisks {
-    let disks = SimDisks::new(Prng::new(seed), Trace::default());
+    let disks = SimDisks::new(Prng::new(seed), Time::default(), Trace::default());
     disks.add("/sim/a", 1 << 20, 512);
     disks
 }
@@ -158,4 +158,42 @@ fn the_power_can_go_at_a_flush_or_just_after_it() {
         disks.restart(DROP);
         assert_eq!(read(&*open(&disks), 0, 512), [flushed; 512]);
     }
+}
+
+#[test]
+fn writes_may_be_answered_and_not_done_or_done_elsewhere() {
+    const SIZE: u64 = 16 << 20;
+    let disks = disks(9);
+    disks.add("/sim/a", SIZE, 512);
+    let disk = open(&disks);
+    disks.set_faults("/sim/a", Faults { lost: 1_000_000, ..Faults::default() });
+    disk.write_at(8 << 20, &[1; 4096], SyncWrite).expect("answered");
+    disk.write_at(0, &[2; 512], SyncWrite).expect("labels are spared");
+    assert_eq!((read(&*disk, 8 << 20, 4096), read(&*disk, 0, 512)), (vec![0; 4096], vec![2; 512]));
+    disks.set_faults("/sim/a", Faults { misdirected: 1_000_000, ..Faults::default() });
+    disk.write_at(8 << 20, &[3; 4096], SyncWrite).expect("answered");
+    assert_eq!(read(&*disk, 8 << 20, 4096), [0; 4096]);
+    let data = (label::START..SIZE - label::END).step_by(512);
+    let found: Vec<u64> = data.filter(|&at| read(&*disk, at, 512) == [3; 512]).collect();
+    assert_eq!(found.len(), 8, "all of it lies together somewhere else");
+    assert_eq!(found[7] - found[0], 7 * 512);
+}
+
+#[test]
+fn a_disk_may_refuse_writes_and_take_its_time() {
+    let time = Time::default();
+    let disks = SimDisks::new(Prng::new(1), time.clone(), Trace::default());
+    disks.add("/sim/a", 1 << 20, 512);
+    let disk = open(&disks);
+    disks.set_read_only("/sim/a", true);
+    assert_eq!(disk.write_at(0, &[1; 512], SyncWrite), Err(DiskError::ReadOnly));
+    assert_eq!((disk.flush(), read(&*disk, 0, 512)), (Err(DiskError::ReadOnly), vec![0; 512]));
+    drop(disk);
+    assert!(matches!(disks.open("/sim/a", OpenMode::ReadWrite), Err(DiskError::ReadOnly)));
+    disks.set_read_only("/sim/a", false);
+    let disk = open(&disks);
+    assert_eq!(time.now(), Nanos(0));
+    disks.set_slow("/sim/a", Nanos::from_millis(1));
+    (0..100).for_each(|_| disk.flush().expect("flushed"));
+    assert!((Nanos::from_millis(20)..Nanos::from_millis(100)).contains(&time.now()), "{:?}", time.now());
 }

@@ -1,21 +1,26 @@
 //! A file system, every call of which is made of the engine and of `model::MemFs`; they must answer alike.
+//!
+//! After a crash it is as at the end of a group, and what its intent log has to add is there too: see [`oracle`].
 
 mod op;
+mod oracle;
 
-use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::{Arc, Mutex};
 
 use engine_api::{Attr, Change, Error, FileSystem, NodeId, NodeKind, Time};
 use env::{Nanos, lock};
-use model::{Compare, MemFs, Tree, dump};
+use model::{MemFs, dump};
 use stdx::prng::Prng;
 
 use super::{Done, Life, Workload, failed};
 use crate::history::History;
-use crate::machine::{POOL, properties};
+use crate::machine::properties;
 use op::{Op, Outcome, Taste, Which};
+use oracle::{Promises, Stage};
 
+/// The file system's name.
+pub const FILES: &str = "sim/files";
 /// Nodes known at a time.
 const NODES: usize = 60;
 
@@ -32,32 +37,29 @@ type Hand = Arc<Mutex<Time>>;
 
 /// See the module.
 pub struct FileWork {
-    name: String,
     fs: Option<Arc<dyn FileSystem>>,
     hand: Hand,
-    history: History<Arc<MemFs>>,
+    history: History<Stage>,
+    promises: Promises,
     /// The root first.
     known: Vec<Known>,
     taste: Option<Taste>,
     /// One for each `open` that no `close` has answered.
     opened: Vec<Known>,
-    /// In which group a node's data was written last, at the earliest; by its name in the model.
-    written: BTreeMap<NodeId, u64>,
 }
 
 impl Default for FileWork {
     fn default() -> FileWork {
         let hand = Hand::default();
-        let history = History::new(MemFs::new(clock(&hand)), 0);
+        let history = History::new(Stage { number: 0, fs: MemFs::new(clock(&hand)) }, 0);
         FileWork {
-            name: format!("{POOL}/files"),
             fs: None,
             hand,
             history,
+            promises: Promises::default(),
             known: Vec::new(),
             taste: None,
             opened: Vec::new(),
-            written: BTreeMap::new(),
         }
     }
 }
@@ -77,6 +79,16 @@ impl FileWork {
         self.fs.as_ref().expect("opened").clone()
     }
 
+    /// Begins anew with a state that is durable as of `txg`.
+    fn remember(&mut self, fs: Arc<MemFs>, txg: u64) {
+        let stage = Stage { number: 0, fs };
+        self.history = match self.promises.sync {
+            "disabled" => History::new(stage, txg),
+            _ => History::of_every_state(stage, txg),
+        };
+        self.promises.forget();
+    }
+
     fn do_one(&mut self, life: &Life<'_>, op: &Op) -> Done {
         // No two operations happen at the same moment.
         life.world.time.advance(Nanos::from_micros(1));
@@ -86,9 +98,13 @@ impl FileWork {
         let answer = op.run(&*self.fs(), &|which: Which| known[which].engine);
         let latest = life.open_txg();
         life.say(|| format!("{} → {}", short(op), outcome(&answer)));
+        let is_covered = self.promises.covers(op);
         if !life.is_on() {
             // Whatever it answered: it was done, or it was not.
             let _ = self.apply(op, &known, earliest, u64::MAX);
+            if is_covered {
+                self.promises.tries(self.history.now().number);
+            }
             return Ok(());
         }
         if matches!(answer, Err(Error::NoSpace | Error::Quota)) {
@@ -96,33 +112,30 @@ impl FileWork {
         }
         // A call that fails changes nothing, and is in no group.
         let expected = if op.is_read() || answer.is_err() {
-            op.run(&**self.history.now(), &|which: Which| known[which].model)
+            op.run(&*self.history.now().fs, &|which: Which| known[which].model)
         } else {
             self.apply(op, &known, earliest, latest)
         };
-        if answer.is_ok() {
-            self.check_promise(life, op, earliest)?;
+        self.history.synced(life.synced());
+        if is_covered {
+            let number = self.history.now().number;
+            self.promises.tries(number);
+            if answer.is_ok() {
+                self.promises.keep(op.node().map(|node| known[node].model), number);
+            }
         }
         self.agree(op, answer, expected, (now(life) == began).then_some(began))
-    }
-
-    /// Notes when data was written.
-    fn check_promise(&mut self, life: &Life<'_>, op: &Op, earliest: u64) -> Done {
-        if let Some(node) = op.writes() {
-            self.written.insert(self.known[node].model, earliest);
-        }
-        self.history.synced(life.synced());
-        Ok(())
     }
 
     /// Makes the call of the model, and notes when it happened.
     fn apply(&mut self, op: &Op, known: &[Known], earliest: u64, latest: u64) -> engine_api::Result<Outcome> {
         let hand = self.hand.clone();
         let mut expected = None;
-        let fork = |old: &Arc<MemFs>| old.fork(clock(&hand));
+        let fork = |old: &Stage| Stage { number: old.number, fs: old.fs.fork(clock(&hand)) };
         // The past keeps the copy: the present has the open files.
         self.history.note(earliest, latest, fork, |now| {
-            expected = Some(op.run(&**now, &|which: Which| known[which].model));
+            expected = Some(op.run(&*now.fs, &|which: Which| known[which].model));
+            now.number += 1;
         });
         expected.expect("it was applied")
     }
@@ -192,7 +205,7 @@ impl FileWork {
 
     /// Pairs the nodes of both sides by their names.
     fn learn_all(&mut self, found: &dyn FileSystem) -> Done {
-        let model = self.history.now().clone();
+        let model = self.history.now().fs.clone();
         self.known = vec![Known { engine: found.root(), model: model.root(), is_dir: true }];
         let mut at = 0;
         while at < self.known.len() && self.known.len() < NODES {
@@ -255,18 +268,18 @@ fn short(op: &Op) -> String {
 
 impl Workload for FileWork {
     fn create(&mut self, life: &Life<'_>) -> Done {
-        let mut props = properties(&life.world.swarm.props);
-        // What the intent log brings back beyond the last group is not told here yet.
-        props.push(engine_api::PropertyChange { name: "sync".into(), value: "disabled".into() });
-        let change = Change::CreateFilesystem { name: self.name.clone(), parents: false, props };
+        let swarm = &life.world.swarm;
+        let props = [properties(&swarm.props), properties(&[("sync", swarm.sync)])].concat();
+        self.promises.sync = swarm.sync;
+        let change = Change::CreateFilesystem { name: FILES.to_owned(), parents: false, props };
         let committed = life.api.commit(&change, "").map_err(failed("creating a file system"))?;
-        self.history = History::new(MemFs::new(clock(&self.hand)), committed.txg);
+        self.remember(MemFs::new(clock(&self.hand)), committed.txg);
         self.open(life)?;
         self.learn_all(&*self.fs())
     }
 
     fn open(&mut self, life: &Life<'_>) -> Done {
-        self.fs = Some(life.api.open_fs(&self.name).map_err(failed("opening a file system"))?);
+        self.fs = Some(life.api.open_fs(FILES).map_err(failed("opening a file system"))?);
         Ok(())
     }
 
@@ -288,24 +301,16 @@ impl Workload for FileWork {
     fn check(&mut self, life: &Life<'_>, txg: u64) -> Done {
         let fs = self.fs();
         let found = dump(&*fs).map_err(failed("walking the file system"))?;
-        let mut why = vec![format!("no state is possible at the end of group {txg}")];
-        let mut state = None;
-        for candidate in self.history.candidates(txg) {
-            let candidate = candidate.fork(clock(&self.hand));
-            let expected: Tree = dump(&*candidate).map_err(failed("walking the model"))?;
-            let differences = expected.differences(&found, Compare { times: false });
-            if differences.is_empty() {
-                state = Some(candidate);
-                break;
-            }
-            why = differences;
-        }
-        let Some(state) = state else {
+        let numbers: Vec<u64> = self.history.candidates(txg).map(|stage| stage.number).collect();
+        let groups = numbers.last().copied().zip(numbers.first().copied());
+        let groups = groups.ok_or_else(|| format!("no state is possible at the end of group {txg}"))?;
+        let stages: Vec<&Stage> = self.history.since(txg).collect();
+        let state = self.promises.find((&*fs, &found), groups, &stages, &|| clock(&self.hand));
+        let state = state.map_err(|mut why| {
             why.truncate(6);
-            return Err(format!("files at the end of group {txg}: {}", why.join("; ")));
-        };
-        self.history = History::new(state, life.synced());
-        self.written.clear();
+            format!("files at the end of group {txg}, or after it by the log: {}", why.join("; "))
+        })?;
+        self.remember(state, life.synced());
         self.opened.clear();
         self.learn_all(&*fs)
     }

@@ -20,7 +20,7 @@ const FILES: u64 = 3;
 /// A copy of the log device as it was at the beginning. Its name sorts before the others.
 const OLD: &str = "/sim/a-old";
 const NEW: &str = "/sim/new";
-const FAILING: Faults = Faults { read: 0, corrupt: 0, write: 1_000_000, flush: 0 };
+const FAILING: Faults = Faults { read: 0, corrupt: 0, write: 1_000_000, flush: 0, lost: 0, misdirected: 0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
@@ -66,6 +66,7 @@ impl Story {
         let swarm = Swarm {
             layout: Layout::Single,
             logs,
+            caches: 0,
             disk_size: 64 << 20,
             faults: None,
             absences: false,

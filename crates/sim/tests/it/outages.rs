@@ -10,7 +10,7 @@ use sim::machine::POOL;
 use sim::operator::Operator;
 use sim::swarm::Swarm;
 
-use crate::log_crashes::Writers;
+use crate::log_crashes::{Vex, Writers};
 
 /// Outages of the test, and the time after which it is content with fewer.
 const OUTAGES: u64 = 4_000;
@@ -60,7 +60,7 @@ fn an_outage_of_all_disks_costs_time_and_nothing_else() {
     let (mut outages, mut seed) = (0, 7_000);
     while outages < OUTAGES && (outages == 0 || begun.elapsed() < TIME) {
         let met = std::panic::catch_unwind(|| {
-            let mut writers = Writers::new(seed, &[]);
+            let mut writers = Writers::new(seed, &[], Vex::Fail);
             writers.world.has_operator = true;
             (0..LIVES).map(|turn| live(&mut writers, turn)).sum::<u64>()
         });

@@ -116,10 +116,10 @@ impl Op {
         })
     }
 
-    /// The node whose data changes.
-    pub fn writes(&self) -> Option<Which> {
+    /// The node that is written or committed.
+    pub fn node(&self) -> Option<Which> {
         match self {
-            Op::Write { node, .. } | Op::Append { node, .. } => Some(*node),
+            Op::Write { node, .. } | Op::Append { node, .. } | Op::Commit { node } => Some(*node),
             _ => None,
         }
     }
@@ -157,7 +157,7 @@ pub struct Taste {
 impl Taste {
     /// A swarm: each kind is off, usual or frequent.
     pub fn draw(prng: &mut Prng, write_max: u64) -> Taste {
-        let usual = [12, 6, 20, 4, 4, 10, 3, 6, 2, 6, 5, 2, 6, 3, 3, 1, 1, 1, 1];
+        let usual = [12, 6, 20, 4, 4, 10, 3, 6, 2, 6, 5, 2, 6, 3, 3, 1, 1, 3, 1];
         let weights = usual.map(|weight| weight * *prng.pick(&[0, 1, 1, 3]).expect("some"));
         let weights = if weights.iter().sum::<u32>() == 0 { usual } else { weights };
         let span = *prng.pick(&[64 << 10, 1 << 20, 8 << 20]).expect("some");
