@@ -55,6 +55,8 @@ pub struct PoolCreate {
     pub logs: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
+    /// Paths of hot spares.
+    pub spares: Vec<String>,
     /// Pool properties and `feature@…`.
     pub props: Vec<PropSet>,
     /// Properties of the root file system.
@@ -75,16 +77,40 @@ pub struct PoolAdd {
     pub logs: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
+    /// Paths of hot spares.
+    pub spares: Vec<String>,
+    /// log2 of the smallest write of new top-level vdevs; else what the devices like best.
+    pub ashift: Option<u64>,
     pub force: bool,
     pub history: String,
 }
 
-/// `POST /v1/pools/{name}/remove` and `/online`
+/// `POST /v1/pools/{name}/remove` and `/detach`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolVdev {
     /// Of the vdev.
     pub guid: u64,
+    pub history: String,
+}
+
+/// `POST /v1/pools/{name}/online`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolOnline {
+    /// Of the vdev.
+    pub guid: u64,
+    /// Use what the device has more than before, too.
+    pub expand: bool,
+    pub history: String,
+}
+
+/// `POST /v1/pools/{name}/reguid`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolReguid {
+    /// The new one; else any.
+    pub guid: Option<u64>,
     pub history: String,
 }
 
@@ -109,6 +135,8 @@ pub struct PoolAttach {
     pub path: Option<String>,
     /// Use a device that looks in use.
     pub force: bool,
+    /// log2 of its sector, where it is not to be asked itself.
+    pub ashift: Option<u64>,
     pub history: String,
 }
 
@@ -275,6 +303,12 @@ pub struct Vdev {
     /// Of a disk.
     #[serde(default)]
     pub trim: TrimStatus,
+    /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
+    #[serde(default)]
+    pub expandable: u64,
+    /// Of a hot spare: the pool that it is in use by.
+    #[serde(default)]
+    pub used_by: Option<String>,
     pub io: IoCounters,
     pub children: Vec<Vdev>,
 }

@@ -13,7 +13,7 @@ pub const POOL_DESTROY: &str = "/v1/pools/{name}/destroy";
 pub const POOL_VDEVS: &str = "/v1/pools/{name}/vdevs";
 /// POST [`crate::PoolVdev`] → job
 pub const POOL_REMOVE: &str = "/v1/pools/{name}/remove";
-/// POST [`crate::PoolVdev`] → job
+/// POST [`crate::PoolOnline`] → job
 pub const POOL_ONLINE: &str = "/v1/pools/{name}/online";
 /// POST [`crate::PoolOffline`] → job
 pub const POOL_OFFLINE: &str = "/v1/pools/{name}/offline";
@@ -27,6 +27,8 @@ pub const POOL_REPLACE: &str = "/v1/pools/{name}/replace";
 pub const POOL_CLEAR: &str = "/v1/pools/{name}/clear";
 /// POST [`crate::PoolTrim`] → job
 pub const POOL_TRIM: &str = "/v1/pools/{name}/trim";
+/// POST [`crate::PoolReguid`] → job
+pub const POOL_REGUID: &str = "/v1/pools/{name}/reguid";
 /// POST → job
 pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
 /// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]

@@ -25,6 +25,7 @@ pub fn pool_spec(create: &wire::PoolCreate) -> engine::PoolSpec {
         vdevs: create.vdevs.iter().map(vdev_spec).collect(),
         logs: create.logs.iter().map(vdev_spec).collect(),
         cache: create.cache.clone(),
+        spares: create.spares.clone(),
         props: props(&create.props),
         fs_props: props(&create.fs_props),
         no_features: create.no_features,
@@ -40,7 +41,13 @@ pub fn new_vdevs(add: &wire::PoolAdd) -> engine::NewVdevs {
         data: add.vdevs.iter().map(vdev_spec).collect(),
         logs: add.logs.iter().map(vdev_spec).collect(),
         cache: add.cache.clone(),
+        spares: add.spares.clone(),
+        ashift: add.ashift,
     }
+}
+
+pub fn new_device(from: &wire::PoolAttach) -> engine::NewDevice {
+    engine::NewDevice { path: from.path.clone(), force: from.force, ashift: from.ashift }
 }
 
 pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
@@ -104,6 +111,8 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
         physical: from.physical,
         fragmentation: from.fragmentation,
         trim: trim(&from.trim),
+        expandable: from.expandable,
+        used_by: from.used_by.clone(),
         io: io(&from.io),
         children: from.children.iter().map(vdev).collect(),
     }

@@ -63,9 +63,13 @@ pub fn name_width(root: &Vdev, pool: &str, naming: Naming) -> usize {
     children.max().unwrap_or(0).max(pool.chars().count())
 }
 
-/// The word for a spare's health: one that is well is available.
+/// The word for a spare's health: one that is well is available, unless it stands in for a disk.
 pub fn spare_state(spare: &Vdev) -> &'static str {
-    if spare.health == Health::Online { "AVAIL" } else { spare.health.name() }
+    match spare.health {
+        _ if spare.used_by.is_some() => "INUSE",
+        Health::Online => "AVAIL",
+        health => health.name(),
+    }
 }
 
 /// What `zpool create` and `zpool add` are given.
@@ -75,6 +79,8 @@ pub struct Layout {
     pub logs: Vec<VdevSpec>,
     /// Paths.
     pub cache: Vec<String>,
+    /// Paths.
+    pub spares: Vec<String>,
 }
 
 /// `mirror a b mirror c d log e cache f g`, `raidz2 a b c d`. Devices belong to the class that was named last, data at first.
@@ -85,7 +91,7 @@ pub fn parse(words: &[String]) -> Result<Layout, Stop> {
     while let Some(word) = words.get(at) {
         at += 1;
         let spec = match word.as_str() {
-            "log" | "cache" => {
+            "log" | "cache" | "spare" => {
                 class = word;
                 if words.get(at).is_none_or(|next| is_class(next)) {
                     return fail(format!("invalid vdev specification: '{word}' requires at least 1 devices"));
@@ -108,6 +114,7 @@ pub fn parse(words: &[String]) -> Result<Layout, Stop> {
         };
         match (class, spec) {
             ("cache", VdevSpec::Leaf(path)) => layout.cache.push(path),
+            ("spare", VdevSpec::Leaf(path)) => layout.spares.push(path),
             ("log", spec) => layout.logs.push(spec),
             (_, spec) => layout.data.push(spec),
         }
@@ -147,7 +154,7 @@ impl Group {
     fn of(self, word: &str, class: &str, children: &[String]) -> Result<VdevSpec, Stop> {
         let refuse = |why: String| fail(format!("invalid vdev specification: {why}"));
         let allowed = match self {
-            Group::Mirror => class != "cache",
+            Group::Mirror => !matches!(class, "cache" | "spare"),
             Group::Raidz(_) => class == "data",
         };
         if !allowed {
@@ -269,6 +276,36 @@ struct Level {
 }
 
 impl Level {
+    fn of_spec(spec: &VdevSpec) -> Level {
+        match spec {
+            VdevSpec::Leaf(path) => {
+                let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+                Level { kind: if is_file { "file" } else { "disk" }, width: 1, parity: 0 }
+            }
+            VdevSpec::Mirror(sides) => Level { kind: "mirror", width: sides.len(), parity: 0 },
+            VdevSpec::Raidz { parity, children } => {
+                Level { kind: "raidz", width: children.len(), parity: *parity }
+            }
+        }
+    }
+
+    /// Of a top-level vdev; a disk that is being replaced counts as one.
+    fn of_vdev(vdev: &Vdev) -> Option<Level> {
+        let width = vdev.children.len();
+        match vdev.kind.as_str() {
+            "mirror" => Some(Level { kind: "mirror", width, parity: 0 }),
+            "raidz" => {
+                // Its name tells the parity: raidz2-0.
+                let parity = vdev.name.strip_prefix("raidz")?.split('-').next()?.parse().ok()?;
+                Some(Level { kind: "raidz", width, parity })
+            }
+            "replacing" | "spare" => Level::of_vdev(vdev.children.first()?),
+            "file" => Some(Level { kind: "file", width: 1, parity: 0 }),
+            "disk" => Some(Level { kind: "disk", width: 1, parity: 0 }),
+            _ => None,
+        }
+    }
+
     /// What is wrong with two vdevs of these levels in one pool. A raidz and a mirror may stand side by side if as many
     /// devices may fail.
     fn mismatch(self, other: Level) -> Option<String> {
@@ -303,13 +340,7 @@ pub fn mismatches(tops: &[VdevSpec]) -> Vec<String> {
     for top in tops {
         let leaves = inspect(top);
         let files = leaves.iter().filter(|leaf| leaf.file).count();
-        let this = match top {
-            VdevSpec::Leaf(_) => Level { kind: if files > 0 { "file" } else { "disk" }, width: 1, parity: 0 },
-            VdevSpec::Mirror(sides) => Level { kind: "mirror", width: sides.len(), parity: 0 },
-            VdevSpec::Raidz { parity, children } => {
-                Level { kind: "raidz", width: children.len(), parity: *parity }
-            }
-        };
+        let this = Level::of_spec(top);
         if files > 0 && files < leaves.len() {
             let kind = this.kind;
             found.push(format!("mismatched replication level: {kind} contains both files and devices"));
@@ -324,6 +355,37 @@ pub fn mismatches(tops: &[VdevSpec]) -> Vec<String> {
         last = Some(this);
     }
     found
+}
+
+/// How new top-level vdevs differ from a pool's; `-f` overrides it. `None` where they are alike, or where the pool's own
+/// differ (`check_replication`).
+pub fn mismatch_with(pool: &Pool, new: &[VdevSpec]) -> Option<String> {
+    let mut levels = normal(&pool.root).filter_map(Level::of_vdev);
+    let (pool, new) = (levels.next()?, Level::of_spec(new.first()?));
+    if levels.any(|level| level.mismatch(pool).is_some()) {
+        return None;
+    }
+    let pair = match (pool.kind, new.kind) {
+        ("raidz", "mirror") => Some((pool, new)),
+        ("mirror", "raidz") => Some((new, pool)),
+        _ => None,
+    };
+    let text = if let Some((raidz, mirror)) = pair {
+        let (parity, spare, width) = (raidz.parity, mirror.width as u64 - 1, mirror.width);
+        let numbers = format!("{parity} vs. {spare} ({width}-way)");
+        let text = format!("pool and new vdev with different redundancy, raidz and mirror vdevs, {numbers}");
+        (parity != spare).then_some(text)?
+    } else if pool.kind != new.kind {
+        format!("pool uses {} and new vdev is {}", pool.kind, new.kind)
+    } else if pool.parity != new.parity {
+        format!("pool uses {} device parity and new vdev uses {}", pool.parity, new.parity)
+    } else if pool.width != new.width {
+        let kind = pool.kind;
+        format!("pool uses {}-way {kind} and new vdev uses {}-way {kind}", pool.width, new.width)
+    } else {
+        return None;
+    };
+    Some(format!("mismatched replication level: {text}"))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub const COMMANDS: &[Command] = &[
     Command::built(
         "add",
         "\tadd [-afgLnP] [-o property=value] <pool> <vdev> ...",
-        &["zpool add tank cache /dev/nvme0n1"],
+        &["zpool add tank mirror sdc sdd", "zpool add tank spare sde", "zpool add tank cache /dev/nvme0n1"],
         add::add,
     ),
     Command::built(
@@ -84,7 +84,7 @@ pub const COMMANDS: &[Command] = &[
     Command::built(
         "online",
         "\tonline [--power][-e] <pool> <device> ...",
-        &["zpool online tank nvme0n1"],
+        &["zpool online tank sda", "zpool online -e tank sda        (use what a disk has grown by)"],
         vdev::online,
     ),
     Command::built(
@@ -153,7 +153,7 @@ pub const COMMANDS: &[Command] = &[
         admin::export,
     ),
     Command::planned("upgrade", "\tupgrade\n\tupgrade -v\n\tupgrade [-V version] <-a | pool ...>"),
-    Command::planned("reguid", "\treguid [-g guid] <pool>"),
+    Command::built("reguid", "\treguid [-g guid] <pool>", &["zpool reguid tank"], vdev::reguid),
     Command::GAP,
     Command::built(
         "history",

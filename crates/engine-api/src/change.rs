@@ -1,7 +1,7 @@
 //! Every administrative change of a pool is a value: console, command line, services, pool history and the simulator
 //! build the same `Change`.
 
-use crate::NewVdevs;
+use crate::{NewDevice, NewVdevs};
 
 /// A property to set, as text: the engine's one table of properties parses and validates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +52,10 @@ pub enum Change {
     RemoveVdev {
         guid: u64,
     },
-    /// Takes a device that is out of use into use again.
+    /// Takes a device that is out of use into use again; with `expand`, also what it has more than before.
     OnlineVdev {
         guid: u64,
+        expand: bool,
     },
     /// Until it is brought online, or with `temporary` until the next import.
     OfflineVdev {
@@ -64,18 +65,19 @@ pub enum Change {
     /// Makes a device a side of the mirror that a vdev is part of, or becomes.
     AttachVdev {
         guid: u64,
-        path: String,
-        force: bool,
+        new: NewDevice,
     },
     /// Takes one side out of a mirror.
     DetachVdev {
         guid: u64,
     },
-    /// `path`: `None` where the new device lies at the place of the old one.
     ReplaceVdev {
         guid: u64,
-        path: Option<String>,
-        force: bool,
+        new: NewDevice,
+    },
+    /// Gives the pool another guid; `None`: any.
+    Reguid {
+        guid: Option<u64>,
     },
     /// Tells disks which of their space is free, in the background; by their guids. `Refused` names those that cannot be: the
     /// others are.

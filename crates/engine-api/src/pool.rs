@@ -27,6 +27,21 @@ pub struct NewVdevs {
     pub logs: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
+    /// Paths of hot spares.
+    pub spares: Vec<String>,
+    /// log2 of the smallest write of new top-level vdevs; `None`: what the devices like best.
+    pub ashift: Option<u64>,
+}
+
+/// A device that is to join a vdev.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewDevice {
+    /// `None` where it lies at the place of the one that it replaces.
+    pub path: Option<String>,
+    /// Use one that looks in use.
+    pub force: bool,
+    /// log2 of its sector, where it is not to be asked itself.
+    pub ashift: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +52,8 @@ pub struct PoolSpec {
     pub logs: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
+    /// Paths of hot spares.
+    pub spares: Vec<String>,
     /// `-o`: pool properties and `feature@…`, as text.
     pub props: Vec<PropertyChange>,
     /// `-O`: properties of the root dataset.
@@ -140,6 +157,10 @@ pub struct VdevStatus {
     pub fragmentation: Option<u8>,
     /// Of a disk.
     pub trim: TrimStatus,
+    /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
+    pub expandable: u64,
+    /// Of a hot spare: the pool that it is in use by.
+    pub used_by: Option<String>,
     pub io: IoCounters,
     pub children: Vec<VdevStatus>,
 }

@@ -82,7 +82,8 @@ impl LocalEngine {
         let limits = Limits { dirty_max: options.dirty, ..Limits::default() };
         let cache = Cache::new(options.cache);
         let fs_format = Arc::new(ZplFormat::new(env.clone()));
-        let around = Surroundings { env, cache, limits, fs_format };
+        let spares_in_use = Arc::default();
+        let around = Surroundings { env, cache, limits, fs_format, spares_in_use };
         Arc::new(LocalEngine {
             around,
             options,
@@ -246,6 +247,7 @@ impl Engine for LocalEngine {
             vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
             logs: spec.logs.iter().map(vdev_spec).collect(),
             cache: spec.cache.clone(),
+            spares: spec.spares.clone(),
             features: settings.features,
             ashift: settings.ashift,
             props: settings.stored,

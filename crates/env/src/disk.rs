@@ -130,8 +130,13 @@ impl<'a> DiskIo<'a> {
 
 /// An open disk. Closed, and its exclusive lock released, on drop of the last reference.
 pub trait Disk: Send + Sync {
-    /// In bytes, as of the open.
+    /// In bytes, as of the open or the last [`Disk::refresh`].
     fn size(&self) -> u64;
+
+    /// Takes note that the device has grown; gives its size now. Not every disk can grow while it is open.
+    fn refresh(&self) -> u64 {
+        self.size()
+    }
 
     fn sector_size(&self) -> SectorSize;
 

@@ -197,6 +197,10 @@ impl Disk for FaultDisk {
         self.inner.size()
     }
 
+    fn refresh(&self) -> u64 {
+        self.inner.refresh()
+    }
+
     fn sector_size(&self) -> SectorSize {
         self.inner.sector_size()
     }

@@ -6,14 +6,14 @@
 //! ([`crate::uring`]), a batch of one by `pread`/`pwrite`, which costs the same one system call; so does everything
 //! where the kernel refuses io_uring.
 //!
-//! Invariants: a failed flush makes every later flush of this handle fail; no transfer leaves the size at open.
+//! Invariants: a failed flush makes every later flush of this handle fail; no transfer leaves the size last seen, which only grows.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::aligned::{ALIGN, AlignedBuf, is_aligned};
 use crate::disk::{Disk, DiskError, DiskIo, DiskOp, Disks, OpenMode, SectorSize};
@@ -80,7 +80,7 @@ fn from_errno(errno: i32) -> DiskError {
 struct FileDisk {
     buffered: File,
     direct: Option<Direct>,
-    size: u64,
+    size: AtomicU64,
     sector: SectorSize,
     block_device: bool,
     read_only: bool,
@@ -119,6 +119,7 @@ impl FileDisk {
         let direct =
             if quirks.is_on(Quirk::NoDirect) { None } else { Direct::open(&buffered, write, sector) };
         let flush_failed = AtomicI32::new(0);
+        let size = AtomicU64::new(size);
         Ok(FileDisk { buffered, direct, size, sector, block_device, read_only: !write, flush_failed, quirks })
     }
 
@@ -164,7 +165,16 @@ impl Direct {
 
 impl Disk for FileDisk {
     fn size(&self) -> u64 {
-        self.size
+        self.size.load(Ordering::Relaxed)
+    }
+
+    fn refresh(&self) -> u64 {
+        let now = match self.block_device {
+            true => sys::device_size(&self.buffered).ok(),
+            false => self.buffered.metadata().ok().map(|meta| meta.len()),
+        };
+        let now = now.unwrap_or(0);
+        self.size.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
     fn sector_size(&self) -> SectorSize {
@@ -177,7 +187,7 @@ impl Disk for FileDisk {
         let mut owners = Vec::with_capacity(batch.len());
         let mut transfers = Vec::with_capacity(batch.len());
         for (i, (io, bounce)) in batch.iter_mut().zip(&mut bounces).enumerate() {
-            io.result = io.check(self.size, self.read_only);
+            io.result = io.check(self.size(), self.read_only);
             if io.result.is_ok() && !io.is_empty() {
                 owners.push(i);
                 transfers.push(self.plan(io, bounce));
@@ -219,7 +229,7 @@ impl Disk for FileDisk {
         if self.read_only {
             return Err(DiskError::ReadOnly);
         }
-        if offset.checked_add(len).is_none_or(|end| end > self.size) {
+        if offset.checked_add(len).is_none_or(|end| end > self.size()) {
             return Err(DiskError::OutOfRange);
         }
         if len == 0 {

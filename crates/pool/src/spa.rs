@@ -6,12 +6,19 @@
 pub mod config;
 pub mod create;
 mod diagnose;
+mod disks;
 pub(crate) mod dtl;
 pub mod extra;
+mod grow;
 pub mod import;
 pub mod labels;
 mod logs;
+pub mod members;
+mod place;
 pub mod rewind;
+mod service;
+mod settle;
+pub mod spares;
 pub mod status;
 mod suspend;
 mod topology;
@@ -76,6 +83,7 @@ pub struct Core {
     pub altroot: Option<String>,
     /// Spares and cache devices.
     pub extras: extra::Extras,
+    pub(crate) spares_in_use: Arc<spares::SparesInUse>,
     /// What the intent logs of all datasets did.
     pub zil_stats: Arc<ZilStats>,
     pub(crate) topology: topology::Topology,
@@ -215,6 +223,7 @@ impl Pool {
         }
         let stopped = core.txgs.stop();
         core.storage.close();
+        core.spares_in_use.release_all(&self.name());
         written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
     }
 

@@ -78,6 +78,13 @@ impl SpaceMaps {
         lock(&self.vdevs).insert(vdev.vdev, vdev);
     }
 
+    /// A vdev has so many metaslabs now; new ones have no maps yet.
+    pub fn grow_vdev(&self, vdev: u32, metaslabs: u64) {
+        if let Some(space) = lock(&self.vdevs).get_mut(&vdev) {
+            space.metaslab_count = space.metaslab_count.max(metaslabs);
+        }
+    }
+
     /// Frees all maps of a vdev that goes, and forgets it.
     pub fn remove_vdev(&self, vdev: u32, features: &Features, tx: &Tx) -> Result<()> {
         let _nobody_reads = self.changing.write().unwrap_or_else(PoisonError::into_inner);

@@ -66,7 +66,9 @@ impl Pool {
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
         core.trim.group_done();
+        core.trees_changed();
         core.watch_logs(&|| self.dsl.has_logs_to_replay());
+        core.watch_vdevs();
         Ok(())
     }
 
@@ -87,8 +89,8 @@ impl Pool {
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
         core.trim.persist(&core.mos, || core.tree(), tx)?;
-        core.write_extras(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
+        core.write_extras(tx)?;
         core.write_config(tx)
     }
 

@@ -133,6 +133,7 @@ impl Machine {
         let spec = PoolSpec {
             logs: swarm.log_paths().into_iter().map(top).collect(),
             cache: swarm.cache_paths(),
+            spares: Vec::new(),
             name: POOL.to_owned(),
             vdevs: swarm.paths().into_iter().map(data).collect(),
             props: properties(&[

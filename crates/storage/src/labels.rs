@@ -119,8 +119,17 @@ impl Device {
 
     /// Writes a fresh label everywhere: this configuration, an empty boot environment, no uberblock.
     pub fn init(&self, config: &NvList) -> Result<(), DiskError> {
+        self.init_from(config, 0)
+    }
+
+    /// Writes fresh labels at the end alone: nothing that lay there may be taken for one. They say nothing of any pool.
+    pub fn init_end(&self) -> Result<(), DiskError> {
+        self.init_from(&NvList::new(), label::COUNT / 2)
+    }
+
+    fn init_from(&self, config: &NvList, first: usize) -> Result<(), DiskError> {
         let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;
-        for at in offsets {
+        for at in offsets.into_iter().skip(first) {
             let mut bytes = AlignedBuf::zeroed(label::SIZE as usize);
             let nvlist = self.sealed_config(config, at)?;
             bytes[label::NVLIST_OFFSET as usize..][..nvlist.len()].copy_from_slice(&nvlist);

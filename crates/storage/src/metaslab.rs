@@ -137,6 +137,11 @@ pub struct Class {
 struct GroupState {
     group: Group,
     capacity: u64,
+    counts: Arc<Counts>,
+}
+
+/// What stays with a group when it grows.
+struct Counts {
     /// Whether anything new may be placed here.
     wanted: AtomicBool,
     /// Signed: it starts from what a damaged pool may claim.
@@ -152,7 +157,7 @@ struct Rotor {
 
 impl GroupState {
     fn free(&self) -> u64 {
-        let taken = self.allocated.load(Relaxed) + self.deferred.load(Relaxed);
+        let taken = self.counts.allocated.load(Relaxed) + self.counts.deferred.load(Relaxed);
         self.capacity.saturating_sub(taken.max(0) as u64)
     }
 
@@ -197,14 +202,23 @@ impl Class {
         let capacity = spec.metaslab_count << spec.metaslab_shift;
         let allocated =
             spec.summaries.iter().map(|summary| summary.allocated as i64).fold(0, i64::wrapping_add);
-        let state = GroupState {
-            group: Group::new(spec),
-            capacity,
+        let counts = Counts {
             wanted: AtomicBool::new(true),
             allocated: AtomicI64::new(allocated),
             deferred: AtomicI64::new(0),
         };
+        let state = GroupState { group: Group::new(spec), capacity, counts: Arc::new(counts) };
         self.groups.write().expect("class lock").push(Arc::new(state));
+    }
+
+    /// Adds empty metaslabs at the end of a vdev, so that it has `count`. Who works with the group as it was goes on.
+    pub fn grow(&self, vdev: u32, count: u64) {
+        let mut groups = self.groups.write().expect("class lock");
+        if let Some(state) = groups.iter_mut().find(|state| state.group.spec.vdev == vdev) {
+            let group = state.group.grown(count);
+            let capacity = group.spec.metaslab_count << group.spec.metaslab_shift;
+            *state = Arc::new(GroupState { group, capacity, counts: state.counts.clone() });
+        }
     }
 
     /// Forgets a group and all that is allocated there.
@@ -215,7 +229,7 @@ impl Class {
     /// Whether new blocks may be placed on a vdev.
     pub fn set_wanted(&self, vdev: u32, wanted: bool) {
         if let Some(state) = self.group(vdev) {
-            state.wanted.store(wanted, Relaxed);
+            state.counts.wanted.store(wanted, Relaxed);
         }
     }
 
@@ -240,7 +254,7 @@ impl Class {
     ) -> Result<Vec<Dva>, AllocError> {
         assert!((1..=MAX_COPIES).contains(&copies) && psize > 0);
         let mut groups = self.groups.read().expect("class lock").clone();
-        groups.retain(|state| state.wanted.load(Relaxed) && wanted(state.group.spec.vdev));
+        groups.retain(|state| state.counts.wanted.load(Relaxed) && wanted(state.group.spec.vdev));
         let source = self.source.read().expect("class lock").clone().ok_or(AllocError::NoSpace)?;
         let mut dvas: Vec<Dva> = Vec::with_capacity(copies);
         let first = self.turn(&groups, psize);
@@ -295,7 +309,7 @@ impl Class {
                 let asize = state.group.asize(psize);
                 match state.group.allocate(asize, copy, (txg, now), source, &avoid) {
                     Ok(offset) => {
-                        state.allocated.fetch_add(asize as i64, Relaxed);
+                        state.counts.allocated.fetch_add(asize as i64, Relaxed);
                         return Ok(Dva::new(spec.vdev, offset, asize));
                     }
                     Err(err) => last = err,
@@ -311,7 +325,7 @@ impl Class {
         let metaslab = state.group.metaslab_of(dva.offset).expect("and a metaslab");
         metaslab.unallocate(dva.offset, dva.asize, txg);
         state.group.reweigh(metaslab.id as usize);
-        state.allocated.fetch_sub(dva.asize as i64, Relaxed);
+        state.counts.allocated.fetch_sub(dva.asize as i64, Relaxed);
     }
 
     /// Gives space back in `txg`, the group being synced.
@@ -330,7 +344,7 @@ impl Class {
         let metaslab = state.metaslab_around(dva).ok_or(ReadError::Corrupt)?;
         let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
         if state.group.claim(metaslab, (dva.offset, dva.asize), txg, &*source)? {
-            state.allocated.fetch_add(dva.asize as i64, Relaxed);
+            state.counts.allocated.fetch_add(dva.asize as i64, Relaxed);
         }
         Ok(())
     }
@@ -388,8 +402,8 @@ impl Class {
         let groups = self.groups.read().expect("class lock").clone();
         for state in &groups {
             let settled = state.group.sync_done(txg, epoch, &self.epochs, self.remember.load(Relaxed));
-            state.allocated.fetch_sub(settled.deferred as i64, Relaxed);
-            state.deferred.fetch_add(settled.deferred as i64 - settled.released as i64, Relaxed);
+            state.counts.allocated.fetch_sub(settled.deferred as i64, Relaxed);
+            state.counts.deferred.fetch_add(settled.deferred as i64 - settled.released as i64, Relaxed);
             state.group.trim_memory(SEGMENTS_IN_MEMORY);
         }
     }
@@ -427,8 +441,8 @@ impl Class {
 fn add(sum: SpaceStat, state: &GroupState) -> SpaceStat {
     SpaceStat {
         capacity: sum.capacity + state.capacity,
-        allocated: sum.allocated + state.allocated.load(Relaxed).max(0) as u64,
-        deferred: sum.deferred + state.deferred.load(Relaxed).max(0) as u64,
+        allocated: sum.allocated + state.counts.allocated.load(Relaxed).max(0) as u64,
+        deferred: sum.deferred + state.counts.deferred.load(Relaxed).max(0) as u64,
     }
 }
 

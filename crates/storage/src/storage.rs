@@ -281,10 +281,11 @@ impl Storage {
         real.map(|top| top.deflate(top.asize_of(1 << top.ashift))).max().unwrap_or(512)
     }
 
-    /// Disks of redundant vdevs that do not have everything that was written: absent, faulted or behind.
+    /// Disks that do not have everything that was written, others of their top-level vdev having it: absent, faulted or
+    /// behind.
     pub fn behind(&self) -> Vec<u64> {
         let tree = self.tree();
-        let redundant = tree.tops.iter().filter(|top| matches!(top.vdev.kind, Kind::Mirror | Kind::Raidz(_)));
+        let redundant = tree.tops.iter().filter(|top| !matches!(top.vdev.kind, Kind::Leaf(_)));
         let leaves = redundant.flat_map(|top| top.vdev.leaves()).map(|leaf| &tree.leaves[leaf]);
         leaves.filter(|leaf| !leaf.is_whole()).map(|leaf| leaf.guid).collect()
     }

@@ -2,8 +2,8 @@
 //!
 //! An I/O on a vdev becomes a [`Cursor`], a small state machine. It is stepped with the answers to what it asked for and
 //! says what it wants next: more I/O on its children, all at once, or nothing, because it knows the outcome. It never
-//! touches a disk, waits or locks; [`crate::zio`] does that for it. A mirror, a raidz or a vdev that is being replaced
-//! differ in their cursors alone.
+//! touches a disk, waits or locks; [`crate::zio`] does that for it. A disk that is being replaced or stood in for is a
+//! mirror here, whose new side is behind.
 //!
 //! Offsets are those of DVAs: byte 0 lies behind the front labels. A child of a mirror has its parent's offsets, one of a
 //! raidz those of its columns.
@@ -87,6 +87,7 @@ pub struct Vdev {
 pub enum Kind {
     /// A disk, by its index in the tree's list of leaves.
     Leaf(usize),
+    /// All children hold the same bytes: a mirror, and what is `replacing` or `spare` in the configuration.
     Mirror,
     Raidz(Raidz),
     /// Something not there: every I/O fails.

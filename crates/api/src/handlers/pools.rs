@@ -6,7 +6,8 @@ use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolClear, PoolCreate,
-    PoolImport, PoolOffline, PoolRelease, PoolTrim, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
+    PoolImport, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolTrim, PoolVdev, Problem,
+    PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -199,7 +200,8 @@ where
 }
 
 pub async fn online(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let change = |of: &PoolVdev| Ok((Change::OnlineVdev { guid: of.guid }, of.history.clone()));
+    let change =
+        |of: &PoolOnline| Ok((Change::OnlineVdev { guid: of.guid, expand: of.expand }, of.history.clone()));
     vdev_job(app, ("pool.online", "bringing a device online in"), name, body, change).await
 }
 
@@ -212,9 +214,10 @@ pub async fn offline(State(app): State<Shared>, Path(name): Path<String>, body: 
 
 pub async fn attach(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolAttach| {
-        let path =
-            of.path.clone().ok_or_else(|| problem(kind::BAD_REQUEST, "a device to attach needs a path"))?;
-        Ok((Change::AttachVdev { guid: of.guid, path, force: of.force }, of.history.clone()))
+        if of.path.is_none() {
+            return Err(problem(kind::BAD_REQUEST, "a device to attach needs a path"));
+        }
+        Ok((Change::AttachVdev { guid: of.guid, new: convert::new_device(of) }, of.history.clone()))
     };
     vdev_job(app, ("pool.attach", "attaching a device to"), name, body, change).await
 }
@@ -226,7 +229,7 @@ pub async fn detach(State(app): State<Shared>, Path(name): Path<String>, body: B
 
 pub async fn replace(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolAttach| {
-        let change = Change::ReplaceVdev { guid: of.guid, path: of.path.clone(), force: of.force };
+        let change = Change::ReplaceVdev { guid: of.guid, new: convert::new_device(of) };
         Ok((change, of.history.clone()))
     };
     vdev_job(app, ("pool.replace", "replacing a device in"), name, body, change).await
@@ -240,6 +243,11 @@ pub async fn clear(State(app): State<Shared>, Path(name): Path<String>, body: Bo
 pub async fn trim(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolTrim| Ok((convert::trim_change(of), of.history.clone()));
     vdev_job(app, ("pool.trim", "trimming devices of"), name, body, change).await
+}
+
+pub async fn reguid(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolReguid| Ok((Change::Reguid { guid: of.guid }, of.history.clone()));
+    vdev_job(app, ("pool.reguid", "changing the guid of"), name, body, change).await
 }
 
 fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Problem> {

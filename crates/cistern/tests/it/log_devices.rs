@@ -44,7 +44,7 @@ fn log_devices_are_added_mirrored_replaced_and_removed() {
     daemon.zpool("clear tank").done();
     daemon.zpool(&format!("remove tank {d}")).done();
     assert_eq!(daemon.zpool("list -H -o health tank").done(), "ONLINE\n");
-    let data = "this can be done to devices of intent logs and cache devices only yet";
+    let data = "operation not supported on this type of pool";
     refuse(&daemon, &format!("remove tank {a}"), &format!("cannot remove {a}: {data}"));
     daemon.stop();
     assert_clean(&scratch.path("disks"), "tank");

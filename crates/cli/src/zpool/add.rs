@@ -1,6 +1,6 @@
 //! `zpool add`
 
-use super::create::show_vdevs;
+use super::create::{refuse_mismatches, show_vdevs};
 use super::pools;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
@@ -21,15 +21,50 @@ pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         vdevs: layout.data,
         logs: layout.logs,
         cache: layout.cache,
+        spares: layout.spares,
+        ashift: ashift(&options)?,
         force: options.has("f"),
         history: cx.history.clone(),
     };
-    if options.has("n") {
+    let dry_run = options.has("n");
+    if dry_run || (!request.force && !request.vdevs.is_empty()) {
         let Some(pool) = known(cx, name)? else { return Ok(1) };
+        if !request.force {
+            let mut found = vdevs::mismatches(&request.vdevs);
+            if found.is_empty() {
+                found.extend(vdevs::mismatch_with(&pool, &request.vdevs));
+            }
+            refuse_mismatches(&found)?;
+        }
+        if !dry_run {
+            return send(cx, name, &request);
+        }
         let naming = Naming { guid: options.has("g"), path: options.has("P"), follow: options.has("L") };
         return show(cx, &pool, &request, naming);
     }
-    match jobs::run(cx, &routes::at(routes::POOL_VDEVS, name), &request) {
+    send(cx, name, &request)
+}
+
+/// `-o ashift=N`, the only property that new vdevs have.
+pub(super) fn ashift(options: &getopt::Parsed) -> Result<Option<u64>, Stop> {
+    let mut ashift = None;
+    for text in options.values("o") {
+        let prop = crate::props::assignment(text, "missing '=' for -o option")?;
+        match prop.value.parse() {
+            Ok(value @ (0 | 9..=16)) if prop.name == "ashift" => {
+                ashift = Some(value).filter(|shift| *shift > 0)
+            }
+            _ if prop.name == "ashift" => {
+                return fail("property 'ashift' number must be zero or between 9 and 16");
+            }
+            _ => return usage(""),
+        }
+    }
+    Ok(ashift)
+}
+
+fn send(cx: &mut Cx<'_>, name: &str, request: &PoolAdd) -> Outcome {
+    match jobs::run(cx, &routes::at(routes::POOL_VDEVS, name), request) {
         Ok(result) => cx.warn(&result.warnings),
         Err(error) => {
             let problem = error.problem()?;
@@ -51,7 +86,7 @@ fn show(cx: &mut Cx<'_>, pool: &Pool, request: &PoolAdd, naming: Naming) -> Outc
             writeln!(cx.io.out, "\t    {}", vdevs::name(side, naming))?;
         }
     }
-    show_vdevs(cx, &request.vdevs, &request.logs, &request.cache)?;
+    show_vdevs(cx, (&request.vdevs, &request.logs), &request.cache, &request.spares)?;
     Ok(0)
 }
 

@@ -38,13 +38,10 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if layout.data.is_empty() {
         return fail("invalid vdev specification: at least one toplevel vdev must be specified");
     }
-    (request.vdevs, request.logs, request.cache) = (layout.data, layout.logs, layout.cache);
+    (request.vdevs, request.logs) = (layout.data, layout.logs);
+    (request.cache, request.spares) = (layout.cache, layout.spares);
     if !request.force {
-        let found = vdevs::mismatches(&request.vdevs);
-        if !found.is_empty() {
-            let override_hint = "use '-f' to override the following errors:";
-            return fail(format!("invalid vdev specification\n{override_hint}\n{}", found.join("\n")));
-        }
+        refuse_mismatches(&vdevs::mismatches(&request.vdevs))?;
     }
     if options.has("n") {
         return show_layout(cx, &request);
@@ -59,6 +56,15 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             fail(sentence(&format!("cannot create '{name}'"), &problem, Noun::Pool))
         }
     }
+}
+
+/// Redundancy that differs must be asked for.
+pub(super) fn refuse_mismatches(found: &[String]) -> Result<(), Stop> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let override_hint = "use '-f' to override the following errors:";
+    fail(format!("invalid vdev specification\n{override_hint}\n{}", found.join("\n")))
 }
 
 /// Names what the pool has not got. A note, not a failure: scripts look at the status and at standard output.
@@ -136,19 +142,21 @@ fn check_roots(request: &PoolCreate) -> Result<(), Stop> {
 fn show_layout(cx: &mut Cx<'_>, request: &PoolCreate) -> Outcome {
     writeln!(cx.io.out, "would create '{}' with the following layout:\n", request.name)?;
     writeln!(cx.io.out, "\t{}", request.name)?;
-    show_vdevs(cx, &request.vdevs, &request.logs, &request.cache)?;
+    show_vdevs(cx, (&request.vdevs, &request.logs), &request.cache, &request.spares)?;
     Ok(0)
 }
 
 /// New vdevs, each class but data under its name.
 pub(super) fn show_vdevs(
     cx: &mut Cx<'_>,
-    data: &[VdevSpec],
-    logs: &[VdevSpec],
+    (data, logs): (&[VdevSpec], &[VdevSpec]),
     cache: &[String],
+    spares: &[String],
 ) -> Result<(), Stop> {
-    let cache: Vec<VdevSpec> = cache.iter().cloned().map(VdevSpec::Leaf).collect();
-    for (title, vdevs) in [(None, data), (Some("logs"), logs), (Some("cache"), &cache)] {
+    let leaves = |paths: &[String]| paths.iter().cloned().map(VdevSpec::Leaf).collect::<Vec<_>>();
+    let (cache, spares) = (leaves(cache), leaves(spares));
+    let classes = [(None, data), (Some("logs"), logs), (Some("cache"), &cache), (Some("spares"), &spares)];
+    for (title, vdevs) in classes {
         if let Some(title) = title.filter(|_| !vdevs.is_empty()) {
             writeln!(cx.io.out, "\t{title}")?;
         }

@@ -195,6 +195,7 @@ fn vdev_value(format: &Format, vdev: &Vdev, place: Place, column: &str) -> Strin
         "free" if top => counted(vdev.size.saturating_sub(vdev.allocated)),
         "fragmentation" if top => vdev.fragmentation.map_or("-".into(), |part| format!("{part}{percent}")),
         "capacity" if top => capacity(format, vdev),
+        "expandsize" => size(vdev.expandable),
         "health" if place == Place::Spare => vdevs::spare_state(vdev).to_owned(),
         "health" => vdev.health.name().to_owned(),
         _ => "-".into(),

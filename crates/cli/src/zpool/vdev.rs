@@ -1,11 +1,12 @@
-//! What is done to single devices of a pool: `zpool remove`, `online`, `offline`, `attach`, `detach`, `replace`, `clear`.
+//! What is done to single devices of a pool: `zpool remove`, `online`, `offline`, `attach`, `detach`, `replace`, `clear`;
+//! and `reguid`.
 
-use super::add::known;
+use super::add::{ashift, known};
 use crate::client::CallError;
-use crate::fail::{Noun, Outcome, fail, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
 use crate::{getopt, jobs, vdevs};
-use api_types::{PoolAttach, PoolClear, PoolOffline, PoolVdev, Vdev, routes};
+use api_types::{Health, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolVdev, Vdev, routes};
 
 pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "npsw", &[])?;
@@ -32,7 +33,33 @@ pub fn online(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if devices.is_empty() {
         return usage("missing device name");
     }
-    each(cx, name, devices, "online", &|cx, vdev| send(cx, routes::POOL_ONLINE, name, vdev))
+    let expand = options.has("e");
+    let act = |cx: &mut Cx<'_>, vdev: &Vdev| {
+        let request = PoolOnline { guid: vdev.guid, expand, history: cx.history.clone() };
+        jobs::run(cx, &routes::at(routes::POOL_ONLINE, name), &request).map(drop)
+    };
+    let (verb, mut status) = (if expand { "expand" } else { "online" }, 0);
+    for device in devices {
+        let done = one(cx, (name, device), &format!("cannot {verb} {device}"), &act)?;
+        status |= if done == 0 { tell_state(cx, name, device, expand)? } else { done };
+    }
+    Ok(status)
+}
+
+/// A device that could not be used is online all the same, as far as that goes.
+fn tell_state(cx: &mut Cx<'_>, pool: &str, device: &str, expand: bool) -> Result<i32, Stop> {
+    let Some(pool) = known(cx, pool)? else { return Ok(1) };
+    let health = vdevs::find(&pool, device).map_or(Health::Online, |vdev| vdev.health);
+    let hint = match health {
+        Health::Online | Health::Degraded => return Ok(0),
+        Health::Faulted => "use 'zpool clear' to restore a faulted device",
+        _ => "use 'zpool replace' to replace devices that are no longer present",
+    };
+    writeln!(cx.io.out, "warning: device '{device}' onlined, but remains in faulted state\n{hint}")?;
+    if expand {
+        writeln!(cx.io.out, "warning: failed to expand usable space on unhealthy device '{device}'")?;
+    }
+    Ok(0)
 }
 
 pub fn offline(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -63,8 +90,12 @@ pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             _ => usage("too many arguments"),
         };
     };
-    let request =
-        PoolAttach { path: Some(vdevs::device(new)?), force: options.has("f"), ..PoolAttach::default() };
+    let request = PoolAttach {
+        path: Some(vdevs::device(new)?),
+        force: options.has("f"),
+        ashift: ashift(&options)?,
+        ..PoolAttach::default()
+    };
     let what = format!("cannot attach {new} to {device}");
     one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_ATTACH, name, vdev, &request))
 }
@@ -92,9 +123,32 @@ pub fn replace(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         _ => return usage("too many arguments"),
     };
     let path = new.map(|new| vdevs::device(new)).transpose()?;
-    let request = PoolAttach { path, force: options.has("f"), ..PoolAttach::default() };
+    let (force, ashift) = (options.has("f"), ashift(&options)?);
+    let request = PoolAttach { path, force, ashift, ..PoolAttach::default() };
     let what = format!("cannot replace {device} with {}", new.unwrap_or(device));
     one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &request))
+}
+
+pub fn reguid(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "g:", &[])?;
+    let [name] = options.operands.as_slice() else {
+        return usage(if options.operands.is_empty() { "missing pool name" } else { "too many arguments" });
+    };
+    let guid = match options.value("g") {
+        None => None,
+        Some(text) => match text.parse() {
+            Ok(guid) => Some(guid),
+            Err(_) => return usage(format!("invalid GUID: {text}")),
+        },
+    };
+    if known(cx, name)?.is_none() {
+        return Ok(1);
+    }
+    let request = PoolReguid { guid, history: cx.history.clone() };
+    match jobs::run(cx, &routes::at(routes::POOL_REGUID, name), &request) {
+        Ok(_) => Ok(0),
+        Err(error) => fail(sentence(&format!("cannot reguid '{name}'"), &error.problem()?, Noun::Pool)),
+    }
 }
 
 pub fn clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

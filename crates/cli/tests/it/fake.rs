@@ -102,6 +102,8 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
         physical: if children.is_empty() { size } else { 0 },
         fragmentation: None,
         trim: Default::default(),
+        expandable: 0,
+        used_by: None,
         io: IoCounters::default(),
         children,
     }

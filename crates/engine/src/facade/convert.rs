@@ -83,6 +83,8 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         physical: report.physical,
         fragmentation: report.fragmentation,
         trim: trim(report),
+        expandable: report.expandable,
+        used_by: report.used_by.clone(),
         io: counters(&stat.io),
         children: report.children.iter().map(vdev_status).collect(),
     }
@@ -128,6 +130,16 @@ pub(super) fn removal(report: &PoolReport) -> Option<Removal> {
 
 pub(super) fn rewound(from: PoolRewound) -> Rewound {
     Rewound { time: from.time, lost: from.lost, data_errors: from.data_errors }
+}
+
+/// A hot spare of the pool of this name.
+pub(super) fn spare_status(report: &VdevReport, pool: &str) -> VdevStatus {
+    let status = vdev_status(report);
+    let user = |user: &String| match user == pool {
+        true => "currently in use".to_owned(),
+        false => format!("in use by pool '{user}'"),
+    };
+    VdevStatus { note: report.used_by.as_ref().map(user).or_else(|| status.note.clone()), ..status }
 }
 
 /// What `zpool status` writes behind a vdev that is not well.

@@ -80,6 +80,8 @@ fn blank(guid: u64, state: VdevState) -> VdevStatus {
         physical: 0,
         fragmentation: None,
         trim: Default::default(),
+        expandable: 0,
+        used_by: None,
         io: Default::default(),
         children: Vec::new(),
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use ::pool::change::Change as PoolChange;
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
+use ::pool::spa::members::NewDisk;
 use ::pool::spa::vdevs::NewVdevs;
 use ::pool::trim::{TrimCommand, TrimRefusal};
 use engine_api::{
@@ -15,7 +16,7 @@ use engine_api::{
 };
 use env::{Env, lock};
 
-use super::convert::{api_error, health, prop_value, removal, rewound, vdev_status};
+use super::convert::{api_error, health, prop_value, removal, rewound, spare_status, vdev_status};
 use super::serve::{Mounted, SharedList};
 use super::{measure, pool_props, vdev_spec, words};
 
@@ -153,7 +154,13 @@ fn new_vdevs(new: &engine_api::NewVdevs) -> NewVdevs {
         data: new.data.iter().map(vdev_spec).collect(),
         logs: new.logs.iter().map(vdev_spec).collect(),
         cache: new.cache.clone(),
+        spares: new.spares.clone(),
+        ashift: new.ashift,
     }
+}
+
+fn new_disk(new: &engine_api::NewDevice) -> NewDisk {
+    NewDisk { path: new.path.clone(), force: new.force, ashift: new.ashift }
 }
 
 fn kind(kind: PoolKind) -> DatasetKind {
@@ -205,7 +212,7 @@ impl Pool for LocalPool {
             txg: report.txg,
             root: engine_api::VdevStatus { health: state, ..root },
             cache: report.cache.iter().map(vdev_status).collect(),
-            spares: report.spares.iter().map(vdev_status).collect(),
+            spares: report.spares.iter().map(|spare| spare_status(spare, &self.name())).collect(),
             status: words.as_ref().map(|words| words.status.clone()),
             action: words.map(|words| words.action),
             scan: None,
@@ -244,17 +251,14 @@ impl Pool for LocalPool {
                 Some(self.pool.add_vdevs(&new_vdevs(vdevs), *force, history))
             }
             Change::RemoveVdev { guid } => Some(self.pool.remove_vdev(*guid, history)),
-            Change::OnlineVdev { guid } => Some(self.pool.online_vdev(*guid, history)),
+            Change::OnlineVdev { guid, expand } => Some(self.pool.online_vdev(*guid, *expand, history)),
             Change::OfflineVdev { guid, temporary } => {
                 Some(self.pool.offline_vdev(*guid, *temporary, history))
             }
-            Change::AttachVdev { guid, path, force } => {
-                Some(self.pool.attach_vdev(*guid, path, *force, history))
-            }
+            Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, &new_disk(new), history)),
             Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
-            Change::ReplaceVdev { guid, path, force } => {
-                Some(self.pool.replace_vdev(*guid, path.as_deref(), *force, history))
-            }
+            Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),
+            Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
             Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
             Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,

@@ -233,6 +233,7 @@ fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(Str
         "freeing" => stat(pool.dsl.freeing()),
         "leaked" => stat(0),
         "dedupratio" => Some(("1.00".into(), Source::None)),
+        "expandsize" if root.expandable > 0 => stat(root.expandable),
         "expandsize" | "checkpoint" => Some((String::new(), Source::None)),
         "readonly" => Some((if status.readonly { "on" } else { "off" }.into(), Source::None)),
         "altroot" => {

@@ -78,6 +78,7 @@ pub fn open(env: &Env, found: &FoundPool) -> Result<Opened, String> {
         cache: Cache::new(CACHE),
         limits: Limits::default(),
         fs_format: zpl_format(env),
+        spares_in_use: Default::default(),
     };
     let mut found = found.clone();
     let state = found.config.state;

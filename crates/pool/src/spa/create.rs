@@ -31,6 +31,7 @@ use crate::prop::RawProps;
 use crate::removed::Removed;
 use crate::spa::config::{Host, PoolConfig};
 use crate::spa::dtl::DirtyTimeLogs;
+use crate::spa::spares::SparesInUse;
 use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::trim::Trim;
@@ -60,6 +61,8 @@ pub struct CreateSpec {
     pub logs: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
+    /// Paths of hot spares.
+    pub spares: Vec<String>,
     pub features: Vec<&'static Feature>,
     /// log2 of the smallest write; `None`: what the devices like best.
     pub ashift: Option<u64>,
@@ -84,6 +87,7 @@ pub struct Surroundings {
     pub cache: Arc<Cache>,
     pub limits: Limits,
     pub fs_format: Arc<dyn FsFormat>,
+    pub spares_in_use: Arc<SparesInUse>,
 }
 
 impl Surroundings {
@@ -99,7 +103,7 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
     check_specs(&spec.vdevs, &spec.logs)?;
     let own = leaf_paths(&spec.vdevs).into_iter().chain(leaf_paths(&spec.logs));
-    let paths: Vec<String> = own.chain(spec.cache.clone()).collect();
+    let paths: Vec<String> = own.chain(spec.cache.clone()).chain(spec.spares.clone()).collect();
     if !spec.force {
         labels::refuse_used(env, &paths)?;
     }
@@ -202,6 +206,7 @@ fn first_group(
         readonly: false,
         altroot: spec.altroot.clone(),
         extras: Default::default(),
+        spares_in_use: around.spares_in_use.clone(),
         zil_stats: Arc::default(),
         topology: Default::default(),
         diagnosis: Default::default(),
@@ -209,6 +214,7 @@ fn first_group(
         rewound: None,
     });
     core.add_caches(&spec.cache, spec.ashift, &format!("cannot create '{}'", spec.name))?;
+    core.add_spares(&spec.spares, &format!("cannot create '{}'", spec.name))?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
     features.create(env.entropy.u64(), &tx)?;
     for feature in &spec.features {

@@ -9,7 +9,7 @@
 //! The age of a side's uberblocks says nothing: power cuts in the middle of commits leave uberblocks on one side that
 //! lead to what all sides have. Source: module/zfs/vdev.c (`vdev_dtl_sync`, `vdev_dtl_load`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
@@ -29,7 +29,11 @@ const BLOCK_SIZE: u32 = 4 << 10;
 
 /// The groups that leaves lack, by the leaves' guids.
 #[derive(Default)]
-pub struct DirtyTimeLogs(Mutex<BTreeMap<u64, RangeTree>>);
+pub struct DirtyTimeLogs {
+    missing: Mutex<BTreeMap<u64, RangeTree>>,
+    /// Leaves whose logs in the pool are older.
+    unsaved: Mutex<BTreeSet<u64>>,
+}
 
 impl DirtyTimeLogs {
     /// Reads the logs of a tree. Where one cannot be read, its leaf lacks everything up to group `txg`.
@@ -44,12 +48,12 @@ impl DirtyTimeLogs {
                 logs.insert(vdev.guid, missing);
             }
         });
-        DirtyTimeLogs(Mutex::new(logs))
+        DirtyTimeLogs { missing: Mutex::new(logs), unsaved: Mutex::default() }
     }
 
     /// Tells storage of every side that is behind.
     pub fn mark(&self, storage: &Storage) {
-        for (guid, _) in lock(&self.0).iter().filter(|(_, missing)| !missing.is_empty()) {
+        for (guid, _) in lock(&self.missing).iter().filter(|(_, missing)| !missing.is_empty()) {
             if !storage.mark_behind(*guid) {
                 tracing::warn!(guid, "a disk lacks writes: it is away, or no other has them all");
             }
@@ -58,16 +62,35 @@ impl DirtyTimeLogs {
 
     /// The leaf lacks nothing any more, or is gone.
     pub(super) fn forget(&self, guid: u64) {
-        lock(&self.0).remove(&guid);
+        lock(&self.missing).remove(&guid);
+    }
+
+    /// The leaf lacks the groups from `first` to `last`; written down with the group being synced.
+    pub(super) fn miss(&self, guid: u64, first: u64, last: u64) {
+        lock(&self.missing).entry(guid).or_default().add_overlap(first, last + 1 - first);
+        lock(&self.unsaved).insert(guid);
+    }
+
+    /// Whether the leaf has everything.
+    pub(super) fn is_empty(&self, guid: u64) -> bool {
+        lock(&self.missing).get(&guid).is_none_or(RangeTree::is_empty)
+    }
+
+    /// The leaf has another guid now.
+    pub(super) fn rename(&self, before: u64, now: u64) {
+        let mut logs = lock(&self.missing);
+        if let Some(missing) = logs.remove(&before) {
+            logs.insert(now, missing);
+        }
     }
 
     /// Adds a group to the logs of these leaves; gives those that did not have it, with all they have now.
     fn add(&self, guids: Vec<u64>, txg: u64) -> Vec<(u64, RangeTree)> {
-        let mut logs = lock(&self.0);
+        let (mut logs, mut unsaved) = (lock(&self.missing), lock(&self.unsaved));
         let mut grown = Vec::new();
         for guid in guids {
             let missing = logs.entry(guid).or_default();
-            if !missing.contains(txg, 1) {
+            if unsaved.remove(&guid) || !missing.contains(txg, 1) {
                 missing.add_overlap(txg, 1);
                 grown.push((guid, missing.clone()));
             }

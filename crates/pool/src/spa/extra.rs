@@ -2,7 +2,7 @@
 //!
 //! The meta object set lists them; their own labels say only what they are, not of which pool, for a spare may wait for
 //! several. Cache devices of a pool that is written are in use (`storage::arc::l2`); one that is missing is no error.
-//! Spares are shown and left alone: never opened for writing, and their list stays as it is. Sources: module/zfs/spa.c
+//! What spares do is told in [`super::spares`]. Sources: module/zfs/spa.c
 //! (`spa_load_spares`, `spa_load_l2cache`, `spa_sync_aux_dev`), vdev_label.c (`vdev_label_init`).
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -57,17 +57,19 @@ pub fn probe(env: &Env, path: &str) -> Option<Extra> {
 #[derive(Debug, Default)]
 pub struct Extras {
     cache: Mutex<Vec<Listed>>,
-    pub spares: Vec<Listed>,
-    /// The meta object set has an older list of cache devices.
-    changed: AtomicBool,
+    pub(super) spares: Mutex<Vec<Listed>>,
+    /// The meta object set has older lists.
+    pub(super) changed: AtomicBool,
 }
 
 /// One of them, and where it was found.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    config: VdevConfig,
+    pub(super) config: VdevConfig,
     /// Bytes; 0 where the device was not found.
-    size: u64,
+    pub(super) size: u64,
+    /// Of a spare: log2 of its sector, where it has been asked.
+    pub(super) ashift: Option<u64>,
 }
 
 impl Extras {
@@ -84,15 +86,41 @@ impl Extras {
         };
         Extras {
             cache: Mutex::new(list(pool_directory::L2CACHE, key::L2CACHE, PoolState::L2cache)),
-            spares: list(pool_directory::SPARES, key::SPARES, PoolState::Spare),
+            spares: Mutex::new(list(pool_directory::SPARES, key::SPARES, PoolState::Spare)),
             changed: AtomicBool::new(false),
         }
     }
 
     /// Guids of all of them.
     pub fn guids(&self) -> Vec<u64> {
-        let cache = lock(&self.cache);
-        cache.iter().chain(&self.spares).map(|listed| listed.config.guid).collect()
+        let (cache, spares) = (lock(&self.cache), lock(&self.spares));
+        cache.iter().chain(spares.iter()).map(|listed| listed.config.guid).collect()
+    }
+
+    /// The name of a device, and whether it is a spare; `None` if none has this guid.
+    pub(super) fn name_of(&self, guid: u64) -> Option<(String, bool)> {
+        let find = |list: &Mutex<Vec<Listed>>| {
+            lock(list).iter().find(|listed| listed.config.guid == guid).map(Listed::name)
+        };
+        let spare = find(&self.spares).map(|name| (name, true));
+        spare.or_else(|| find(&self.cache).map(|name| (name, false)))
+    }
+
+    pub(super) fn has_spares(&self) -> bool {
+        !lock(&self.spares).is_empty()
+    }
+
+    /// Takes a spare off the list.
+    pub(super) fn drop_spare(&self, guid: u64) {
+        lock(&self.spares).retain(|listed| listed.config.guid != guid);
+        self.changed.store(true, SeqCst);
+    }
+
+    /// What a spare turned out to be: its bytes (0 if it cannot be had) and its sector.
+    pub(super) fn know_spare(&self, guid: u64, size: u64, ashift: Option<u64>) {
+        for listed in lock(&self.spares).iter_mut().filter(|listed| listed.config.guid == guid) {
+            (listed.size, listed.ashift) = (size, ashift);
+        }
     }
 }
 
@@ -108,7 +136,7 @@ impl Core {
     /// Takes a new cache device into use, and lists it with the next transaction group.
     pub(super) fn add_cache(&self, mut config: VdevConfig) -> std::result::Result<(), DiskError> {
         self.storage.add_cache(&mut config, CacheIntent::New)?;
-        lock(&self.extras.cache).push(Listed { config, size: 0 });
+        lock(&self.extras.cache).push(Listed { config, size: 0, ashift: None });
         self.extras.changed.store(true, SeqCst);
         Ok(())
     }
@@ -136,23 +164,28 @@ impl Core {
         lock(&self.extras.cache).iter().map(report).collect()
     }
 
-    /// Writes the list of cache devices if it changed.
+    /// Writes the lists if they changed.
     pub(crate) fn write_extras(&self, tx: &Tx) -> Result<()> {
         if !self.extras.changed.swap(false, SeqCst) {
             return Ok(());
         }
-        let devices: Vec<NvList> =
-            lock(&self.extras.cache).iter().map(|listed| to_nvlist(&listed.config)).collect();
-        let list = NvList::new().with(key::L2CACHE, NvValue::from(devices));
+        self.write_list(pool_directory::L2CACHE, key::L2CACHE, &self.extras.cache, tx)?;
+        self.write_list(pool_directory::SPARES, key::SPARES, &self.extras.spares, tx)
+    }
+
+    fn write_list(&self, name: &str, key: &str, listed: &Mutex<Vec<Listed>>, tx: &Tx) -> Result<()> {
+        let devices: Vec<NvList> = lock(listed).iter().map(|listed| to_nvlist(&listed.config)).collect();
         let directory = Zap::open(&self.mos, pool_directory::OBJECT)?;
-        let object = match directory.find_u64(pool_directory::L2CACHE)? {
+        let object = match directory.find_u64(name)? {
             Some(object) => object,
+            None if devices.is_empty() => return Ok(()),
             None => {
                 let object = alloc_packed(&self.mos, tx)?;
-                directory.add(pool_directory::L2CACHE, object, tx)?;
+                directory.add(name, object, tx)?;
                 object
             }
         };
+        let list = NvList::new().with(key, NvValue::from(devices));
         write_packed(&self.mos, object, &list.encode_xdr(), tx)
     }
 }
@@ -184,15 +217,25 @@ impl Listed {
         if let Some(extra) = there {
             config.path = Some(extra.path.clone());
         }
-        Listed { config, size: there.map_or(0, |extra| extra.size) }
+        // A spare that is in use, or was when the power went, has a label of the pool.
+        let member = found.devices.iter().find(|device| device.guid == config.guid);
+        if let (None, Some(device)) = (there, member) {
+            config.path = Some(device.path.clone());
+        }
+        let size = there.map(|extra| extra.size).or(member.map(|device| device.size)).unwrap_or(0);
+        Listed { config, size, ashift: None }
     }
 
-    fn report(&self) -> VdevReport {
+    fn name(&self) -> String {
+        vdev_name(&self.config.kind, self.config.path.as_deref(), self.config.guid, self.config.id)
+    }
+
+    pub(super) fn report(&self) -> VdevReport {
         let config = &self.config;
         let state = if self.size > 0 { VdevState::Online } else { VdevState::Unavail };
         let stat = VdevStat { state, size: self.size, ..VdevStat::blank(config) };
         VdevReport {
-            name: vdev_name(&config.kind, config.path.as_deref(), config.guid, config.id),
+            name: self.name(),
             id: config.id,
             ashift: config.ashift.unwrap_or(0) as u32,
             allocated: 0,
@@ -201,6 +244,8 @@ impl Listed {
             fragmentation: None,
             trim: None,
             can_trim: false,
+            expandable: 0,
+            used_by: None,
             children: Vec::new(),
             stat,
         }
@@ -222,9 +267,5 @@ impl Listed {
             fragmentation: (device.size > 0).then_some(0),
             ..self.report()
         }
-    }
-
-    pub(super) fn spare_report(&self) -> VdevReport {
-        self.report()
     }
 }

@@ -278,6 +278,7 @@ fn load(
         readonly,
         altroot: spec.altroot.clone(),
         extras: Extras::read(&mos, &directory, found),
+        spares_in_use: around.spares_in_use.clone(),
         zil_stats: Arc::default(),
         topology: Topology::default(),
         diagnosis: Default::default(),
@@ -301,6 +302,7 @@ fn load(
         return Ok(Loaded::ReadOnlyOnly);
     }
     pool.core.open_cache();
+    pool.core.open_spares();
     begin(&pool, rewound.map(|_| uberblock.txg))?;
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by()?;

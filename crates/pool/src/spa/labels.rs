@@ -27,6 +27,8 @@ pub struct Candidate {
     pub config: PoolConfig,
     /// Newest first.
     pub uberblocks: Vec<Uberblock>,
+    /// Bytes of the device.
+    pub size: u64,
 }
 
 impl Candidate {
@@ -127,7 +129,8 @@ fn look(env: &Env, path: &str) -> Option<Probed> {
     let guid = list.u64(key::GUID)?;
     let config = PoolConfig::from_nvlist(list).ok()?;
     let guids = found.configs.iter().flatten().filter_map(|label| label.u64(key::GUID)).collect();
-    let candidate = Candidate { path: path.to_owned(), guid, guids, config, uberblocks: found.uberblocks };
+    let (path, size) = (path.to_owned(), device.size);
+    let candidate = Candidate { path, guid, guids, config, uberblocks: found.uberblocks, size };
     Some(Probed::Member(Box::new(candidate)))
 }
 

@@ -4,7 +4,6 @@ use env::lock;
 use ondisk::indirect::RemovingPhys;
 use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 
-use super::extra::Listed;
 use super::labels::FoundPool;
 use super::{Core, Pool};
 use crate::trim::LeafTrim;
@@ -28,6 +27,10 @@ pub struct VdevReport {
     /// How the trimming of a disk is, and whether the disk can be trimmed.
     pub trim: Option<LeafTrim>,
     pub can_trim: bool,
+    /// Bytes that the disks have more than the pool uses; of the root and top-level vdevs.
+    pub expandable: u64,
+    /// Of a hot spare: the pool that it is in use by.
+    pub used_by: Option<String>,
     pub children: Vec<VdevReport>,
 }
 
@@ -80,6 +83,9 @@ impl Pool {
                     report.size = space.capacity;
                     report.fragmentation = core.storage.fragmentation(Some(index as u32));
                 }
+                if let Some(config) = config {
+                    report.expandable = core.expandable(config);
+                }
                 report
             })
             .filter(|report| !matches!(report.stat.kind, VdevKind::Hole | VdevKind::Indirect))
@@ -96,6 +102,8 @@ impl Pool {
             fragmentation: core.storage.fragmentation(None),
             trim: None,
             can_trim: false,
+            expandable: children.iter().map(|top| top.expandable).sum(),
+            used_by: None,
             children,
         };
         PoolReport {
@@ -104,7 +112,7 @@ impl Pool {
             cause: core.storage.suspension().cause(),
             root,
             cache: core.cache_reports(),
-            spares: core.extras.spares.iter().map(Listed::spare_report).collect(),
+            spares: core.spare_reports(),
             txg: core.txgs.synced(),
             lost_logs: lock(&core.lost_logs).clone(),
             removal: core.removed.last().map(|last| (last, core.removed.mapping_bytes())),
@@ -134,6 +142,8 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
         fragmentation: None,
         trim: None,
         can_trim: false,
+        expandable: 0,
+        used_by: None,
         children: children.collect(),
     }
 }
@@ -165,7 +175,7 @@ pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
             let there = found.device(vdev.guid).is_some();
             if there { VdevState::Online } else { VdevState::Unavail }
         }
-        kind @ (VdevKind::Mirror | VdevKind::Raidz(_)) => {
+        kind if kind.has_sides() || matches!(kind, VdevKind::Raidz(_)) => {
             let states = vdev.children.iter().map(|child| found_vdev_state(found, child));
             let states: Vec<VdevState> = states.collect();
             let needed = match kind {

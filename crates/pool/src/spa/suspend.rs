@@ -33,12 +33,7 @@ impl Pool {
         if guid.is_none() {
             lock(&self.core.lost_logs).clear();
         }
-        let failed = self.core.storage.failed_logs();
-        for leaf in failed.into_iter().filter(|leaf| guid.is_none_or(|guid| guid == *leaf)) {
-            if let Err(error) = self.online_log(leaf) {
-                tracing::warn!(guid = leaf, %error, "a device of logs stays out of use");
-            }
-        }
+        self.revive(guid);
         self.list_vdevs(history)
     }
 

@@ -16,6 +16,7 @@ use ondisk::object_type::pool_directory;
 use storage::{OpenedLeaf, VdevConfig};
 
 use super::Core;
+use super::disks::Leaving;
 use crate::{PoolError, Result};
 
 /// What a group does to the tree.
@@ -28,6 +29,10 @@ pub struct Topology {
     busy: AtomicBool,
     /// Disks of logs that had failed when the last group was written; see [`Core::note_failed_logs`].
     failed: Mutex<BTreeSet<u64>>,
+    /// Disks that the group being synced takes out.
+    pub(super) leaving: Mutex<Vec<Leaving>>,
+    /// Top-level vdevs that have grown in the group being synced, with the metaslabs they have now.
+    pub(super) grown: Mutex<Vec<(u32, u64)>>,
 }
 
 /// Held by whoever changes the tree.
@@ -66,7 +71,14 @@ impl Core {
     pub(crate) fn change_trees(&self, to_replay: &dyn Fn() -> bool, tx: &Tx) -> Result<()> {
         self.note_failed_logs(to_replay);
         let steps = lock(&self.topology.waiting).remove(&tx.txg()).unwrap_or_default();
-        steps.into_iter().try_for_each(|step| step(self, tx))
+        steps.into_iter().try_for_each(|step| step(self, tx))?;
+        self.settle_vdevs(tx)
+    }
+
+    /// The group is durable, and with it what it did to the tree.
+    pub(crate) fn trees_changed(&self) {
+        self.part_with_disks();
+        self.use_grown_space();
     }
 
     /// Puts another tree in the place of the pool's. See [`storage::Storage::swap_tree`].

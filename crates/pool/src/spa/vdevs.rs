@@ -1,14 +1,20 @@
-//! Adding and removing vdevs of a running pool.
+//! Adding vdevs to a running pool and removing them.
 //!
-//! A device gets its label first and is listed by the next transaction group: a crash between leaves a label that no
-//! pool knows of. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c (`spa_vdev_remove`), messages of
+//! A new top-level vdev is used when the group is durable that lists it: before that, no import would find what was
+//! promised there. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c (`spa_vdev_remove`), messages of
 //! lib/libzfs/libzfs_pool.c.
 
-use env::Env;
-use storage::{VdevConfig, VdevKind};
+use std::sync::{Arc, Mutex};
 
-use super::create::{VdevSpec, new_guid, unusable_disk};
+use env::{Env, lock};
+use storage::{OpenedLeaf, VdevConfig, VdevKind};
+
+use super::create::{
+    VdevSpec, check_specs, leaf_paths, make_top_objects, new_guid, plan_vdev, size_metaslabs, unusable_disk,
+};
+use super::disks::turn_away;
 use super::{Core, Pool, labels};
+use crate::space::VdevSpace;
 use crate::trim::{TrimCommand, TrimRefusal};
 use crate::{PoolError, Result};
 
@@ -19,6 +25,10 @@ pub struct NewVdevs {
     pub logs: Vec<VdevSpec>,
     /// Paths.
     pub cache: Vec<String>,
+    /// Paths.
+    pub spares: Vec<String>,
+    /// log2 of the smallest write of new top-level vdevs; `None`: what the disks like best.
+    pub ashift: Option<u64>,
 }
 
 impl Pool {
@@ -27,70 +37,81 @@ impl Pool {
     pub fn add_vdevs(&self, new: &NewVdevs, force: bool, history: &str) -> Result<u64> {
         let core = &self.core;
         let refused = format!("cannot add to '{}'", self.name());
-        if core.readonly {
-            return Err(PoolError::ReadOnly);
-        }
-        if !new.data.is_empty() {
-            let why = "only log and cache devices can be added yet";
-            return Err(PoolError::Unsupported(format!("{refused}: {why}")));
-        }
+        check_specs(&new.data, &new.logs)?;
+        let alone = core.alone()?;
         if !force {
-            labels::refuse_used(&core.env, &new.cache)?;
+            let paths = leaf_paths(&new.data).into_iter().chain(leaf_paths(&new.logs));
+            let paths: Vec<String> = paths.chain(new.cache.clone()).chain(new.spares.clone()).collect();
+            labels::refuse_used(&core.env, &paths)?;
         }
-        if !new.logs.is_empty() {
-            self.add_logs(&new.logs, force, &refused)?;
-        }
-        core.add_caches(&new.cache, None, &refused)?;
+        self.add_tops(new, &refused)?;
+        core.add_caches(&new.cache, new.ashift, &refused)?;
+        core.add_spares(&new.spares, &refused)?;
+        drop(alone);
         self.list_vdevs(history)
+    }
+
+    /// Adds top-level vdevs and waits until they are in use.
+    fn add_tops(&self, new: &NewVdevs, refused: &str) -> Result<()> {
+        let core = &*self.core;
+        if new.data.is_empty() && new.logs.is_empty() {
+            return Ok(());
+        }
+        let mut tree = lock(&core.config).tree.clone();
+        let mut opened = Vec::new();
+        let mut added = Vec::new();
+        for (number, spec) in new.data.iter().chain(&new.logs).enumerate() {
+            let hole = tree.children.iter().position(|top| top.kind == VdevKind::Hole);
+            let id = hole.unwrap_or(tree.children.len());
+            let mut top = plan_vdev(&core.env, id as u64, spec);
+            (top.is_log, top.ashift) = (number >= new.data.len(), new.ashift);
+            if let Err(error) = core.open_top(&top, refused, &mut opened) {
+                turn_away(&opened);
+                return Err(error);
+            }
+            match hole {
+                Some(_) => tree.children[id] = top,
+                None => tree.children.push(top),
+            }
+            added.push(id);
+        }
+        let made = Arc::new(Mutex::new(Vec::<VdevSpace>::new()));
+        let spaces = made.clone();
+        core.change_tree(Box::new(move |core, tx| {
+            // Sizes are measured when the tree is there.
+            core.put_tree(tree, &opened, &[])?;
+            let mut tree = lock(&core.config).tree.clone();
+            let all = core.vdev_zaps()?;
+            for id in added {
+                let top = &mut tree.children[id];
+                size_metaslabs(top);
+                top.visit_mut(&mut |vdev| vdev.create_txg = Some(tx.txg()));
+                let space = make_top_objects(&core.mos, &all, top, &core.env, tx)?;
+                core.maps.add_vdev(space);
+                lock(&spaces).push(space);
+            }
+            core.put_tree(tree, &[], &[])
+        }))?;
+        for space in lock(&made).iter() {
+            core.storage.init_metaslabs(space.vdev, space.metaslab_shift, space.metaslab_count, Vec::new());
+        }
+        Ok(())
     }
 
     /// Removes a vdev and waits until that is durable; gives the transaction group.
     pub fn remove_vdev(&self, guid: u64, history: &str) -> Result<u64> {
-        if self.core.readonly {
-            return Err(PoolError::ReadOnly);
-        }
-        if !self.core.remove_cache(guid) {
-            self.remove_log(guid)?;
-        }
-        self.list_vdevs(history)
-    }
-
-    /// Takes a device that is out of use into use again.
-    pub fn online_vdev(&self, guid: u64, history: &str) -> Result<u64> {
-        if self.core.readonly {
-            return Err(PoolError::ReadOnly);
-        }
-        match self.core.storage.reopen_cache(guid) {
-            Some(Ok(())) => self.list_vdevs(history),
-            Some(Err(why)) => Err(PoolError::Invalid(why.to_string())),
-            None => {
-                self.online_log(guid)?;
-                self.list_vdevs(history)
+        let alone = self.core.alone()?;
+        if !self.core.remove_cache(guid) && !self.core.remove_spare(guid)? {
+            let refused = |name: &str| format!("cannot remove {name}");
+            let place = self.core.place(guid, &refused)?;
+            let refused = refused(&place.name());
+            if !place.is_top() || !place.top().is_log {
+                let why = "operation not supported on this type of pool";
+                return Err(PoolError::Refused(format!("{refused}: {why}")));
             }
+            self.remove_log(&place, &refused)?;
         }
-    }
-
-    /// Takes a device out of use; with `temporary` until the next import, else until it is brought online.
-    pub fn offline_vdev(&self, guid: u64, temporary: bool, history: &str) -> Result<u64> {
-        self.offline_log(guid, temporary)?;
-        self.list_vdevs(history)
-    }
-
-    /// Makes a device a side of the mirror that `guid` belongs to, or becomes.
-    pub fn attach_vdev(&self, guid: u64, path: &str, force: bool, history: &str) -> Result<u64> {
-        self.attach_log(guid, path, force)?;
-        self.list_vdevs(history)
-    }
-
-    /// Takes one side out of a mirror.
-    pub fn detach_vdev(&self, guid: u64, history: &str) -> Result<u64> {
-        self.detach_log(guid)?;
-        self.list_vdevs(history)
-    }
-
-    /// Puts a device in the place of another; without a path, of the one that was at its path before.
-    pub fn replace_vdev(&self, guid: u64, path: Option<&str>, force: bool, history: &str) -> Result<u64> {
-        self.replace_log(guid, path, force)?;
+        drop(alone);
         self.list_vdevs(history)
     }
 
@@ -121,6 +142,18 @@ impl Pool {
 }
 
 impl Core {
+    /// Opens all disks of a new top-level vdev.
+    fn open_top(&self, top: &VdevConfig, refused: &str, opened: &mut Vec<OpenedLeaf>) -> Result<()> {
+        let mut leaves = Vec::new();
+        top.visit(&mut |vdev| leaves.extend(vdev.kind.is_leaf().then(|| vdev.clone())));
+        for leaf in leaves {
+            let path = leaf.path.clone().unwrap_or_default();
+            let disk = self.open_new(&leaf, top.id as u32);
+            opened.push(disk.map_err(|why| unusable_disk(refused, why, &format!("{path}: {why}")))?);
+        }
+        Ok(())
+    }
+
     /// Takes all of these devices into use, or none.
     pub(super) fn add_caches(&self, paths: &[String], ashift: Option<u64>, refused: &str) -> Result<()> {
         let mut added = Vec::new();

@@ -17,6 +17,7 @@ pub fn spec(name: &str, vdevs: Vec<VdevSpec>) -> CreateSpec {
         vdevs,
         logs: Vec::new(),
         cache: Vec::new(),
+        spares: Vec::new(),
         features: features.collect(),
         ashift: None,
         props: Vec::new(),

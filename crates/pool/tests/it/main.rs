@@ -8,4 +8,5 @@ mod removed;
 mod rewind;
 mod support;
 mod trim;
+mod vdevs;
 mod zil;

@@ -47,6 +47,18 @@ impl Drop for Dir {
     }
 }
 
+/// The images as a power cut would leave them.
+pub fn crash(dir: &Dir, name: &str) -> Dir {
+    let copy = Dir::new(name);
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let to = copy.image_path(path.file_name().unwrap().to_str().unwrap());
+        let mut cp = Command::new("cp");
+        assert!(cp.args(["--sparse=always"]).arg(&path).arg(&to).status().unwrap().success());
+    }
+    copy
+}
+
 /// A file system with a root directory without attributes: enough for the layers below.
 pub struct Bare;
 
@@ -80,6 +92,7 @@ pub fn around() -> Surroundings {
         cache: Cache::new(64 << 20),
         limits: Limits::default(),
         fs_format: Arc::new(Bare),
+        spares_in_use: Arc::default(),
     }
 }
 

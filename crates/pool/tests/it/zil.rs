@@ -20,7 +20,7 @@ use pool::verify::{Options as VerifyOptions, verify};
 use pool::zil::{LogData, LoggedRecord, LoggedWrite, Replay, SyncMode};
 
 use crate::create::spec;
-use crate::support::{Dir, around, cut_partitions, fixture, zdb_accepts};
+use crate::support::{Dir, around, crash, cut_partitions, fixture, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 
@@ -33,18 +33,6 @@ fn import_all(dir: &Dir) -> Arc<Pool> {
     let around = around();
     let found = search(&around.env, &[dir.path()]);
     import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap()
-}
-
-/// The images as a power cut would leave them.
-fn crash(dir: &Dir, name: &str) -> Dir {
-    let copy = Dir::new(name);
-    for entry in std::fs::read_dir(dir.path()).unwrap() {
-        let path = entry.unwrap().path();
-        let to = copy.image_path(path.file_name().unwrap().to_str().unwrap());
-        let mut cp = Command::new("cp");
-        assert!(cp.args(["--sparse=always"]).arg(&path).arg(&to).status().unwrap().success());
-    }
-    copy
 }
 
 fn logged(object: u64, offset: u64, data: &[u8], copied: bool) -> LoggedWrite<'_> {

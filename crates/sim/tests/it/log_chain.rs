@@ -9,7 +9,7 @@ use std::sync::Arc;
 use engine_api::{
     Change, CreateMode, Cred, Engine, Error, FileSystem, Health, ImportOptions, NodeId, SetAttr,
 };
-use engine_api::{Stable, VdevStatus};
+use engine_api::{NewDevice, Stable, VdevStatus};
 use pool::verify::{Options as VerifyOptions, verify};
 use sim::disk::{Faults, Loss};
 use sim::machine::{Machine, POOL, World};
@@ -181,7 +181,8 @@ impl Story {
 
     fn replace(&mut self) {
         let Some(side) = self.working().into_iter().chain(self.sides()).next() else { return };
-        let change = Change::ReplaceVdev { guid: side.guid, path: Some(NEW.into()), force: true };
+        let new = NewDevice { path: Some(NEW.into()), force: true, ashift: None };
+        let change = Change::ReplaceVdev { guid: side.guid, new };
         self.change(&change).expect("a log can be replaced");
         self.at_risk = false;
     }

@@ -9,6 +9,7 @@
 //! reported; the group is durable as long as every top-level vdev, logs excepted, has one device that took everything.
 //! Logs get their uberblocks last: had a log the only one of a group, to lose the log would be to lose the group, and the
 //! one before it may have been overwritten by then.
+//! A device that is behind gets labels, so that the next import finds it, but no uberblock: it could not follow it.
 //! Source: module/zfs/vdev_label.c (`vdev_config_sync`).
 
 use std::collections::BTreeSet;
@@ -32,6 +33,8 @@ pub struct Target {
     pub ashift: u32,
     /// Nothing depends on it: its top-level vdev holds intent logs.
     pub is_log: bool,
+    /// It lacks what others of its top-level vdev have.
+    pub is_behind: bool,
     pub device: Device,
 }
 
@@ -49,7 +52,10 @@ pub fn commit(
     if let Some(label) = label {
         run.labels(label, true)?;
     }
-    let write = |target: &Target| target.device.write_uberblock(uberblock, target.ashift);
+    let write = |target: &Target| match target.is_behind {
+        true => Ok(()),
+        false => target.device.write_uberblock(uberblock, target.ashift),
+    };
     run.step(&|target| if target.is_log { Ok(()) } else { write(target) })?;
     run.step(&|target| if target.is_log { Ok(()) } else { target.device.disk.flush() })?;
     // It tells which copy of a log's device was in use last. Nobody waits until it is durable there.
@@ -98,6 +104,7 @@ impl Storage {
             top: leaf.top,
             ashift: leaf.ashift,
             is_log: leaf.is_log,
+            is_behind: !leaf.whole,
             device: leaf.device,
         };
         leaves.map(target).collect()
@@ -133,7 +140,9 @@ impl Run<'_> {
         let failed = lock(&self.failed);
         let needed = self.targets.iter().filter(|target| !target.is_log);
         let tops: BTreeSet<u32> = needed.map(|target| target.top).collect();
-        let good = |top: &u32| self.targets.iter().any(|t| t.top == *top && !failed.contains(&t.guid));
+        let good = |top: &u32| {
+            self.targets.iter().any(|t| t.top == *top && !t.is_behind && !failed.contains(&t.guid))
+        };
         if tops.iter().all(good) && !tops.is_empty() { Ok(()) } else { Err(WriteError::Io) }
     }
 }

@@ -108,6 +108,10 @@ impl Disk for SharedFlush {
         self.disk().size()
     }
 
+    fn refresh(&self) -> u64 {
+        self.disk().refresh()
+    }
+
     fn sector_size(&self) -> SectorSize {
         self.disk().sector_size()
     }

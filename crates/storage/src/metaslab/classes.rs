@@ -64,6 +64,13 @@ impl Classes {
         }
     }
 
+    /// See [`Class::grow`].
+    pub fn grow(&self, vdev: u32, metaslabs: u64) {
+        if let Some(class) = self.of(vdev) {
+            class.grow(vdev, metaslabs);
+        }
+    }
+
     pub fn epoch(&self) -> EpochGuard {
         self.epochs.enter()
     }

@@ -32,20 +32,33 @@ struct Order {
 
 impl Group {
     pub fn new(spec: GroupSpec) -> Group {
+        Group::beyond(spec, Vec::new())
+    }
+
+    /// The same metaslabs, and empty ones behind them, so that there are `count`.
+    pub fn grown(&self, count: u64) -> Group {
+        let spec = GroupSpec {
+            metaslab_count: count.max(self.spec.metaslab_count),
+            summaries: Vec::new(),
+            ..self.spec.clone()
+        };
+        Group::beyond(spec, self.metaslabs.clone())
+    }
+
+    fn beyond(spec: GroupSpec, mut metaslabs: Vec<Arc<Metaslab>>) -> Group {
         let size = 1u64 << spec.metaslab_shift;
-        let metaslabs: Vec<_> = (0..spec.metaslab_count)
-            .map(|id| {
-                let summary = spec.summaries.get(id as usize).cloned().unwrap_or_default();
-                // Without a histogram all is possible: say the whole metaslab is free, loading will tell.
-                let histogram = summary.histogram.unwrap_or_else(|| {
-                    let mut whole = vec![0; ondisk::spacemap::HISTOGRAM_SIZE];
-                    let bucket = spec.metaslab_shift.saturating_sub(spec.ashift) as usize;
-                    whole[bucket.min(ondisk::spacemap::HISTOGRAM_SIZE - 1)] = 1;
-                    whole
-                });
-                Arc::new(Metaslab::new(spec.vdev, id, size, histogram, spec.ashift))
-            })
-            .collect();
+        let known = metaslabs.len() as u64;
+        metaslabs.extend((known..spec.metaslab_count).map(|id| {
+            let summary = spec.summaries.get(id as usize).cloned().unwrap_or_default();
+            // Without a histogram all is possible: say the whole metaslab is free, loading will tell.
+            let histogram = summary.histogram.unwrap_or_else(|| {
+                let mut whole = vec![0; ondisk::spacemap::HISTOGRAM_SIZE];
+                let bucket = spec.metaslab_shift.saturating_sub(spec.ashift) as usize;
+                whole[bucket.min(ondisk::spacemap::HISTOGRAM_SIZE - 1)] = 1;
+                whole
+            });
+            Arc::new(Metaslab::new(spec.vdev, id, size, histogram, spec.ashift))
+        }));
         let order =
             Order { by_weight: BTreeSet::new(), weights: vec![None; metaslabs.len()], active: [None; 3] };
         let group = Group { spec, metaslabs, order: Mutex::new(order) };

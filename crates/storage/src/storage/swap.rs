@@ -2,7 +2,8 @@
 //!
 //! Whoever does I/O holds the tree on which it began; a new tree shares the disks that stay with the old one, and the old
 //! one goes with its last user. Blocks must not lie where the new tree cannot find them: who removes or replaces a log
-//! has emptied it before, and has seen to it that nothing more is put there ([`Storage::use_log`]).
+//! has emptied it before, and has seen to it that nothing more is put there ([`Storage::use_log`]); a disk that joins
+//! vdevs with data is behind ([`OpenedLeaf::set_behind`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,6 +31,11 @@ impl OpenedLeaf {
     /// log2 of the sector that suits it best.
     pub fn ashift(&self) -> u64 {
         self.0.ashift()
+    }
+
+    /// It lacks what the others have that hold the same bytes.
+    pub fn set_behind(&self) {
+        self.0.set_state(VdevState::Degraded);
     }
 
     /// For its labels.
@@ -89,7 +95,17 @@ impl Storage {
         self.tree().leaf(guid).is_some_and(|leaf| leaf.is_whole())
     }
 
-    /// Whether a top-level vdev has a disk, other than `without`, that works and has missed nothing.
+    /// How a disk of the tree is.
+    pub fn leaf_state(&self, guid: u64) -> Option<VdevState> {
+        self.tree().leaf(guid).map(|leaf| leaf.state())
+    }
+
+    /// Whether a disk of the tree works, be it behind or not.
+    pub fn is_usable(&self, guid: u64) -> bool {
+        self.tree().leaf(guid).is_some_and(|leaf| leaf.is_usable())
+    }
+
+    /// Whether all that a top-level vdev holds can be had from disks, other than `without`, that work and missed nothing.
     pub fn is_whole_without(&self, vdev: u32, without: u64) -> bool {
         let tree = self.tree();
         let Some(top) = tree.top(vdev) else { return false };
@@ -99,5 +115,28 @@ impl Storage {
     /// Nothing is allocated on this top-level vdev any more, and what was is forgotten with its space maps.
     pub fn drop_metaslabs(&self, vdev: u32) {
         self.classes.log.remove_group(vdev);
+    }
+
+    /// Looks which disks of a top-level vdev have grown, and gives them blank labels at their new ends. To be called in
+    /// syncing context, in a group that writes the pool's labels.
+    pub fn refresh_sizes(&self, vdev: u32) {
+        let tree = self.tree();
+        let leaves = tree.leaves.iter().filter(|leaf| leaf.top == vdev && leaf.is_usable() && leaf.refresh());
+        for device in leaves.filter_map(|leaf| leaf.device()) {
+            if let Err(error) = device.init_end() {
+                tracing::warn!(%error, "no labels at the new end of a disk");
+            }
+        }
+    }
+
+    /// Lets blocks be placed on new metaslabs at the end of a top-level vdev, which has so many now.
+    pub fn grow_metaslabs(&self, vdev: u32, count: u64) {
+        self.classes.grow(vdev, count);
+    }
+
+    /// Bytes that could be allocated on each top-level vdev, as far as its disks that are open tell; 0 if they don't.
+    pub fn measured(&self) -> Vec<(u32, u64)> {
+        let tree = self.tree();
+        tree.tops.iter().map(|top| (top.id, open::room(&top.vdev, &tree.leaves).unwrap_or(0))).collect()
     }
 }

@@ -113,10 +113,10 @@ fn a_side_that_missed_one_write_gets_no_uberblock_and_is_not_believed() {
         rig.storage.commit_uberblock(&uberblock, None).unwrap();
         for leaf in rig.storage.leaves() {
             let newest = leaf.device.read_labels().uberblocks.first().map(|uberblock| uberblock.txg);
-            assert_eq!(newest, leaf.usable.then_some(4));
+            assert_eq!(newest, leaf.whole.then_some(4));
         }
         // The other side is all there is now.
-        let other = rig.storage.leaves().into_iter().find(|leaf| leaf.usable).unwrap().guid;
+        let other = rig.storage.leaves().into_iter().find(|leaf| leaf.whole).unwrap().guid;
         assert!(!rig.storage.fault(other) && !rig.storage.mark_behind(other));
     }
 }

@@ -21,11 +21,15 @@ pub enum VdevKind {
     Mirror,
     /// With so many parities.
     Raidz(u64),
+    /// A disk and the one that is to take its place.
+    Replacing,
+    /// A disk and the hot spare that stands in for it.
+    Spare,
     Missing,
     Hole,
     /// Removed: its blocks were moved to other top-level vdevs.
     Indirect,
-    /// draid, replacing, spare, …: by ZFS's name.
+    /// draid, …: by ZFS's name.
     Other(String),
 }
 
@@ -39,6 +43,8 @@ impl VdevKind {
             vdev_type::DISK => VdevKind::Disk,
             vdev_type::FILE => VdevKind::File,
             vdev_type::MIRROR => VdevKind::Mirror,
+            vdev_type::REPLACING => VdevKind::Replacing,
+            vdev_type::SPARE => VdevKind::Spare,
             vdev_type::MISSING => VdevKind::Missing,
             vdev_type::HOLE => VdevKind::Hole,
             vdev_type::INDIRECT => VdevKind::Indirect,
@@ -53,6 +59,8 @@ impl VdevKind {
             VdevKind::File => vdev_type::FILE,
             VdevKind::Mirror => vdev_type::MIRROR,
             VdevKind::Raidz(_) => vdev_type::RAIDZ,
+            VdevKind::Replacing => vdev_type::REPLACING,
+            VdevKind::Spare => vdev_type::SPARE,
             VdevKind::Missing => vdev_type::MISSING,
             VdevKind::Hole => vdev_type::HOLE,
             VdevKind::Indirect => vdev_type::INDIRECT,
@@ -62,6 +70,11 @@ impl VdevKind {
 
     pub fn is_leaf(&self) -> bool {
         matches!(self, VdevKind::Disk | VdevKind::File)
+    }
+
+    /// Whether all children hold the same bytes.
+    pub fn has_sides(&self) -> bool {
+        matches!(self, VdevKind::Mirror | VdevKind::Replacing | VdevKind::Spare)
     }
 }
 

@@ -98,16 +98,18 @@ pub struct LeafHandle {
     /// Whether that one holds intent logs.
     pub is_log: bool,
     pub device: labels::Device,
-    /// Neither offline nor faulted, and not behind.
+    /// Neither offline nor faulted.
     pub usable: bool,
+    /// And not behind.
+    pub whole: bool,
 }
 
 impl LeafHandle {
     /// A handle, if the leaf is open.
     pub fn new(leaf: &Leaf, ashift: u32, is_log: bool) -> Option<LeafHandle> {
         let device = leaf.device()?;
-        let usable = leaf.is_whole();
-        Some(LeafHandle { guid: leaf.guid, top: leaf.top, ashift, is_log, device, usable })
+        let (usable, whole) = (leaf.is_usable(), leaf.is_whole());
+        Some(LeafHandle { guid: leaf.guid, top: leaf.top, ashift, is_log, device, usable, whole })
     }
 }
 
@@ -132,8 +134,8 @@ struct Device {
     _workers: Workers,
     /// Bytes before the partition.
     base: u64,
-    /// Bytes of the partition.
-    size: u64,
+    /// Bytes of the partition. It may grow.
+    size: AtomicU64,
 }
 
 impl Leaf {
@@ -144,6 +146,7 @@ impl Leaf {
         let disk = Arc::new(SharedFlush::new(env.clone(), disk, leaf.counters.clone()));
         let queue = Arc::new(LeafQueue::new(disk.clone(), env.clock.clone(), leaf.counters.clone()));
         let workers = Workers::spawn(env, &queue);
+        let size = AtomicU64::new(size);
         leaf.device = Some(Arc::new(Device { disk, queue, _workers: workers, base, size }));
         leaf
     }
@@ -215,7 +218,7 @@ impl Leaf {
         device.disk.close();
         let disk = env.disks.open(&self.path, OpenMode::ReadWrite)?;
         let found = labels::Device::locate(disk)?;
-        if (found.base, found.size) != (device.base, device.size) || !found.is_member(pool, self.guid) {
+        if (found.base, found.size) != (device.base, self.size()) || !found.is_member(pool, self.guid) {
             return Err(DiskError::NotFound);
         }
         device.disk.replace(found.disk);
@@ -230,12 +233,25 @@ impl Leaf {
     /// The partition, for its labels.
     pub fn device(&self) -> Option<labels::Device> {
         let device = self.device.as_ref()?;
-        Some(labels::Device { disk: device.disk.clone(), base: device.base, size: device.size })
+        Some(labels::Device { disk: device.disk.clone(), base: device.base, size: self.size() })
     }
 
     /// Bytes of the partition; 0 if not open.
     pub fn size(&self) -> u64 {
-        self.device.as_ref().map_or(0, |device| device.size)
+        self.device.as_ref().map_or(0, |device| device.size.load(Relaxed))
+    }
+
+    /// Looks whether the device has grown; if so the labels at its old end count no more, and there are none at the new one.
+    pub fn refresh(&self) -> bool {
+        let Some(device) = &self.device else { return false };
+        let before = self.size();
+        device.disk.refresh();
+        if let Ok(now) = labels::Device::locate(device.disk.clone())
+            && now.base == device.base
+        {
+            device.size.fetch_max(now.size, Relaxed);
+        }
+        self.size() > before
     }
 
     /// Bytes that can be allocated.

@@ -244,6 +244,15 @@ pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>
     Ok(Tree { tops, leaves: opener.leaves, reports: old.reports.clone(), losing: old.losing.clone() })
 }
 
+/// Bytes that can be allocated on a vdev, as far as the disks tell that are there; `None` if none is.
+pub(crate) fn room(vdev: &Vdev, leaves: &[Arc<Leaf>]) -> Option<u64> {
+    if let Kind::Leaf(leaf) = vdev.kind {
+        return Some(leaves[leaf].asize()).filter(|asize| *asize > 0);
+    }
+    let smallest = vdev.children.iter().filter_map(|child| room(child, leaves)).min()?;
+    Some(if let Kind::Raidz(raidz) = vdev.kind { smallest * raidz.width as u64 } else { smallest })
+}
+
 struct Opener<'a> {
     env: &'a Env,
     pool: u64,
@@ -271,7 +280,7 @@ impl Opener<'_> {
     fn top(&mut self, config: &mut VdevConfig) -> Result<Top, OpenError> {
         self.in_log = config.is_log;
         let mut vdev = self.vdev(config, config.id as u32, 0)?;
-        let measured = (self.asize(&vdev).unwrap_or(0), self.ashift(&vdev));
+        let measured = (room(&vdev, &self.leaves).unwrap_or(0), self.ashift(&vdev));
         if vdev.kind != Kind::Hole && vdev.kind != Kind::Missing {
             if self.intent == OpenIntent::Create {
                 config.ashift.get_or_insert(measured.1);
@@ -285,8 +294,10 @@ impl Opener<'_> {
             raidz.ashift = config.ashift.unwrap_or(9) as u32;
         }
         let asize = config.asize.unwrap_or(0);
-        // A device that shrank: what the pool may have put at its end is gone (`vdev_open`).
-        if measured.0 > 0 && asize > measured.0 {
+        // A device that shrank: what the pool may have put at its end is gone. Behind the last whole metaslab is nothing
+        // (`vdev_get_min_asize`).
+        let shift = config.metaslab_shift.unwrap_or(0).min(63);
+        if measured.0 > 0 && asize >> shift << shift > measured.0 {
             return Err(OpenError::MissingTop { id: config.id as u32, guid: vdev.guid });
         }
         Ok(Top {
@@ -296,15 +307,6 @@ impl Opener<'_> {
             ashift: config.ashift.unwrap_or(9) as u32,
             asize,
         })
-    }
-
-    /// Bytes that the disks which are there can hold; `None` if none is.
-    fn asize(&self, vdev: &Vdev) -> Option<u64> {
-        if let Kind::Leaf(leaf) = vdev.kind {
-            return Some(self.leaves[leaf].asize()).filter(|asize| *asize > 0);
-        }
-        let smallest = vdev.children.iter().filter_map(|child| self.asize(child)).min()?;
-        Some(if let Kind::Raidz(raidz) = vdev.kind { smallest * raidz.width as u64 } else { smallest })
     }
 
     /// The largest ashift of the disks that are there.
@@ -339,10 +341,10 @@ impl Opener<'_> {
                 self.leaves.push(leaf);
                 Kind::Leaf(self.leaves.len() - 1)
             }
-            VdevKind::Mirror if config.children.is_empty() => {
+            kind if kind.has_sides() && config.children.is_empty() => {
                 return Err(OpenError::Malformed("mirror without children"));
             }
-            VdevKind::Mirror => Kind::Mirror,
+            VdevKind::Mirror | VdevKind::Replacing | VdevKind::Spare => Kind::Mirror,
             VdevKind::Raidz(_) if depth > 0 => return Err(OpenError::Malformed("raidz inside another vdev")),
             VdevKind::Raidz(parity) => Kind::Raidz(self.raidz(config, *parity)?),
             VdevKind::Missing => Kind::Missing,

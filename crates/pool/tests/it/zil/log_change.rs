@@ -2,6 +2,7 @@
 
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule};
 use pool::spa::create::{Surroundings, VdevSpec};
+use pool::spa::members::NewDisk;
 use pool::spa::vdevs::NewVdevs;
 use storage::{VdevConfig, VdevKind, VdevState};
 
@@ -90,24 +91,26 @@ fn logs_are_added_mirrored_replaced_and_removed_under_load() {
     assert_eq!((tops(&pool).len(), tops(&pool)[1].is_log), (2, true));
     check(&dir, &pool, &file, b"one log", true);
 
-    pool.attach_vdev(guid(&pool, "log0"), &dir.image("log1", LOG), false, "zpool attach").unwrap();
+    let log1 = NewDisk::at(&dir.image("log1", LOG));
+    pool.attach_vdev(guid(&pool, "log0"), &log1, "zpool attach").unwrap();
     assert_eq!((tops(&pool)[1].kind.clone(), tops(&pool)[1].children.len()), (VdevKind::Mirror, 2));
     check(&dir, &pool, &file, b"a mirrored log", true);
 
-    let too_small = dir.image("small", 64 << 20);
-    let refused = pool.attach_vdev(guid(&pool, "log0"), &too_small, false, "").unwrap_err().to_string();
+    let too_small = NewDisk::at(&dir.image("small", 64 << 20));
+    let refused = pool.attach_vdev(guid(&pool, "log0"), &too_small, "").unwrap_err().to_string();
     assert!(refused.ends_with("device is too small"), "{refused}");
     let taken = dir.image_path("log1").to_str().unwrap().to_owned();
-    assert!(pool.attach_vdev(guid(&pool, "log0"), &taken, false, "").is_err());
+    assert!(pool.attach_vdev(guid(&pool, "log0"), &NewDisk::at(&taken), "").is_err());
 
-    pool.replace_vdev(guid(&pool, "log1"), Some(&dir.image("log2", LOG)), false, "zpool replace").unwrap();
+    let log2 = NewDisk::at(&dir.image("log2", LOG));
+    pool.replace_vdev(guid(&pool, "log1"), &log2, "zpool replace").unwrap();
     assert!(search(&Env::real(), std::slice::from_ref(&taken)).is_empty(), "its label is gone");
     check(&dir, &pool, &file, b"another side", true);
 
     pool.offline_vdev(guid(&pool, "log0"), false, "zpool offline").unwrap();
     assert_eq!(state(&pool, "log0"), VdevState::Offline);
     check(&dir, &pool, &file, b"one side offline", true);
-    pool.online_vdev(guid(&pool, "log0"), "zpool online").unwrap();
+    pool.online_vdev(guid(&pool, "log0"), false, "zpool online").unwrap();
     assert_eq!(state(&pool, "log0"), VdevState::Online);
     check(&dir, &pool, &file, b"both are back", true);
 
@@ -137,25 +140,6 @@ fn logs_are_added_mirrored_replaced_and_removed_under_load() {
 }
 
 #[test]
-fn data_vdevs_are_left_alone_in_clear_words() {
-    let dir = Dir::new("log-change-data");
-    let pool = fresh(&dir);
-    let (disk, new) = (guid(&pool, "disk0"), dir.image("new", LOG));
-    let outcomes = [
-        pool.remove_vdev(disk, ""),
-        pool.attach_vdev(disk, &new, false, ""),
-        pool.detach_vdev(disk, ""),
-        pool.replace_vdev(disk, Some(&new), false, ""),
-        pool.offline_vdev(disk, false, ""),
-    ];
-    for outcome in outcomes {
-        let why = outcome.unwrap_err().to_string();
-        assert!(why.contains("this can be done to devices of intent logs"), "{why}");
-    }
-    pool.export().unwrap();
-}
-
-#[test]
 fn a_log_that_waits_to_be_replayed_is_not_taken_away() {
     let dir = Dir::new("log-change-unreplayed");
     let pool = fresh(&dir);
@@ -169,12 +153,12 @@ fn a_log_that_waits_to_be_replayed_is_not_taken_away() {
 
     let pool = import_apart(&crashed, &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
     let log = guid(&pool, "log0");
-    let new = crashed.image("new", LOG);
+    let new = NewDisk::at(&crashed.image("new", LOG));
     for refused in [
         pool.remove_vdev(log, ""),
         pool.offline_vdev(log, false, ""),
-        pool.attach_vdev(log, &new, false, ""),
-        pool.replace_vdev(log, Some(&new), false, ""),
+        pool.attach_vdev(log, &new, ""),
+        pool.replace_vdev(log, &new, ""),
     ] {
         let why = refused.unwrap_err().to_string();
         assert!(why.ends_with("have not been replayed yet; mount these datasets first: tank"), "{why}");
@@ -225,9 +209,11 @@ fn a_failed_log_is_remembered_until_it_is_cleared() {
     let old = guid(&pool, "log0");
     std::fs::remove_file(dir.image_path("log0")).unwrap();
     dir.image("log0", LOG);
-    let refused = pool.online_vdev(old, "").unwrap_err().to_string();
-    assert!(refused.ends_with("it is another device now; use 'zpool replace'"), "{refused}");
-    pool.replace_vdev(old, None, false, "zpool replace").unwrap();
+    pool.online_vdev(old, false, "").unwrap();
+    assert_eq!(state(&pool, "log0"), VdevState::Faulted);
+    pool.clear_errors(Some(old), "").unwrap();
+    assert_eq!(state(&pool, "log0"), VdevState::Faulted, "it is another device now");
+    pool.replace_vdev(old, &NewDisk::default(), "zpool replace").unwrap();
     assert_eq!(state(&pool, "log0"), VdevState::Online);
     check(&dir, &pool, &file, b"a new device at the old place", true);
     drop(file);

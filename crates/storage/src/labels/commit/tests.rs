@@ -12,7 +12,7 @@ fn uberblock(txg: u64) -> Uberblock {
 
 fn target(disks: &dyn Disks, name: &str, guid: u64, top: u32) -> Target {
     let device = Device::locate(disks.open(name, OpenMode::ReadWrite).unwrap()).unwrap();
-    Target { guid, top, ashift: 12, is_log: false, device }
+    Target { guid, top, ashift: 12, is_log: false, is_behind: false, device }
 }
 
 fn newest(target: &Target) -> Option<u64> {

@@ -1,0 +1,292 @@
+//! Disks that join a vdev of a running pool, take another's place, or leave.
+//!
+//! A disk that joins lacks everything that was written before, and says so in its dirty time log: it takes writes at
+//! once and is read when it has been resilvered. A disk that replaces another stands beside it in a vdev `replacing`
+//! until then; see [`super::settle`] for what happens then. Logs are emptied first ([`super::logs`]): nothing is to be
+//! copied, so the old disk goes with the group that brings the new one.
+//!
+//! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`), messages of lib/libzfs/libzfs_pool.c.
+
+use dmu::Tx;
+use env::{DiskError, lock};
+use ondisk::label::config::key;
+use storage::{OpenedLeaf, VdevConfig, VdevKind};
+
+use super::create::{VdevSpec, make_vdev_zap, new_guid, plan_vdev};
+use super::disks::turn_away;
+use super::place::{Place, edit, is_spare, put_beside, take_out};
+use super::{Core, Pool, TXG_INITIAL, labels};
+use crate::{PoolError, Result};
+
+/// Groups from the one being synced on whose blocks may have been written before a disk joined: its own and, of intent
+/// logs, those that are open meanwhile (`TXG_CONCURRENT_STATES`).
+const OPEN_GROUPS: u64 = 3;
+
+/// A disk that is to join.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewDisk {
+    /// `None`: at the path of the one that it replaces.
+    pub path: Option<String>,
+    /// Though it looks in use.
+    pub force: bool,
+    /// log2 of its sector, where it is not to be asked itself.
+    pub ashift: Option<u64>,
+}
+
+impl NewDisk {
+    /// The disk at this path, as it is.
+    pub fn at(path: &str) -> NewDisk {
+        NewDisk { path: Some(path.to_owned()), ..NewDisk::default() }
+    }
+}
+
+/// Why nothing was done.
+fn refuse<T>(refused: &str, why: &str) -> Result<T> {
+    Err(PoolError::Refused(format!("{refused}: {why}")))
+}
+
+impl Core {
+    /// The vdev of this guid; `refused` begins the message where it is none of the tree's.
+    pub(super) fn place(&self, guid: u64, refused: &dyn Fn(&str) -> String) -> Result<Place> {
+        if let Some(place) = Place::find(&lock(&self.config).tree, guid) {
+            return Ok(place);
+        }
+        match self.extras.name_of(guid) {
+            Some((name, true)) => refuse(&refused(&name), "device is reserved as a hot spare"),
+            Some((name, false)) => refuse(&refused(&name), "device is in use as a cache"),
+            None => Err(PoolError::NotFound),
+        }
+    }
+
+    /// Whether others have all that a disk has.
+    pub(super) fn can_do_without(&self, place: &Place) -> bool {
+        self.storage.is_whole_without(place.id(), place.vdev().guid)
+    }
+
+    /// Puts a disk beside the leaf `guid`, in a vdev of this kind. Syncing context.
+    pub(super) fn admit(
+        &self,
+        guid: u64,
+        kind: &VdevKind,
+        leaf: VdevConfig,
+        disk: OpenedLeaf,
+        tx: &Tx,
+    ) -> Result<()> {
+        let mut tree = lock(&self.config).tree.clone();
+        let place = Place::find(&tree, guid).ok_or(PoolError::NotFound)?;
+        let (is_log, create_txg) = (place.top().is_log, place.vdev().create_txg);
+        let path = leaf.path.clone();
+        edit(&mut tree, guid, &mut |old| {
+            if old.path == path {
+                // So that nobody takes the new one for it.
+                old.path = path.as_ref().map(|path| format!("{path}/old"));
+                old.pairs.remove(key::DEVID);
+            }
+        });
+        let leaf_zap = Some(make_vdev_zap(&self.mos, &self.vdev_zaps()?, &self.env, tx)?);
+        let new = leaf.guid;
+        let at_once = is_log && *kind == VdevKind::Replacing;
+        let parent = if at_once { new } else { new_guid(&self.env) };
+        put_beside(&mut tree, guid, kind, parent, VdevConfig { leaf_zap, create_txg, ..leaf });
+        if at_once {
+            if let Some((gone, _)) = take_out(&mut tree, guid) {
+                self.free_vdev_objects(&gone, tx)?;
+            }
+            self.see_off(guid, None);
+        }
+        if !is_log {
+            self.lack(new, TXG_INITIAL, &disk, tx);
+        }
+        self.put_tree(tree, &[disk], &[])
+    }
+
+    /// A disk that joins in this group lacks what groups from `first` on have written.
+    pub(super) fn lack(&self, leaf: u64, first: u64, disk: &OpenedLeaf, tx: &Tx) {
+        disk.set_behind();
+        self.dtl.miss(leaf, first, tx.txg() + OPEN_GROUPS - 1);
+    }
+
+    /// Takes a leaf out of the vdev above it. Syncing context.
+    pub(super) fn dismiss(&self, guid: u64, tx: &Tx) -> Result<()> {
+        let mut tree = lock(&self.config).tree.clone();
+        let place = Place::find(&tree, guid).ok_or(PoolError::NotFound)?;
+        let (leaf, id) = (place.vdev(), place.id());
+        let Some(parent) = place.parent() else { return Ok(()) };
+        let others: Vec<u64> =
+            parent.children.iter().map(|child| child.guid).filter(|other| *other != guid).collect();
+        if parent.kind == VdevKind::Replacing && place.index() > 0 {
+            // It never took the place: the disk that was there has it again.
+            let old = leaf.path.as_ref().map(|path| format!("{path}/old"));
+            tree.visit_mut(&mut |vdev| {
+                if others.contains(&vdev.guid) && vdev.path == old {
+                    vdev.path.clone_from(&leaf.path);
+                }
+            });
+        }
+        let grandparent =
+            Place::find(&tree, parent.guid).and_then(|place| place.parent().map(|vdev| vdev.kind.clone()));
+        if parent.kind == VdevKind::Replacing && place.index() == 0 && grandparent == Some(VdevKind::Spare) {
+            // The disk that was stood in for has been replaced: the spare is needed no more.
+            others.iter().for_each(|other| edit(&mut tree, *other, &mut set_unspare));
+        }
+        let heir = parent.children.last().filter(|last| is_spare(last) && last.guid != guid);
+        if let (VdevKind::Spare, 0, Some(heir)) = (&parent.kind, place.index(), heir) {
+            // The spare is there for good.
+            self.extras.drop_spare(heir.guid);
+            self.spares_in_use.release(heir.guid);
+            let more = parent.children.len() > 2;
+            edit(&mut tree, heir.guid, &mut |vdev| {
+                vdev.pairs.remove(key::IS_SPARE);
+                if more {
+                    set_unspare(vdev);
+                }
+            });
+        }
+        let spare = is_spare(leaf).then_some(guid);
+        if spare.is_some() {
+            self.spares_in_use.release(guid);
+        }
+        self.see_off(guid, spare);
+        if let Some((gone, renamed)) = take_out(&mut tree, guid) {
+            self.free_vdev_objects(&gone, tx)?;
+            let renamed: Vec<(u64, u64)> = renamed.into_iter().collect();
+            for (before, now) in &renamed {
+                self.dtl.rename(*before, *now);
+            }
+            self.put_tree(tree, &[], &renamed)?;
+        }
+        if self.is_set("autoexpand") { self.expand(id, tx) } else { Ok(()) }
+    }
+}
+
+/// The leaf's spare is to go once the leaf has everything.
+pub(super) fn set_unspare(vdev: &mut VdevConfig) {
+    vdev.pairs.set(key::UNSPARE, 1u64);
+}
+
+impl Pool {
+    /// Makes a disk a side of the mirror that `guid` belongs to, or becomes.
+    pub fn attach_vdev(&self, guid: u64, new: &NewDisk, history: &str) -> Result<u64> {
+        let alone = self.core.alone()?;
+        let path = new.path.as_deref().unwrap_or_default();
+        let refused = |name: &str| format!("cannot attach {path} to {name}");
+        let place = self.core.place(guid, &refused)?;
+        let refused = refused(&place.name());
+        let beside = place.parent().is_none_or(|parent| parent.kind == VdevKind::Mirror);
+        if !place.vdev().kind.is_leaf() || !beside {
+            return refuse(&refused, "can only attach to mirrors and top-level disks");
+        }
+        if self.core.waiting_spare(path).is_some() {
+            return refuse(&refused, &format!("{path} is busy"));
+        }
+        self.join(&place, VdevKind::Mirror, new, &refused)?;
+        drop(alone);
+        self.list_vdevs(history)
+    }
+
+    /// Puts a disk in the place of another, once it has all that the other has.
+    pub fn replace_vdev(&self, guid: u64, new: &NewDisk, history: &str) -> Result<u64> {
+        let alone = self.core.alone()?;
+        let refused = |name: &str| match &new.path {
+            Some(path) => format!("cannot replace {name} with {path}"),
+            None => format!("cannot replace {name} with {name}"),
+        };
+        let place = self.core.place(guid, &refused)?;
+        let refused = refused(&place.name());
+        let (old, in_spare) =
+            (place.vdev(), place.parent().is_some_and(|above| above.kind == VdevKind::Spare));
+        let by_spare = new.path.as_ref().is_some_and(|path| self.core.waiting_spare(path).is_some());
+        let why = if in_spare && is_spare(old) && !by_spare {
+            "can only be replaced by another hot spare"
+        } else if by_spare && place.top().is_log {
+            "cannot replace a log with a spare"
+        } else if !old.kind.is_leaf() || (in_spare && is_spare(old) != by_spare) {
+            "already in replacing/spare config; wait for completion or use 'zpool detach'"
+        } else {
+            let kind = if by_spare { VdevKind::Spare } else { VdevKind::Replacing };
+            self.join(&place, kind, new, &refused)?;
+            drop(alone);
+            return self.list_vdevs(history);
+        };
+        refuse(&refused, why)
+    }
+
+    fn join(&self, place: &Place, kind: VdevKind, new: &NewDisk, refused: &str) -> Result<()> {
+        let core = &*self.core;
+        let guid = place.vdev().guid;
+        let before = place.vdev().path.clone().unwrap_or_default();
+        let path = new.path.as_deref().unwrap_or(&before);
+        let spare = core.waiting_spare(path);
+        if !new.force && spare.is_none() {
+            labels::refuse_used(&core.env, &[path.to_owned()])?;
+        }
+        let emptied = place.top().is_log.then(|| self.empty_log(place.id(), refused)).transpose()?;
+        // A disk that does not work may be open all the same, and be the one that is to come.
+        if path == before && !core.storage.is_usable(guid) {
+            core.release(guid)?;
+        }
+        let joined = self.open_side(place, path, spare, new.ashift, refused).and_then(|(leaf, disk)| {
+            core.change_tree(Box::new(move |core, tx| {
+                if is_spare(&leaf) {
+                    core.spares_in_use.claim(leaf.guid, &lock(&core.name));
+                }
+                core.admit(guid, &kind, leaf, disk, tx)
+            }))
+        });
+        drop(emptied);
+        joined.map(drop)
+    }
+
+    /// A disk of the right size, open.
+    fn open_side(
+        &self,
+        place: &Place,
+        path: &str,
+        spare: Option<VdevConfig>,
+        ashift: Option<u64>,
+        refused: &str,
+    ) -> Result<(VdevConfig, OpenedLeaf)> {
+        let core = &*self.core;
+        let is_new = spare.is_none();
+        let leaf = spare.unwrap_or_else(|| plan_vdev(&core.env, 0, &VdevSpec::Leaf(path.to_owned())));
+        let opened = match is_new {
+            true => core.open_new(&leaf, place.id()),
+            false => core.open_spare(&leaf, place.id()),
+        };
+        let disk = opened.or_else(|why| match why {
+            DiskError::Busy => refuse(refused, &format!("{path} is busy")),
+            DiskError::OutOfRange => refuse(refused, "device is too small"),
+            why => refuse(refused, &format!("{path}: {why}")),
+        })?;
+        let why = if disk.asize() < place.least_asize() {
+            "device is too small"
+        } else if ashift.unwrap_or(disk.ashift()) > place.top().ashift.unwrap_or(9) {
+            "new device has a different optimal sector size; use the option '-o ashift=N' to override the optimal size"
+        } else {
+            return Ok((leaf, disk));
+        };
+        if is_new {
+            turn_away(&[disk]);
+        }
+        refuse(refused, why)
+    }
+
+    /// Takes a disk out of a mirror, or ends its being replaced or stood in for.
+    pub fn detach_vdev(&self, guid: u64, history: &str) -> Result<u64> {
+        let alone = self.core.alone()?;
+        let refused = |name: &str| format!("cannot detach {name}");
+        let place = self.core.place(guid, &refused)?;
+        let refused = refused(&place.name());
+        if !place.vdev().kind.is_leaf() || !place.parent().is_some_and(|above| above.kind.has_sides()) {
+            return refuse(&refused, "only applicable to mirror and replacing vdevs");
+        }
+        if !self.core.can_do_without(&place) {
+            return refuse(&refused, "no valid replicas");
+        }
+        // What only the side that goes may have is durable elsewhere before.
+        let emptied = place.top().is_log.then(|| self.empty_log(place.id(), &refused)).transpose()?;
+        self.core.change_tree(Box::new(move |core, tx| core.dismiss(guid, tx)))?;
+        drop((emptied, alone));
+        self.list_vdevs(history)
+    }
+}
