@@ -13,6 +13,7 @@
 //!   are read, queues have limits (`limits`), and a full queue makes the reader work instead of reading on.
 //! - `status` is the one place where an engine error becomes a status.
 
+mod attentive;
 mod conn;
 mod drc;
 mod export;

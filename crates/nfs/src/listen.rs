@@ -15,6 +15,7 @@ use engine_api::Engine;
 use sunrpc::portmap;
 use sunrpc::record::Pool;
 
+use crate::attentive::{Attentive, Lookout};
 use crate::limits::{
     DRAIN, LARGE_BUFFERS, LARGE_BUFFERS_KEPT, LARGE_BUFFERS_SHARE, MAX_RECORD, STALL, WORKERS,
 };
@@ -71,6 +72,7 @@ struct Shared {
     connections: Mutex<HashMap<u64, TcpStream>>,
     max_connections: usize,
     next: AtomicU64,
+    lookout: Lookout,
     stopping: AtomicBool,
 }
 
@@ -83,6 +85,7 @@ impl Server {
             connections: Mutex::default(),
             max_connections: config.max_connections,
             next: AtomicU64::new(0),
+            lookout: Lookout::default(),
             stopping: AtomicBool::new(false),
         });
         let mut listeners = vec![TcpListener::bind(config.addr)?];
@@ -247,5 +250,6 @@ fn serve(shared: &Shared, stream: &TcpStream, client: SocketAddr) -> Result<(), 
     stream.set_write_timeout(Some(STALL))?;
     let session = shared.service.session(client);
     let to = stream.try_clone()?;
-    Ok(crate::conn::serve(stream, to, session, shared.service.clone(), &shared.workers, shared.pool.clone())?)
+    let from = Attentive::new(stream, shared.lookout.clone());
+    Ok(crate::conn::serve(from, to, session, shared.service.clone(), &shared.workers, shared.pool.clone())?)
 }
