@@ -2,54 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use stdx::prng::Prng;
-use sunrpc::msg::{AuthSys, Credential};
-use sunrpc::xdr::{Decoder, Encoder};
 
 use crate::daemon::{Daemon, Scratch, say};
 use crate::libnfs::Client;
+use crate::nfs3;
 use crate::tree::sha256;
-use crate::zdb::stop_and_check;
+use crate::zdb::{log_records, stop_and_check};
 
 const ROUNDS: u64 = 4;
 const CLIENTS: u64 = 4;
 /// Bytes between two COMMITs of the large file.
 const STEP: usize = 256 << 10;
+/// Bytes of a write that is made durable by itself.
+const PIECE: usize = 6000;
 
 fn content(seed: u64, len: usize) -> Vec<u8> {
     let mut data = vec![0; len];
     Prng::new(seed).fill(&mut data);
     data
-}
-
-/// The verifier that the server answers to COMMIT of a file, by raw calls: libnfs does not show it.
-fn verifier(daemon: &Daemon, export: &str, name: &str) -> [u8; 8] {
-    let addr = format!("{}:{}", daemon.host, daemon.port);
-    let credential = || Credential::Sys(AuthSys::new(0, 0, &[]));
-    let handle = |reply: &[u8]| {
-        let mut answer = Decoder::new(reply);
-        assert_eq!(answer.u32(), Ok(0), "the call succeeds");
-        answer.opaque(64).expect("a handle").to_vec()
-    };
-    let mut client = sunrpc::client::Client::connect(addr, 100_005, 3, credential()).expect("connected");
-    let mut args = Encoder::new();
-    args.opaque(export.as_bytes());
-    let root = handle(&client.call(1, args.bytes()).expect("MNT"));
-    client.set_program(100_003, 3);
-    let mut args = Encoder::new();
-    args.opaque(&root);
-    args.opaque(name.as_bytes());
-    let file = handle(&client.call(3, args.bytes()).expect("LOOKUP"));
-    let mut args = Encoder::new();
-    args.opaque(&file);
-    args.u64(0);
-    args.u32(0);
-    let reply = client.call(21, args.bytes()).expect("COMMIT");
-    assert_eq!(reply[..4], [0; 4], "COMMIT succeeds");
-    *reply.last_chunk().expect("it ends with the verifier")
 }
 
 /// What clients were promised: sha256 by name, and how much of each large file.
@@ -115,7 +89,7 @@ fn what_was_committed_survives_kill_9_in_the_middle_of_a_copy() {
                 });
             }
             std::thread::sleep(Duration::from_millis(1500 + 777 * round));
-            verifiers.push(verifier(&daemon, &export, "large-0"));
+            verifiers.push(nfs3::File::open(&daemon, &export, "large-0").commit());
             killed.store(true, Ordering::SeqCst);
             daemon.kill();
         });
@@ -123,7 +97,7 @@ fn what_was_committed_survives_kill_9_in_the_middle_of_a_copy() {
         let client = Client::mount(&daemon, &export).expect("mounted again");
         assert_kept(&client, &promised.lock().expect("unpoisoned"));
     }
-    verifiers.push(verifier(&daemon, &export, "large-0"));
+    verifiers.push(nfs3::File::open(&daemon, &export, "large-0").commit());
     let mut different = verifiers.clone();
     different.sort();
     different.dedup();
@@ -137,4 +111,59 @@ fn what_was_committed_survives_kill_9_in_the_middle_of_a_copy() {
     promised.files.keys().step_by(3).for_each(|name| client.unlink(name).expect("unlinked"));
     drop(client);
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// Writes pieces of a file, each of which `write` makes durable, until the server is gone; counts them.
+fn write_on<E>(seed: u64, kept: &AtomicU64, mut write: impl FnMut(u64, &[u8]) -> Result<(), E>) {
+    let pieces = kept.load(Ordering::SeqCst)..;
+    let answered = |piece: &u64| write(piece * PIECE as u64, &content(seed << 32 | piece, PIECE)).is_ok();
+    pieces.take_while(answered).for_each(|piece| kept.store(piece + 1, Ordering::SeqCst));
+}
+
+#[test]
+fn openzfs_sees_the_log_that_kill_9_left_and_every_piece_in_it_comes_back() {
+    let scratch = Scratch::new("crash-log");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b, mnt) = (scratch.image("a", 1024), scratch.image("b", 512), scratch.text("mnt"));
+    daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/share").done();
+    let export = format!("{mnt}/share");
+    nfs3::File::create(&daemon, &export, "stable", 0o644);
+    Client::mount(&daemon, &export).and_then(|client| client.write_file("synced", 0o644, b"")).expect("made");
+    let kept = [AtomicU64::new(0), AtomicU64::new(0)];
+    let records = |kind: &str, folder: &Scratch| log_records(&folder.path("disks"), "tank/share", kind);
+    for device in ["main disk", "log device"] {
+        std::thread::scope(|scope| {
+            let mut stable = nfs3::File::open(&daemon, &export, "stable");
+            let client = Client::mount(&daemon, &export).expect("mounted");
+            let [by_write, by_fsync] = &kept;
+            scope.spawn(move || write_on(1, by_write, |at, data| stable.write_stable(at, data)));
+            scope.spawn(move || {
+                let synced = client.open("synced", libc::O_RDWR).expect("it is there");
+                write_on(2, by_fsync, |at, data| synced.write(at, data).and_then(|()| synced.sync()));
+            });
+            std::thread::sleep(Duration::from_millis(1700));
+            daemon.kill();
+        });
+        let writes = records("TX_WRITE", &scratch);
+        assert!(writes > 0, "on the {device} zdb finds no write in the log");
+        say(&format!("{writes} writes in the log on the {device}, {kept:?} pieces answered"));
+        daemon.begin();
+        let client = Client::mount(&daemon, &export).expect("mounted again");
+        for (seed, (name, kept)) in (1..).zip(["stable", "synced"].iter().zip(&kept)) {
+            let kept = kept.load(Ordering::SeqCst);
+            assert!(kept > 0, "{name} was written");
+            let file = client.open(name, libc::O_RDONLY).expect("it is there");
+            for piece in 0..kept {
+                let found = file.read(piece * PIECE as u64, PIECE).expect("it can be read");
+                assert!(found == content(seed << 32 | piece, PIECE), "{name}, piece {piece} of {kept}");
+            }
+        }
+        drop(client);
+        if device == "main disk" {
+            daemon.zpool(&format!("add tank log {b}")).done();
+        }
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+    assert_eq!(records("TX_WRITE", &scratch), 0, "an exported pool has no log");
 }

@@ -11,6 +11,7 @@ mod first_start;
 mod fixtures;
 mod libnfs;
 mod log_devices;
+mod nfs3;
 mod posix;
 mod qemu;
 mod raidz;

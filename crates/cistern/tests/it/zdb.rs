@@ -61,6 +61,12 @@ fn compare_datasets(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
     theirs.iter().map(count).collect()
 }
 
+/// How many records of a kind zdb finds in the intent log of a dataset, in whatever state the pool was left.
+pub fn log_records(folder: &Path, dataset: &str, kind: &str) -> usize {
+    let shown = zdb(folder, &["-iii", dataset]).done();
+    shown.lines().filter(|line| line.trim_start().starts_with(kind) && line.contains(", txg ")).count()
+}
+
 /// The lines `Dataset NAME [KIND], ID …, cr_txg …, SIZE, … objects`, by name.
 fn datasets(listing: &str) -> BTreeMap<String, String> {
     let lines = listing.lines().filter_map(|line| line.strip_prefix("Dataset "));
