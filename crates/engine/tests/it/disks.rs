@@ -269,7 +269,9 @@ fn what_is_said_of_pools_that_are_not_well() {
         bytes[4 << 20..end].fill(0x11);
         std::fs::write(&path, bytes).unwrap();
     }
-    let damaged = listed();
+    // An engine that has read nothing of it yet.
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let damaged = engine.importable(&place).unwrap().remove(0);
     assert_eq!((damaged.health, damaged.vdevs.note.as_deref()), (Health::Faulted, Some("corrupted data")));
     assert_eq!(damaged.status.as_deref(), Some("The pool metadata is incomplete or corrupted."));
     assert_eq!(damaged.action, "The pool cannot be imported due to damaged devices or data.");

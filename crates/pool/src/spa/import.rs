@@ -19,6 +19,7 @@ use ondisk::malformed::{Endian, u64_at};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
+use storage::arc::Cache;
 use storage::{Bias, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
 use super::config::{Host, PoolConfig};
@@ -45,6 +46,8 @@ use crate::{PoolError, Result};
 pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
 /// In a top-level vdev's ZAP: what it was set apart for.
 const ALLOCATION_BIAS: &str = "org.zfsonlinux:allocation_bias";
+/// Bytes of the cache with which a pool is looked into.
+const PEEK_CACHE: usize = 4 << 20;
 /// Largest packed configuration believed.
 const CONFIG_MAX: u64 = 16 << 20;
 /// Most metaslabs of a vdev believed; OpenZFS makes 131,072 at the most (`zfs_vdev_ms_count_limit`).
@@ -116,7 +119,8 @@ pub struct Peeked {
 /// Looks into the newest group of a pool without changing anything.
 pub fn peek(around: &Surroundings, found: &FoundPool) -> Peeked {
     let labels = found.tree();
-    let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
+    // What was read before, while the pool was in use, must not hide what has become of it.
+    let storage = Storage::new(around.env.clone(), Cache::new(PEEK_CACHE), found.guid);
     let lenient = Tolerated { logs: true, unknown: true };
     let look = || -> Result<VdevConfig> {
         let refused = |error: OpenError| PoolError::Corrupt(error.to_string());
