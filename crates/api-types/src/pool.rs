@@ -193,6 +193,29 @@ pub struct TrimStatus {
     pub supported: bool,
 }
 
+/// `POST /v1/pools/{name}/scan`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolScan {
+    pub command: ScanCommand,
+    pub history: String,
+}
+
+/// What is asked of scans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanCommand {
+    /// Begins, or goes on after a pause.
+    #[default]
+    Scrub,
+    /// Only what the error log names.
+    ScrubErrors,
+    Pause,
+    Stop,
+    /// Begins again, with all disks that lack something.
+    Resilver,
+}
+
 /// `POST /v1/imports`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -332,6 +355,26 @@ pub enum RemovalState {
     Canceled,
 }
 
+/// What a scan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanKind {
+    /// Everything is read, what is bad is repaired.
+    Scrub,
+    /// Disks get what they lack.
+    Resilver,
+}
+
+/// How a scan is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanState {
+    Running,
+    Paused,
+    Finished,
+    Canceled,
+}
+
 /// A removal of a top-level vdev. Times in seconds since 1970, amounts in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
@@ -345,6 +388,31 @@ pub struct Removal {
     pub copied: u64,
     /// Of the mappings that all removed vdevs left.
     pub mapping: u64,
+}
+
+/// The scan that runs, or the last one. Bytes, and seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanStatus {
+    pub kind: ScanKind,
+    pub state: ScanState,
+    pub start: u64,
+    pub end: u64,
+    /// Bytes to look at, as was estimated when it began.
+    pub to_examine: u64,
+    /// Of these: found, not needed after all, and looked at.
+    pub examined: u64,
+    pub skipped: u64,
+    pub issued: u64,
+    /// Bytes repaired or resilvered.
+    pub processed: u64,
+    pub errors: u64,
+    /// Since the import or the beginning, for rates.
+    pub pass_start: u64,
+    pub pass_examined: u64,
+    pub pass_issued: u64,
+    /// Since when it pauses, and seconds for which it did before.
+    pub paused: u64,
+    pub spent_paused: u64,
 }
 
 /// `GET /v1/pools/{name}`; `GET /v1/pools` gives all.
@@ -362,7 +430,8 @@ pub struct Pool {
     pub spares: Vec<Vdev>,
     pub status: Option<String>,
     pub action: Option<String>,
-    pub scan: Option<String>,
+    #[serde(default)]
+    pub scan: Option<ScanStatus>,
     /// The last removal of a top-level vdev.
     #[serde(default)]
     pub removal: Option<Removal>,

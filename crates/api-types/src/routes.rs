@@ -29,6 +29,10 @@ pub const POOL_CLEAR: &str = "/v1/pools/{name}/clear";
 pub const POOL_TRIM: &str = "/v1/pools/{name}/trim";
 /// POST [`crate::PoolReguid`] → job
 pub const POOL_REGUID: &str = "/v1/pools/{name}/reguid";
+/// POST [`crate::PoolScan`] → job
+pub const POOL_SCAN: &str = "/v1/pools/{name}/scan";
+/// GET names of what is hurt for good
+pub const POOL_ERRORS: &str = "/v1/pools/{name}/errors";
 /// POST → job
 pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
 /// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]

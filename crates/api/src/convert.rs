@@ -170,10 +170,48 @@ pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
         spares: from.spares.iter().map(vdev).collect(),
         status: from.status.clone(),
         action: from.action.clone(),
-        scan: from.scan.clone(),
+        scan: from.scan.as_ref().map(scan),
         removal: from.removal.as_ref().map(removal),
         data_errors: from.data_errors,
         readonly: from.readonly,
+    }
+}
+
+fn scan(from: &engine::ScanStatus) -> wire::ScanStatus {
+    wire::ScanStatus {
+        kind: match from.kind {
+            engine::ScanKind::Scrub => wire::ScanKind::Scrub,
+            engine::ScanKind::Resilver => wire::ScanKind::Resilver,
+        },
+        state: match from.state {
+            engine::ScanState::Running => wire::ScanState::Running,
+            engine::ScanState::Paused => wire::ScanState::Paused,
+            engine::ScanState::Finished => wire::ScanState::Finished,
+            engine::ScanState::Canceled => wire::ScanState::Canceled,
+        },
+        start: from.start,
+        end: from.end,
+        to_examine: from.to_examine,
+        examined: from.examined,
+        skipped: from.skipped,
+        issued: from.issued,
+        processed: from.processed,
+        errors: from.errors,
+        pass_start: from.pass_start,
+        pass_examined: from.pass_examined,
+        pass_issued: from.pass_issued,
+        paused: from.paused,
+        spent_paused: from.spent_paused,
+    }
+}
+
+pub fn scan_command(command: wire::ScanCommand) -> engine::ScanCommand {
+    match command {
+        wire::ScanCommand::Scrub => engine::ScanCommand::Scrub,
+        wire::ScanCommand::ScrubErrors => engine::ScanCommand::ScrubErrors,
+        wire::ScanCommand::Pause => engine::ScanCommand::Pause,
+        wire::ScanCommand::Stop => engine::ScanCommand::Stop,
+        wire::ScanCommand::Resilver => engine::ScanCommand::Resilver,
     }
 }
 

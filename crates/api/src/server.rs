@@ -136,6 +136,8 @@ fn router(app: App) -> Router {
         .route(routes::POOL_CLEAR, post(pools::clear))
         .route(routes::POOL_TRIM, post(pools::trim))
         .route(routes::POOL_REGUID, post(pools::reguid))
+        .route(routes::POOL_SCAN, post(pools::scan))
+        .route(routes::POOL_ERRORS, get(pools::errors))
         .route(routes::POOL_SYNC, post(pools::sync))
         .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
         .route(routes::POOL_HISTORY, get(pools::history))

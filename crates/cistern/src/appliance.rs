@@ -180,6 +180,9 @@ impl Pool for Guarded {
     fn events(&self, after: u64) -> Vec<engine_api::Event> {
         self.0.events(after)
     }
+    fn errors(&self) -> Result<Vec<String>> {
+        self.0.errors()
+    }
     fn log_counts(&self) -> engine_api::Counts {
         self.0.log_counts()
     }

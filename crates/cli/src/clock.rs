@@ -12,14 +12,19 @@ pub fn date(seconds: u64) -> String {
     format(seconds, "%a %b %e %k:%M %Y").unwrap_or_else(|| seconds.to_string())
 }
 
+/// `2026-11-21.05:24:22`, as `zpool history` has it.
+pub fn stamp(seconds: u64) -> String {
+    format(seconds, "%F.%T").unwrap_or_else(|| seconds.to_string())
+}
+
 /// `Sat Nov 21 05:24:22 2026`, as ctime(3) has it.
 pub fn ctime(seconds: u64) -> String {
     format(seconds, "%a %b %e %T %Y").unwrap_or_else(|| seconds.to_string())
 }
 
-/// `2026-11-21.05:24:22`, as `zpool history` has it.
-pub fn stamp(seconds: u64) -> String {
-    format(seconds, "%F.%T").unwrap_or_else(|| seconds.to_string())
+/// Seconds since 1970.
+pub fn seconds() -> u64 {
+    u64::try_from(Timestamp::now().as_second()).unwrap_or(0)
 }
 
 /// The time of day now: `05:24:22`.

@@ -9,6 +9,7 @@ mod iostat;
 mod list;
 mod props;
 mod rewind;
+mod scan;
 mod status;
 mod trim;
 mod vdev;
@@ -116,11 +117,13 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::GAP,
     Command::planned("initialize", "\tinitialize [-c | -s | -u] [-w] [-z] <-a | <pool> [<device> ...]>"),
-    Command::planned("resilver", "\tresilver <pool> ..."),
-    Command::planned(
+    Command::built("resilver", "\tresilver <pool> ...", &["zpool resilver tank"], scan::resilver),
+    Command::built(
         "scrub",
         "\tscrub [-e | -s | -p | -t | -C [-t] | [-S date] [-E date] [-t]] [-w]\n\
          \t    <-a | <pool> [<pool> ...]>",
+        &["zpool scrub tank", "zpool scrub -w tank", "zpool scrub -p tank", "zpool scrub -s tank"],
+        scan::scrub,
     ),
     Command::built(
         "trim",
@@ -179,7 +182,12 @@ pub const COMMANDS: &[Command] = &[
     Command::GAP,
     Command::built("sync", "\tsync [pool] ...", &["zpool sync", "zpool sync tank"], admin::sync),
     Command::GAP,
-    Command::planned("wait", "\twait [-Hp] [-T d|u] [-t <activity>[,...]] <pool> [interval]"),
+    Command::built(
+        "wait",
+        "\twait [-Hp] [-T d|u] [-t <activity>[,...]] <pool> [interval]",
+        &["zpool wait tank", "zpool wait -t scrub,resilver tank 5"],
+        scan::wait,
+    ),
     Command::GAP,
     Command::planned("ddtprune", "\tddtprune -d|-p <amount> <pool>"),
 ];

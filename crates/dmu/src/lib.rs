@@ -43,7 +43,7 @@ pub use dnode::early::write_early;
 pub use dnode::{Bonus, Chunk, Dnode, Seek};
 pub use error::{DmuError, SyncError};
 pub use objset::{ObjectSpec, Objset};
-pub use owner::{Admission, BlockOwner, Holds, ReadOnlyAdmission, SyncTx, TxHold};
+pub use owner::{Admission, BlockOwner, Holds, LostBlock, ReadOnlyAdmission, SyncTx, TxHold};
 pub use policy::{ObjsetPolicy, RedundantMetadata};
 pub use store::{Block, BlockStore, Txg};
 pub use tx::Tx;

@@ -17,13 +17,29 @@ pub struct SyncTx {
     pub rewrite: bool,
 }
 
-/// Whom an object set's blocks belong to: a dataset, or the pool itself. Syncing context only.
+/// A block that cannot be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostBlock {
+    pub object: u64,
+    pub level: u8,
+    /// [`ondisk::zbookmark::SPILL_BLKID`] for a spill block.
+    pub blkid: u64,
+    pub birth: u64,
+}
+
+/// Whom an object set's blocks belong to: a dataset, or the pool itself. What comes and goes is told in syncing context
+/// only.
 pub trait BlockOwner: Send + Sync {
     /// A block was written and is now referenced. Called once for each place; not for a rewrite in place.
     fn born(&self, bp: &BlkPtr, tx: &SyncTx);
 
     /// A block is referenced no more, perhaps one born in this very txg. Never a hole.
     fn kill(&self, bp: &BlkPtr, tx: &SyncTx);
+
+    /// A reader asked for a block that no disk can give as it should be. From any thread.
+    fn lost(&self, block: &LostBlock) {
+        let _ = block;
+    }
 }
 
 /// What a transaction may do at most; [`Admission`] keeps space and memory for it.

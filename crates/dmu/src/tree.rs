@@ -13,7 +13,8 @@ use ondisk::dnode::DnodePhys;
 use crate::DmuError;
 use crate::error::read_failed;
 use crate::overlay::Clean;
-use crate::store::{Block, BlockStore, Keep};
+use crate::owner::{BlockOwner, LostBlock};
+use crate::store::{Block, BlockStore, Keep, ReadError};
 
 /// What a search does at a block pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub enum Step {
 /// See the module.
 pub struct Walker<'a> {
     store: &'a dyn BlockStore,
+    owner: &'a dyn BlockOwner,
     clean: Arc<Clean>,
     object: u64,
     class: IoClass,
@@ -41,14 +43,14 @@ pub struct Walker<'a> {
 impl<'a> Walker<'a> {
     /// `epoch` was taken no later than `clean`.
     pub fn new(
-        store: &'a dyn BlockStore,
+        (store, owner): (&'a dyn BlockStore, &'a dyn BlockOwner),
         clean: Arc<Clean>,
         object: u64,
         epoch: Box<dyn Send>,
         keep: Keep,
     ) -> Walker<'a> {
         let path = vec![None; usize::from(clean.phys.nlevels)];
-        Walker { store, clean, object, class: IoClass::SyncRead, keep, path, _epoch: epoch }
+        Walker { store, owner, clean, object, class: IoClass::SyncRead, keep, path, _epoch: epoch }
     }
 
     pub fn phys(&self) -> &DnodePhys {
@@ -121,7 +123,7 @@ impl<'a> Walker<'a> {
         if bp.is_hole() {
             return Ok(None);
         }
-        let block = self.read(&bp, blkid)?;
+        let block = self.read(&bp, level, blkid)?;
         if block.len() as u64 != self.clean.phys.indirect_block_size() {
             return Err(self.corrupt(blkid));
         }
@@ -133,15 +135,20 @@ impl<'a> Walker<'a> {
         DmuError::Corrupt { object: self.object, block }
     }
 
-    fn read(&self, bp: &BlkPtr, blkid: u64) -> Result<Arc<Block>, DmuError> {
+    fn read(&self, bp: &BlkPtr, level: u8, blkid: u64) -> Result<Arc<Block>, DmuError> {
         check_pointer(bp, self.object, blkid)?;
-        self.store.read(bp, self.class, self.keep).map_err(|e| read_failed(e, self.object, blkid))
+        self.store.read(bp, self.class, self.keep).map_err(|e| self.failed(e, bp, level, blkid))
+    }
+
+    fn failed(&self, error: ReadError, bp: &BlkPtr, level: u8, blkid: u64) -> DmuError {
+        self.owner.lost(&LostBlock { object: self.object, level, blkid, birth: bp.birth() });
+        read_failed(error, self.object, blkid)
     }
 
     /// A data block; `None` is a hole.
     pub fn block(&mut self, blkid: u64) -> Result<Option<Arc<Block>>, DmuError> {
         let bp = self.pointer(0, blkid)?;
-        if bp.is_hole() { Ok(None) } else { self.read(&bp, blkid).map(Some) }
+        if bp.is_hole() { Ok(None) } else { self.read(&bp, 0, blkid).map(Some) }
     }
 
     /// Several data blocks, ascending, read together.
@@ -161,7 +168,7 @@ impl<'a> Walker<'a> {
                 return Ok(None);
             }
             let block = read.next().expect("read_many answers for each");
-            block.map(Some).map_err(|e| read_failed(e, self.object, blkid))
+            block.map(Some).map_err(|e| self.failed(e, bp, 0, blkid))
         });
         answer.collect()
     }

@@ -85,6 +85,8 @@ pub enum Change {
         guids: Vec<u64>,
         command: TrimCommand,
     },
+    /// Begins, pauses, or ends a scan.
+    Scan(ScanCommand),
     /// Forgets the errors of one device or of all, and takes those into use again that were given up for them.
     ClearErrors {
         guid: Option<u64>,
@@ -100,6 +102,19 @@ pub enum TrimCommand {
     },
     Suspend,
     Cancel,
+}
+
+/// What is asked of scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanCommand {
+    /// Begins, or goes on after a pause.
+    Scrub,
+    /// Only what the error log names.
+    ScrubErrors,
+    Pause,
+    Stop,
+    /// Begins again, with all disks that lack something.
+    Resilver,
 }
 
 /// The change is on stable storage.

@@ -13,7 +13,7 @@ mod measure;
 mod pool;
 
 pub use block::{BlockDevice, VolumeGeometry};
-pub use change::{Change, Committed, PropertyChange, TrimCommand};
+pub use change::{Change, Committed, PropertyChange, ScanCommand, TrimCommand};
 pub use error::{Error, Result};
 pub use events::{Event, EventKind};
 pub use fs::*;

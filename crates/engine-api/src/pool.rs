@@ -217,6 +217,24 @@ pub enum RemovalState {
     Canceled,
 }
 
+/// What a scan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanKind {
+    /// Everything is read, what is bad is repaired.
+    Scrub,
+    /// Disks get what they lack.
+    Resilver,
+}
+
+/// How a scan is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanState {
+    Running,
+    Paused,
+    Finished,
+    Canceled,
+}
+
 /// A removal of a top-level vdev. Times in seconds since 1970, amounts in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
@@ -232,6 +250,31 @@ pub struct Removal {
     pub mapping: u64,
 }
 
+/// The scan that runs, or the last one. Bytes, and seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanStatus {
+    pub kind: ScanKind,
+    pub state: ScanState,
+    pub start: u64,
+    pub end: u64,
+    /// Bytes to look at, as was estimated when it began.
+    pub to_examine: u64,
+    /// Of these: found, not needed after all, and looked at.
+    pub examined: u64,
+    pub skipped: u64,
+    pub issued: u64,
+    /// Bytes repaired or resilvered.
+    pub processed: u64,
+    pub errors: u64,
+    /// Since the import or the beginning, for rates.
+    pub pass_start: u64,
+    pub pass_examined: u64,
+    pub pass_issued: u64,
+    /// Since when it pauses, and seconds for which it did before.
+    pub paused: u64,
+    pub spent_paused: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolStatus {
     pub name: String,
@@ -242,10 +285,10 @@ pub struct PoolStatus {
     /// Devices that are no part of the tree: shown, and left alone.
     pub cache: Vec<VdevStatus>,
     pub spares: Vec<VdevStatus>,
-    /// OpenZFS's `status:`, `action:` and `scan:` sentences.
+    /// OpenZFS's `status:` and `action:` sentences.
     pub status: Option<String>,
     pub action: Option<String>,
-    pub scan: Option<String>,
+    pub scan: Option<ScanStatus>,
     /// The last removal of a top-level vdev.
     pub removal: Option<Removal>,
     /// The import went back to an older transaction group.
@@ -371,6 +414,8 @@ pub trait Pool: Send + Sync {
     fn sync(&self) -> Result<u64>;
     /// Events after `seq`, oldest first; at most 4,096 are kept.
     fn events(&self, after: u64) -> Vec<Event>;
+    /// What is hurt for good, one name for each: `dataset:/path`, or numbers where it has none.
+    fn errors(&self) -> Result<Vec<String>>;
     /// What the intent logs did, as the kstat `zil`.
     fn log_counts(&self) -> Counts;
     /// Of every vdev, the root and cache devices included.

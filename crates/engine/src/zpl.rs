@@ -27,6 +27,7 @@ mod link;
 mod log;
 mod names;
 mod node;
+pub(crate) mod path;
 mod perm;
 mod rename;
 mod replay;

@@ -38,6 +38,7 @@ pub mod trim;
 pub mod uberblock;
 mod words;
 pub mod zap;
+pub mod zbookmark;
 pub mod zil;
 pub mod znode;
 

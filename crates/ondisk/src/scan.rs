@@ -3,7 +3,9 @@
 //!
 //! Sources: include/sys/dsl_scan.h, include/sys/bptree.h.
 
+use crate::malformed::Endian;
 use crate::words::words;
+use crate::zbookmark::Zbookmark;
 
 /// What runs: `func`.
 pub const FUNC_NONE: u64 = 0;
@@ -48,6 +50,44 @@ words! {
         bookmark_level,
         bookmark_blkid,
         flags,
+    }
+}
+
+impl ScanPhys {
+    /// From the numbers of the pool directory's entry; missing ones read as 0.
+    pub fn from_words(words: &[u64]) -> ScanPhys {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut all = [0; ScanPhys::SIZE];
+        let len = bytes.len().min(all.len());
+        all[..len].copy_from_slice(&bytes[..len]);
+        ScanPhys::decode(&all, Endian::Little).unwrap_or_default()
+    }
+
+    /// The entry's numbers.
+    pub fn to_words(&self) -> Vec<u64> {
+        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        self.encode().chunks_exact(8).map(word).collect()
+    }
+
+    /// Where the walk stopped.
+    pub fn bookmark(&self) -> Zbookmark {
+        let level = self.bookmark_level as i64;
+        Zbookmark::new(self.bookmark_objset, self.bookmark_object, level, self.bookmark_blkid)
+    }
+
+    pub fn set_bookmark(&mut self, bookmark: Zbookmark) {
+        self.bookmark_objset = bookmark.objset;
+        self.bookmark_object = bookmark.object;
+        self.bookmark_level = bookmark.level as u64;
+        self.bookmark_blkid = bookmark.blkid;
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.state == STATE_SCANNING
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.flags & FLAG_SCRUB_PAUSED != 0
     }
 }
 

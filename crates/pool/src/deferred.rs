@@ -16,7 +16,6 @@ use dmu::bpobj::{Bpobj, Space};
 use dmu::{Objset, Tx};
 use env::lock;
 use ondisk::BlkPtr;
-use storage::Storage;
 
 use crate::Result;
 
@@ -43,8 +42,8 @@ impl Deferred {
         Ok(self.list.enqueue(bp, false, tx)?)
     }
 
-    /// Gives back what waits, but for what is parked. Syncing context, once a group.
-    pub fn free_all(&self, storage: &Storage, tx: &Tx) -> Result<()> {
+    /// Gives back what waits by `free`, but for what is parked. Syncing context, once a group.
+    pub fn free_all(&self, free: &mut dyn FnMut(&BlkPtr), tx: &Tx) -> Result<()> {
         let mut parked = lock(&self.parked);
         let mut left = self.list.phys()?.num_blkptrs.saturating_sub(*parked);
         let mut stay = Vec::new();
@@ -59,7 +58,7 @@ impl Deferred {
             if bp.is_dedup() {
                 stay.push((*bp, false));
             } else {
-                storage.free(bp, tx.txg());
+                free(bp);
             }
             Ok(ControlFlow::Continue(()))
         })?;

@@ -11,6 +11,7 @@
 pub mod change;
 pub(crate) mod deferred;
 pub mod dsl;
+pub mod errlog;
 mod error;
 pub mod feature;
 pub mod frees;
@@ -18,11 +19,13 @@ pub mod history;
 pub mod parts;
 pub mod prop;
 pub mod removed;
+pub mod scan;
 pub mod spa;
 pub mod space;
 pub mod sync;
 pub mod trim;
 pub mod txg;
+mod undeciphered;
 pub mod verify;
 pub mod zil;
 

@@ -8,8 +8,10 @@ use ondisk::BlkPtr;
 use storage::Storage;
 
 use crate::dsl::{FsFormat, MosUsage, PoolSpace};
+use crate::errlog::ErrorLog;
 use crate::feature::Features;
 use crate::frees::FreeQueue;
+use crate::scan::Scan;
 use crate::txg::Txgs;
 use crate::zil::ZilStats;
 
@@ -28,6 +30,8 @@ pub struct DslParts {
     pub version: u64,
     pub mos_usage: Arc<MosUsage>,
     pub zil_stats: Arc<ZilStats>,
+    pub scan: Arc<Scan>,
+    pub(crate) errlog: Arc<ErrorLog>,
     pub space: Arc<dyn Fn() -> PoolSpace + Send + Sync>,
 }
 

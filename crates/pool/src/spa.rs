@@ -37,9 +37,11 @@ use storage::{Storage, VdevConfig};
 
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
+use crate::errlog::ErrorLog;
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::removed::Removed;
+use crate::scan::{Durable, Scan};
 use crate::space::{MapForm, SpaceMaps};
 use crate::trim::Trim;
 use crate::txg::Txgs;
@@ -88,6 +90,9 @@ pub struct Core {
     pub zil_stats: Arc<ZilStats>,
     pub(crate) topology: topology::Topology,
     pub(crate) diagnosis: diagnose::Diagnosis,
+    pub scan: Arc<Scan>,
+    pub(crate) errlog: Arc<ErrorLog>,
+    pub(crate) durable: Mutex<Durable>,
     /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
     pub lost_logs: Mutex<Vec<String>>,
     /// The import went back to an older group.
@@ -115,6 +120,12 @@ impl Core {
         }
     }
 
+    /// Gives the space of a block back. Syncing context.
+    pub(crate) fn free_now(&self, bp: &BlkPtr, tx: &Tx) {
+        self.scan.freed(bp);
+        self.storage.free(bp, tx.txg());
+    }
+
     /// Puts a freed block on the list that the next group frees.
     pub(crate) fn defer_free(&self, bp: &BlkPtr, tx: &Tx) -> Result<()> {
         let deferred = self.deferred.as_ref();
@@ -123,7 +134,9 @@ impl Core {
 
     /// Frees what the group before put on the list.
     pub(crate) fn free_deferred(&self, tx: &Tx) -> Result<()> {
-        self.deferred.as_ref().map_or(Ok(()), |deferred| deferred.free_all(&self.storage, tx))
+        self.deferred
+            .as_ref()
+            .map_or(Ok(()), |deferred| deferred.free_all(&mut |bp| self.free_now(bp, tx), tx))
     }
 
     /// Writes the packed configuration into the MOS if it changed.
@@ -212,6 +225,7 @@ impl Pool {
         let core = &self.core;
         core.storage.give_up();
         core.trim.stop();
+        core.scan.stop();
         let mut written = Ok(());
         if !core.readonly && !core.txgs.is_stopped() {
             written = self.dsl.close_all().and_then(|()| {

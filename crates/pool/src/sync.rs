@@ -16,9 +16,11 @@
 //! Sources: module/zfs/spa.c (`spa_sync`), dsl_pool.c, vdev_label.c (`vdev_config_sync`).
 
 use dmu::{SyncError, SyncTx, Tx};
+use env::lock;
 use ondisk::BlkPtr;
 use ondisk::uberblock::Uberblock;
 
+use crate::scan::Durable;
 use crate::spa::Pool;
 use crate::txg::Syncing;
 use crate::{PoolError, Result};
@@ -54,7 +56,7 @@ impl Pool {
             self.dsl.sync_dirs(&tx)?;
             let root = core.mos.sync(&sync)?;
             self.settle_frees(pass, &tx)?;
-            core.note_missed(&tx)?;
+            core.sync_dtls(&tx)?;
             core.maps.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
             core.removed.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
             if !core.mos.is_dirty(txg) && self.is_kept(&tx)? {
@@ -67,6 +69,8 @@ impl Pool {
         core.storage.sync_done(txg);
         core.trim.group_done();
         core.trees_changed();
+        core.dtl.sync_done(&core.storage);
+        core.scan.sync_done();
         core.watch_logs(&|| self.dsl.has_logs_to_replay());
         core.watch_vdevs();
         Ok(())
@@ -75,7 +79,7 @@ impl Pool {
     /// Flushes the disks. `false` if one could not, which is news: what it took before may be lost.
     fn is_kept(&self, tx: &Tx) -> Result<bool> {
         self.core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
-        Ok(!self.core.note_missed(tx)?)
+        Ok(!self.core.sync_dtls(tx)?)
     }
 
     /// User data, queued changes, what the group before left over, and the pool's own records.
@@ -89,6 +93,7 @@ impl Pool {
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
         core.trim.persist(&core.mos, || core.tree(), tx)?;
+        self.sync_scan(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
         core.write_extras(tx)?;
         core.write_config(tx)
@@ -100,7 +105,7 @@ impl Pool {
         let core = &*self.core;
         for bp in core.frees.take() {
             if pass < PASS_DEFER_FREES && !bp.is_dedup() {
-                core.storage.free(&bp, tx.txg());
+                core.free_now(&bp, tx);
             } else {
                 core.defer_free(&bp, tx)?;
             }
@@ -125,6 +130,8 @@ impl Pool {
             _ => unreachable!("labels are written for leaves of the tree only"),
         };
         let label: Option<storage::labels::commit::LabelOf<'_>> = config.as_ref().map(|_| &label as _);
-        core.storage.commit_uberblock(&uberblock, label).map_err(|_| PoolError::Suspended)
+        core.storage.commit_uberblock(&uberblock, label).map_err(|_| PoolError::Suspended)?;
+        *lock(&core.durable) = Durable { txg, root };
+        Ok(())
     }
 }

@@ -314,6 +314,16 @@ impl Txgs {
         self.wait_synced(txg).map(|()| txg)
     }
 
+    /// Has the open group written out soon, even if nothing changed in it. Waits for nobody.
+    pub fn request_sync(self: &Arc<Txgs>) {
+        // A group that is closing just now will be followed by another anyway if it was wanted.
+        drop(self.enter(false));
+        let mut state = lock(&self.state);
+        state.wanted = state.wanted.max(state.open);
+        drop(state);
+        self.wake();
+    }
+
     /// Closes the open group even if nothing changed in it, and waits until it is durable.
     pub fn sync_empty(self: &Arc<Txgs>) -> Result<u64, DmuError> {
         let hold = self.enter(true)?;

@@ -15,10 +15,9 @@ use std::sync::Arc;
 
 use dmu::bpobj::Bpobj;
 use dmu::bptree::Bptree;
-use dmu::store::Keep;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use dmu::zap::Zap;
-use dmu::{Block, BlockStore, DmuError, Objset};
+use dmu::{DmuError, Objset};
 use env::IoClass;
 use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
@@ -27,10 +26,11 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetPhys;
 use ondisk::zil::{self, Records};
 use storage::metaslab::{RangeTree, SpaceMapSource};
-use storage::{ReadError, Segment, Storage, WriteError, WriteItem};
+use storage::{Segment, Storage};
 
 use crate::dsl::destroy::{is_freed, resume_of};
 use crate::spa::Pool;
+use crate::undeciphered::Undeciphered;
 use crate::{PoolError, Result};
 
 /// What to look at.
@@ -384,46 +384,6 @@ impl Walk<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// A store that needs no keys: pointers are never encrypted, so that every block of an encrypted dataset can be met
-/// and checked.
-pub(crate) struct Undeciphered<'a>(pub &'a Storage);
-
-impl BlockStore for Undeciphered<'_> {
-    fn read_many(
-        &self,
-        bps: &[BlkPtr],
-        class: IoClass,
-        _: Keep,
-    ) -> Vec<std::result::Result<Arc<Block>, ReadError>> {
-        bps.iter().map(|bp| self.0.read_undeciphered(bp, class)).collect()
-    }
-
-    fn cached(&self, bp: &BlkPtr) -> Option<Arc<Block>> {
-        self.0.cached(bp)
-    }
-
-    fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
-        self.0.prefetch(bps.into_iter().filter(|bp| !bp.is_encrypted()).collect(), keep);
-    }
-
-    fn epoch(&self) -> Box<dyn Send> {
-        Box::new(self.0.epoch())
-    }
-
-    fn write_batch(
-        &self,
-        items: Vec<WriteItem>,
-        txg: u64,
-        landed: &mut dyn FnMut(u64),
-    ) -> Vec<std::result::Result<BlkPtr, WriteError>> {
-        self.0.write_batch(items, txg, landed)
-    }
-
-    fn dsize(&self, bp: &BlkPtr) -> u64 {
-        self.0.dsize(bp)
     }
 }
 

@@ -46,7 +46,7 @@ use queue::{Itx, Queue, What};
 use waiters::Waiters;
 
 pub use replay::{LoggedRecord, Replay};
-pub(crate) use walk::free_on_disk;
+pub(crate) use walk::{Walk, free_on_disk, records, target};
 
 /// The property `sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -191,6 +191,12 @@ impl LeafQueue {
         (lanes.map(|lane| lane.waiting.len() as u64), lanes.map(|lane| lane.active as u64))
     }
 
+    /// Whether a reader or writer, not only background work, has something here.
+    pub fn is_wanted(&self) -> bool {
+        let wanted = |lane: &Lane| !lane.waiting.is_empty() || lane.active > 0;
+        lock(&self.state).0[..index(IoClass::AsyncWrite)].iter().any(wanted)
+    }
+
     /// Lets the workers carry.
     pub fn wake(&self) {
         for worker in self.workers.get().into_iter().flatten() {

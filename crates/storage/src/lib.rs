@@ -44,6 +44,7 @@ pub use vdev::leaf::LeafHandle;
 pub use vdev::report::{DiskReport, Reports, What};
 pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
 pub use vdev::tally::Tally;
+pub use zio::heal::{HealFlight, Healer, Missed, Patient};
 pub use zio::log::{LogBlock, LogTimes};
 pub use zio::moved::MovedSource;
 pub use zio::survey::Survey;

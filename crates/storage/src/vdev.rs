@@ -11,6 +11,8 @@
 //! Source: module/zfs/vdev_mirror.c, vdev_missing.c, vdev_root.c.
 
 pub mod config;
+pub mod dtl;
+mod heal;
 pub mod leaf;
 mod mirror;
 pub mod open;
@@ -43,6 +45,17 @@ pub struct Io {
 pub enum Op {
     Read(usize),
     Write(Payload),
+    /// As a read, but every copy and all parity is looked at; what is bad, and what lies on leaves that lack blocks of
+    /// this birth, is rewritten from what is good.
+    Heal {
+        len: usize,
+        birth: u64,
+    },
+    /// A write of what should have been there: counted as repaired on a leaf, or remembered as lacking if it fails.
+    Repair {
+        payload: Payload,
+        birth: u64,
+    },
 }
 
 /// An I/O that a cursor wants done on one of its children.
@@ -102,7 +115,10 @@ impl Vdev {
     /// The state machine for an I/O; not for leaves.
     pub fn cursor(&self, io: Io, leaves: &[Arc<Leaf>]) -> Box<dyn Cursor> {
         match self.kind {
-            Kind::Mirror => Box::new(mirror::cursor(self, io, leaves)),
+            Kind::Mirror => match io.op {
+                Op::Heal { len, birth } => Box::new(heal::cursor(self, io, len, birth, leaves)),
+                _ => Box::new(mirror::cursor(self, io, leaves)),
+            },
             Kind::Raidz(raidz) => raidz.cursor(self, io, leaves),
             Kind::Missing | Kind::Hole | Kind::Indirect => Box::new(NotThere),
             Kind::Leaf(_) => unreachable!("a leaf's I/O goes to its queue"),
@@ -131,6 +147,18 @@ impl Vdev {
     /// Whether it can be read here from disks that missed nothing, with the leaf `without` taken away.
     pub fn is_whole(&self, leaves: &[Arc<Leaf>], without: Option<usize>) -> bool {
         self.is_held(&|leaf| without != Some(leaf) && leaves[leaf].is_whole())
+    }
+
+    /// Whether a disk here that can be written lacks a block of `len` bytes (whole sectors) at this place, of this birth.
+    pub fn needs_resilver(&self, leaves: &[Arc<Leaf>], offset: u64, len: usize, birth: u64) -> bool {
+        match self.kind {
+            Kind::Leaf(leaf) => leaves[leaf].is_usable() && leaves[leaf].dtl.lacks(birth),
+            Kind::Mirror => {
+                self.children.iter().any(|child| child.needs_resilver(leaves, offset, len, birth))
+            }
+            Kind::Raidz(raidz) => raidz.needs_resilver(self, leaves, (offset, len), birth),
+            Kind::Missing | Kind::Hole | Kind::Indirect => false,
+        }
     }
 
     /// How much a read at `offset` would cost here; `None` where it would fail. Lower is better.

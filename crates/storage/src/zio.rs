@@ -16,6 +16,7 @@
 
 pub(crate) mod free;
 pub(crate) mod gang;
+pub mod heal;
 pub mod log;
 pub mod moved;
 pub(crate) mod read;
@@ -203,13 +204,14 @@ impl Frame {
     fn new(vdev: &Arc<Vdev>, io: Io, whole: bool, tree: &Tree, wanted: &mut Vec<LeafIo>) -> Frame {
         let state = match vdev.kind {
             Kind::Leaf(leaf) => {
-                let transfer = match io.op {
-                    Op::Read(len) => Transfer::Read(len),
-                    Op::Write(payload) => Transfer::Write(payload),
+                let (transfer, repair) = match io.op {
+                    Op::Read(len) | Op::Heal { len, .. } => (Transfer::Read(len), None),
+                    Op::Write(payload) => (Transfer::Write(payload), None),
+                    Op::Repair { payload, birth } => (Transfer::Write(payload), Some(birth)),
                 };
                 let (size, is_write) = (transfer.len() as u64, transfer.is_write());
                 wanted.push(LeafIo { leaf, offset: io.offset, transfer });
-                State::OnDisk(Asked { leaf, offset: io.offset, size, is_write })
+                State::OnDisk(Asked { leaf, offset: io.offset, size, is_write, repair })
             }
             _ => State::Interior(vdev.cursor(io, &tree.leaves), Vec::new()),
         };
@@ -241,6 +243,9 @@ impl Frame {
                 // Without an answer the I/O has only just been asked for.
                 if let Some(answer) = answers.next() {
                     let done = judge(answer, asked, self.whole, tree, verify);
+                    asked.repair.inspect(|birth| {
+                        tree.leaves[asked.leaf].note_repair(*birth, asked.size, done.is_ok());
+                    });
                     self.state = State::Done(Some(done));
                 }
             }
@@ -281,6 +286,8 @@ struct Asked {
     offset: u64,
     size: u64,
     is_write: bool,
+    /// Of a repair: the birth of the block.
+    repair: Option<u64>,
 }
 
 /// Checks what a disk gave, and blames the disk for it.

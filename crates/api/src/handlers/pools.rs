@@ -6,7 +6,7 @@ use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolClear, PoolCreate,
-    PoolImport, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolTrim, PoolVdev, Problem,
+    PoolImport, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolScan, PoolTrim, PoolVdev, Problem,
     PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
@@ -248,6 +248,15 @@ pub async fn trim(State(app): State<Shared>, Path(name): Path<String>, body: Bod
 pub async fn reguid(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolReguid| Ok((Change::Reguid { guid: of.guid }, of.history.clone()));
     vdev_job(app, ("pool.reguid", "changing the guid of"), name, body, change).await
+}
+
+pub async fn scan(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolScan| Ok((Change::Scan(convert::scan_command(of.command)), of.history.clone()));
+    vdev_job(app, ("pool.scan", "scanning"), name, body, change).await
+}
+
+pub async fn errors(State(app): State<Shared>, Path(name): Path<String>) -> Response {
+    blocking(app, move |app| app.pool(&name)?.errors().map_err(|error| of_error(&error))).await
 }
 
 fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Problem> {

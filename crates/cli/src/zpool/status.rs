@@ -1,5 +1,7 @@
 //! `zpool status`
 
+mod scan;
+
 use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
 use crate::clock;
 use crate::fail::{Outcome, Stop};
@@ -9,7 +11,9 @@ use crate::json::Json;
 use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
-use api_types::{Health, Pool, Removal, RemovalState, TrimState, TrimStatus, Vdev};
+use api_types::{
+    Health, Pool, Removal, RemovalState, ScanKind, ScanState, ScanStatus, TrimState, TrimStatus, Vdev, routes,
+};
 
 /// How to print.
 struct Format {
@@ -108,8 +112,8 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     if let Some(text) = &pool.action {
         writeln!(cx.io.out, "{}{}", bold("action: "), folded(text))?;
     }
-    if let Some(text) = &pool.scan {
-        writeln!(cx.io.out, "  {} {text}", bold("scan:"))?;
+    if let Some(scan) = &pool.scan {
+        writeln!(cx.io.out, "  {} {}", bold("scan:"), scan::lines(scan, clock::seconds()))?;
     }
     if let Some(removal) = &pool.removal {
         write!(cx.io.out, "{}{}", bold("remove: "), words_of_removal(removal))?;
@@ -128,9 +132,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     writeln!(cx.io.out)?;
     match pool.data_errors {
         0 => writeln!(cx.io.out, "errors: No known data errors")?,
-        count if format.verbose => {
-            writeln!(cx.io.out, "errors: {count} data errors; their files can't be named yet")?;
-        }
+        _ if format.verbose => print_errors(cx, pool)?,
         count => {
             let text = format!("errors: {count} data errors, use '-v' for a list");
             writeln!(cx.io.out, "{}", paint(colour, Tone::Bad, &text))?;
@@ -164,6 +166,22 @@ fn words_of_removal(removal: &Removal) -> String {
         text += &format!("\t{} memory used for removed device mappings\n", nicenum(removal.mapping));
     }
     text
+}
+
+/// What is hurt, by name.
+fn print_errors(cx: &mut Cx<'_>, pool: &Pool) -> Result<(), Stop> {
+    let names = match cx.client.get::<Vec<String>>(&routes::at(routes::POOL_ERRORS, &pool.name)) {
+        Ok(names) => names,
+        Err(error) => {
+            let problem = error.problem()?;
+            return cx.complain(&format!("errors: List of errors unavailable: {problem}"));
+        }
+    };
+    writeln!(cx.io.out, "errors: Permanent errors have been detected in the following files:\n")?;
+    for name in names {
+        writeln!(cx.io.out, "        {name}")?;
+    }
+    Ok(())
 }
 
 /// Long sentences in lines of at most 70 characters, as the originals are broken; what has line breaks keeps them.
@@ -278,10 +296,13 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<Str
     let mut all = Json::object();
     for pool in pools.iter().filter(|pool| !format.explain || !is_healthy(pool)) {
         let mut item = pool_info(pool, false, as_int);
-        for (name, text) in [("status", &pool.status), ("action", &pool.action), ("scan", &pool.scan)] {
+        for (name, text) in [("status", &pool.status), ("action", &pool.action)] {
             if let Some(text) = text {
                 item.put(name, text.as_str());
             }
+        }
+        if let Some(scan) = &pool.scan {
+            item.put("scan_stats", json_scan(format, scan));
         }
         let mut tree = Json::object();
         json_vdev(format, &pool.root, &pool.name, Place::Normal, None, &mut tree);
@@ -294,6 +315,40 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<Str
         document.put("time", time);
     }
     Ok(writeln!(cx.io.out, "{document}")?)
+}
+
+/// `scan_stats` (cmd/zpool/zpool_main.c, `scan_status_nvlist`).
+fn json_scan(format: &Format, scan: &ScanStatus) -> Json {
+    let bytes = |value: u64| match format.literal {
+        true => count(format, value),
+        false => Json::Text(crate::human::nicebytes(value)),
+    };
+    let time = |value: u64| match format.literal {
+        true => count(format, value),
+        false if value == 0 => Json::Text("-".to_owned()),
+        false => Json::Text(clock::ctime(value)),
+    };
+    let function = if scan.kind == ScanKind::Scrub { "SCRUB" } else { "RESILVER" };
+    let state = match scan.state {
+        ScanState::Running | ScanState::Paused => "SCANNING",
+        ScanState::Finished => "FINISHED",
+        ScanState::Canceled => "CANCELED",
+    };
+    let mut item = Json::object().with("function", function).with("state", state);
+    item.put("start_time", time(scan.start));
+    item.put("end_time", time(scan.end));
+    item.put("to_examine", bytes(scan.to_examine));
+    item.put("examined", bytes(scan.examined));
+    item.put("skipped", bytes(scan.skipped));
+    item.put("processed", bytes(scan.processed));
+    item.put("errors", count(format, scan.errors));
+    item.put("bytes_per_scan", bytes(scan.pass_examined));
+    item.put("pass_start", time(scan.pass_start));
+    item.put("scrub_pause", time(scan.paused));
+    item.put("scrub_spent_paused", count(format, scan.spent_paused));
+    item.put("issued_bytes_per_scan", bytes(scan.pass_issued));
+    item.put("issued", bytes(scan.issued));
+    item
 }
 
 /// A count, shortened unless exact values are asked for.

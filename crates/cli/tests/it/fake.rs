@@ -109,6 +109,27 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
     }
 }
 
+/// A scrub that ended then and found nothing.
+fn scrubbed(end: u64, seconds: u64) -> ScanStatus {
+    ScanStatus {
+        kind: ScanKind::Scrub,
+        state: ScanState::Finished,
+        start: end - seconds,
+        end,
+        to_examine: 29796864,
+        examined: 29796864,
+        skipped: 0,
+        issued: 29796864,
+        processed: 0,
+        errors: 0,
+        pass_start: end - seconds,
+        pass_examined: 29796864,
+        pass_issued: 29796864,
+        paused: 0,
+        spent_paused: 0,
+    }
+}
+
 /// The real pool: a mirror of two disks of 118M.
 pub fn captured() -> FakePool {
     let mut datasets: BTreeMap<String, Row> = BTreeMap::new();
@@ -152,7 +173,7 @@ pub fn captured() -> FakePool {
         spares: Vec::new(),
         status: None,
         action: None,
-        scan: Some("scrub repaired 0B in 00:00:03 with 0 errors on Sat Nov 21 05:25:05 2026".into()),
+        scan: Some(scrubbed(1795238705, 3)),
         removal: None,
         rewound: None,
         data_errors: 0,
@@ -200,7 +221,7 @@ pub fn with_extras() -> FakePool {
     status.root.allocated = allocated;
     status.cache = vec![cache];
     status.spares = vec![disk("vdg")];
-    status.scan = Some("scrub repaired 0B in 00:00:01 with 0 errors on Sat Nov 21 05:34:04 2026".into());
+    status.scan = Some(scrubbed(1795239244, 1));
     let mut props = lock(&pool.tables).props.clone();
     for (name, value) in [
         ("size", 160 * MIB),
@@ -366,6 +387,27 @@ impl FakePool {
         Ok(())
     }
 
+    /// As far as commands tell the states apart.
+    fn scan(&self, command: ScanCommand) -> Result<()> {
+        let mut status = lock(&self.status);
+        let scan = status.scan.as_mut().expect("one that has ended");
+        let running = matches!(scan.state, ScanState::Running | ScanState::Paused);
+        scan.state = match command {
+            ScanCommand::Scrub if scan.state == ScanState::Running => {
+                let why = "currently scrubbing; use 'zpool scrub -s' to cancel scrub";
+                return Err(Error::Refused(format!("cannot scrub {}: {why}", self.name)));
+            }
+            ScanCommand::Scrub => {
+                (scan.issued, scan.pass_issued, scan.pass_examined) = (0, 0, 0);
+                ScanState::Running
+            }
+            ScanCommand::Pause if running => ScanState::Paused,
+            ScanCommand::Stop if running => ScanState::Canceled,
+            other => return Err(Error::Unsupported(format!("{other:?}"))),
+        };
+        Ok(())
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let parent = to.rsplit_once('/').map_or(to, |(parent, _)| parent);
         match (self.has(from), self.has(to), self.has(parent)) {
@@ -482,6 +524,7 @@ impl Pool for FakePool {
                     tables.props.push(text(&change.name, &change.value, Source::Local));
                 }
             }
+            Change::Scan(command) => self.scan(*command)?,
             other => return Err(Error::Unsupported(format!("{other:?}"))),
         }
         self.record(history);
@@ -526,6 +569,9 @@ impl Pool for FakePool {
     }
     fn events(&self, _after: u64) -> Vec<Event> {
         Vec::new()
+    }
+    fn errors(&self) -> Result<Vec<String>> {
+        Ok(vec!["g_mirror2/fs:/some file".into(), "<0x36>:<0x2>".into()])
     }
     fn log_counts(&self) -> Counts {
         vec![("zil_commit_count", 1500), ("zil_itx_count", 12), ("zil_itx_copied_bytes", 2048)]

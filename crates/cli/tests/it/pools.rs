@@ -172,6 +172,51 @@ fn status_of_a_pool_with_problems() {
 }
 
 #[test]
+fn scrubs_are_asked_for_waited_for_and_shown() {
+    let daemon = Daemon::captured();
+    assert_eq!(daemon.zpool("scrub g_mirror2"), said(""));
+    let status = daemon.zpool("status").out;
+    assert!(status.contains("\n  scan: scrub in progress since "), "{status}");
+    assert!(
+        status.contains("\t28.4M / 28.4M scanned, 0B / 28.4M issued\n\t0B repaired, 0.00% done, no est"),
+        "{status}"
+    );
+    let again = refused("cannot scrub g_mirror2: currently scrubbing; use 'zpool scrub -s' to cancel scrub");
+    assert_eq!(daemon.zpool("scrub g_mirror2"), again);
+    assert_eq!(daemon.zpool("scrub -p g_mirror2"), said(""));
+    let json: serde_json::Value = serde_json::from_str(&daemon.zpool("status -j").out).expect("JSON");
+    let stats = &json["pools"]["g_mirror2"]["scan_stats"];
+    assert_eq!((&stats["function"], &stats["state"]), (&"SCRUB".into(), &"SCANNING".into()));
+    // What pauses is not waited for.
+    assert_eq!(daemon.zpool("wait -t scrub g_mirror2"), said(""));
+    assert_eq!(daemon.zpool("scrub -s g_mirror2"), said(""));
+    assert!(daemon.zpool("status").out.contains("\n  scan: scrub canceled on "));
+    assert_eq!(daemon.zpool("scrub nosuch"), refused("cannot open 'nosuch': no such pool"));
+    for (line, why) in [
+        ("scrub", "missing pool name argument"),
+        ("scrub -sp g_mirror2", "invalid option combination: -s and -p are mutually exclusive"),
+        ("scrub -ws g_mirror2", "invalid option combination: -w cannot be used with -p or -s"),
+        ("resilver", "missing pool name argument"),
+        ("wait", "missing 'pool' argument"),
+        ("wait -t sleep g_mirror2", "invalid activity 'sleep'"),
+    ] {
+        let ran = daemon.zpool(line);
+        assert!(ran.status == 2 && ran.err.starts_with(why), "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn what_is_hurt_is_named() {
+    let daemon = Daemon::captured();
+    daemon.engine.named("g_mirror2").status.lock().expect("unpoisoned").data_errors = 2;
+    assert!(daemon.zpool("status").out.ends_with("\nerrors: 2 data errors, use '-v' for a list\n"));
+    assert!(daemon.zpool("status -v").out.ends_with(
+        "\nerrors: Permanent errors have been detected in the following files:\n\n        \
+         g_mirror2/fs:/some file\n        <0x36>:<0x2>\n"
+    ));
+}
+
+#[test]
 fn iostat_since_import_and_what_comes_later() {
     let daemon = Daemon::captured();
     assert_eq!(
@@ -349,8 +394,8 @@ fn history_labelclear_sync_version() {
 fn programs_know_their_commands() {
     let daemon = Daemon::start(FakeEngine::default());
     assert_eq!(
-        daemon.zpool("scrub tank"),
-        refused("zpool scrub: not supported by this version of Cistern yet")
+        daemon.zpool("checkpoint tank"),
+        refused("zpool checkpoint: not supported by this version of Cistern yet")
     );
     assert_eq!(daemon.zfs("send tank@a"), refused("zfs send: not supported by this version of Cistern yet"));
     let unknown = daemon.zpool("frobnicate");

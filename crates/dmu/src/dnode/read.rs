@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use ondisk::zbookmark::SPILL_BLKID;
+
 use super::{Chunk, Dnode, Seek};
 use crate::DmuError;
 use crate::error::read_failed;
 use crate::overlay::{Place, State};
+use crate::owner::LostBlock;
 use crate::prefetch;
 use crate::store::Block;
 use crate::tree::{Walker, check_pointer};
@@ -93,7 +96,11 @@ impl Dnode {
         }
         check_pointer(&bp, self.object, 0)?;
         let block = self.core.store.read(&bp, env::IoClass::SyncRead, self.core.keep());
-        block.map(Some).map_err(|e| read_failed(e, self.object, 0))
+        block.map(Some).map_err(|e| {
+            let (object, blkid) = (self.object, SPILL_BLKID);
+            self.core.owner.lost(&LostBlock { object, level: 0, blkid, birth: bp.birth() });
+            read_failed(e, object, 0)
+        })
     }
 
     /// Reads blocks into the cache, together.
@@ -194,7 +201,8 @@ impl Dnode {
     /// A walker over the state's clean tree; its epoch begins under the state's lock.
     pub(crate) fn walker(&self, state: &State) -> Walker<'_> {
         let epoch = self.core.store.epoch();
-        Walker::new(&*self.core.store, state.clean.clone(), self.object, epoch, self.core.keep())
+        let below = (&*self.core.store, &*self.core.owner);
+        Walker::new(below, state.clean.clone(), self.object, epoch, self.core.keep())
     }
 }
 

@@ -2,14 +2,15 @@
 
 use ::pool::PoolError;
 use ::pool::prop::{Shown, Source as PoolSource};
+use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
 use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use engine_api::{
-    Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Rewound, Source, TrimState,
-    TrimStatus, VdevStatus,
+    Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Rewound, ScanCommand, ScanKind,
+    ScanState, ScanStatus, Source, TrimState, TrimStatus, VdevStatus,
 };
 use ondisk::prop::Render;
-use ondisk::scan::{STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
+use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
 use storage::{LeafIo, VdevStat, VdevState};
 
@@ -63,7 +64,52 @@ fn counters(io: &LeafIo) -> IoCounters {
     }
 }
 
-pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
+/// `None` if there never was a scan, or one of a kind that is not known here.
+pub(super) fn scan_status(report: &ScanReport) -> Option<ScanStatus> {
+    let phys = &report.phys;
+    let kind = match phys.func {
+        scan::FUNC_SCRUB => ScanKind::Scrub,
+        scan::FUNC_RESILVER => ScanKind::Resilver,
+        _ => return None,
+    };
+    let state = match phys.state {
+        scan::STATE_SCANNING if phys.is_paused() => ScanState::Paused,
+        scan::STATE_SCANNING => ScanState::Running,
+        scan::STATE_FINISHED => ScanState::Finished,
+        scan::STATE_CANCELED => ScanState::Canceled,
+        _ => return None,
+    };
+    Some(ScanStatus {
+        kind,
+        state,
+        start: phys.start_time,
+        end: phys.end_time,
+        to_examine: phys.to_examine,
+        examined: phys.examined,
+        skipped: phys.skipped,
+        issued: report.issued,
+        processed: phys.processed,
+        errors: phys.errors,
+        pass_start: report.pass_start,
+        pass_examined: report.pass_examined,
+        pass_issued: report.pass_issued,
+        paused: report.paused,
+        spent_paused: report.spent_paused,
+    })
+}
+
+pub(super) fn scan_command(command: ScanCommand) -> PoolScanCommand {
+    match command {
+        ScanCommand::Scrub => PoolScanCommand::Scrub,
+        ScanCommand::ScrubErrors => PoolScanCommand::ScrubErrors,
+        ScanCommand::Pause => PoolScanCommand::Pause,
+        ScanCommand::Stop => PoolScanCommand::Stop,
+        ScanCommand::Resilver => PoolScanCommand::Resilver,
+    }
+}
+
+/// `scan` is the kind of the scan that runs.
+pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevStatus {
     let stat = &report.stat;
     VdevStatus {
         name: report.name.clone(),
@@ -73,7 +119,7 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         path: stat.path.clone(),
         guid: stat.guid,
         health: health(stat.state),
-        note: note(stat),
+        note: note(stat).or_else(|| scan_note(stat, scan)),
         ashift: report.ashift,
         read_errors: stat.read_errors,
         write_errors: stat.write_errors,
@@ -86,7 +132,7 @@ pub(super) fn vdev_status(report: &VdevReport) -> VdevStatus {
         expandable: report.expandable,
         used_by: report.used_by.clone(),
         io: counters(&stat.io),
-        children: report.children.iter().map(vdev_status).collect(),
+        children: report.children.iter().map(|child| vdev_status(child, scan)).collect(),
     }
 }
 
@@ -134,12 +180,21 @@ pub(super) fn rewound(from: PoolRewound) -> Rewound {
 
 /// A hot spare of the pool of this name.
 pub(super) fn spare_status(report: &VdevReport, pool: &str) -> VdevStatus {
-    let status = vdev_status(report);
+    let status = vdev_status(report, None);
     let user = |user: &String| match user == pool {
         true => "currently in use".to_owned(),
         false => format!("in use by pool '{user}'"),
     };
     VdevStatus { note: report.used_by.as_ref().map(user).or_else(|| status.note.clone()), ..status }
+}
+
+/// What it writes behind a disk that a scan has rewritten something on (`print_status_config`).
+fn scan_note(stat: &VdevStat, scan: Option<ScanKind>) -> Option<String> {
+    let what = match scan? {
+        ScanKind::Scrub => "(repairing)",
+        ScanKind::Resilver => "(resilvering)",
+    };
+    (stat.children.is_empty() && stat.scan_processed > 0).then(|| what.to_owned())
 }
 
 /// What `zpool status` writes behind a vdev that is not well.

@@ -6,19 +6,23 @@ use std::sync::{Arc, Mutex};
 
 use ::pool::change::Change as PoolChange;
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
+use ::pool::errlog::HurtObject;
 use ::pool::spa::members::NewDisk;
 use ::pool::spa::vdevs::NewVdevs;
 use ::pool::trim::{TrimCommand, TrimRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
     Error, Event, EventKind, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange,
-    Result, VdevTallies,
+    Result, ScanState, VdevTallies,
 };
 use env::{Env, lock};
 
-use super::convert::{api_error, health, prop_value, removal, rewound, spare_status, vdev_status};
+use super::convert::{
+    api_error, health, prop_value, removal, rewound, scan_command, scan_status, spare_status, vdev_status,
+};
 use super::serve::{Mounted, SharedList};
 use super::{measure, pool_props, vdev_spec, words};
+use crate::zpl::path::path_of;
 
 /// Events kept for slow readers.
 const EVENTS_MAX: usize = 4096;
@@ -109,6 +113,22 @@ impl LocalPool {
             format!("cannot trim '{}': {}", report.root.name_of(*guid), why.words())
         };
         Err(::pool::PoolError::Refused(refused.iter().map(line).collect::<Vec<_>>().join("\n")))
+    }
+
+    /// As `zpool status -v` names it (lib/libzfs/libzfs_pool.c, `zpool_obj_to_path`).
+    fn name_of_hurt(&self, hurt: &HurtObject) -> String {
+        let object = hurt.object;
+        if hurt.dataset == 0 {
+            return format!("<metadata>:<{object:#x}>");
+        }
+        let Some(dataset) = &hurt.dataset_name else {
+            return format!("<{:#x}>:<{object:#x}>", hurt.dataset);
+        };
+        let open = self.pool.dsl.open_dataset(dataset).map_err(api_error);
+        match open.and_then(|open| path_of(open.objset(), object)) {
+            Ok(path) => format!("{dataset}:{path}"),
+            Err(_) => format!("{dataset}:<{object:#x}>"),
+        }
     }
 
     fn emit_properties(&self, name: &str, props: &[PropertyChange]) {
@@ -202,7 +222,9 @@ impl Pool for LocalPool {
 
     fn status(&self) -> PoolStatus {
         let report = self.pool.report();
-        let root = vdev_status(&report.root);
+        let scan = scan_status(&self.pool.scan_report());
+        let running = scan.filter(|scan| scan.state == ScanState::Running).map(|scan| scan.kind);
+        let root = vdev_status(&report.root, running);
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
         let words = words::words(&report, state);
         PoolStatus {
@@ -211,14 +233,14 @@ impl Pool for LocalPool {
             health: state,
             txg: report.txg,
             root: engine_api::VdevStatus { health: state, ..root },
-            cache: report.cache.iter().map(vdev_status).collect(),
+            cache: report.cache.iter().map(|cache| vdev_status(cache, None)).collect(),
             spares: report.spares.iter().map(|spare| spare_status(spare, &self.name())).collect(),
             status: words.as_ref().map(|words| words.status.clone()),
             action: words.map(|words| words.action),
-            scan: None,
+            scan,
             removal: removal(&report),
             rewound: self.pool.core().rewound.map(rewound),
-            data_errors: 0,
+            data_errors: report.data_errors,
             readonly: self.pool.core().readonly,
         }
     }
@@ -260,6 +282,7 @@ impl Pool for LocalPool {
             Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),
             Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
             Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
+            Change::Scan(command) => Some(self.pool.scan_command(scan_command(*command), history)),
             Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,
         };
@@ -322,6 +345,11 @@ impl Pool for LocalPool {
 
     fn events(&self, after: u64) -> Vec<Event> {
         lock(&self.events).kept.iter().filter(|event| event.seq > after).cloned().collect()
+    }
+
+    fn errors(&self) -> Result<Vec<String>> {
+        let hurt = self.pool.hurt_objects().map_err(api_error)?;
+        Ok(hurt.iter().map(|hurt| self.name_of_hurt(hurt)).collect())
     }
 
     fn log_counts(&self) -> Counts {

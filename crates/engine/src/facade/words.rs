@@ -16,8 +16,22 @@ pub(super) fn words(report: &PoolReport, health: Health) -> Option<Words> {
     if health == Health::Suspended {
         return Some(suspended(report.cause));
     }
+    if report.resilvering {
+        return say(
+            "One or more devices is currently being resilvered.  The pool will\n\tcontinue to function, possibly in a \
+             degraded state.",
+            "Wait for the resilver to complete.",
+        );
+    }
     if !report.lost_logs.is_empty() {
         return Some(lost_logs(&report.lost_logs));
+    }
+    if report.data_errors > 0 {
+        return say(
+            "One or more devices has experienced an error resulting in data\n\tcorruption.  Applications may be \
+             affected.",
+            "Restore the file in question if possible.  Otherwise restore the\n\tentire pool from backup.",
+        );
     }
     let any = |wrong: &dyn Fn(&VdevReport) -> bool| find(&report.root, wrong);
     let is = |state: VdevState| move |vdev: &VdevReport| vdev.stat.state == state;

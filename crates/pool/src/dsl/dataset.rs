@@ -12,11 +12,12 @@
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use dmu::{Admission, BlockOwner, DmuError, Holds, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold};
+use dmu::{Admission, BlockOwner, DmuError, Holds, LostBlock, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold};
 use env::lock;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::feature;
 use ondisk::objset::{FLAG_PROJECTQUOTA_COMPLETE, FLAG_USEROBJACCOUNTING_COMPLETE};
+use ondisk::zbookmark::Zbookmark;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
 use super::Dsl;
@@ -343,6 +344,12 @@ impl State {
 }
 
 impl BlockOwner for Core {
+    fn lost(&self, block: &LostBlock) {
+        let Ok(dsl) = self.dsl() else { return };
+        let place = Zbookmark::new(self.object, block.object, i64::from(block.level), block.blkid);
+        dsl.parts.errlog.log(place, block.birth);
+    }
+
     fn born(&self, bp: &BlkPtr, _tx: &SyncTx) {
         if bp.is_hole() || bp.is_redacted() {
             return;

@@ -96,6 +96,7 @@ impl Dsl {
             open.core.settle(self, None, tx)?;
         }
         self.forget_dataset(object);
+        self.parts.scan.dataset_gone(object, tx.txg());
         self.drop_refreservation(&found.dir, tx)?;
         let phys = self.mos.dataset(object)?;
         if phys.prev_snap_obj != 0 {

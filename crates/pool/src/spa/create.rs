@@ -210,6 +210,9 @@ fn first_group(
         zil_stats: Arc::default(),
         topology: Default::default(),
         diagnosis: Default::default(),
+        scan: Arc::default(),
+        errlog: Arc::default(),
+        durable: Default::default(),
         lost_logs: Default::default(),
         rewound: None,
     });
@@ -228,6 +231,7 @@ fn first_group(
     let pool = Arc::new(Pool { core, dsl });
     pool.sync_txg(TXG_INITIAL)?;
     txgs.start(pool.clone());
+    pool.core.scan.start(&pool);
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by()?;
     pool.core.trim.start(&pool.core.storage);
@@ -254,6 +258,8 @@ pub(crate) fn dsl_parts(
         version: core.version(),
         mos_usage,
         zil_stats: core.zil_stats.clone(),
+        scan: core.scan.clone(),
+        errlog: core.errlog.clone(),
         space: Arc::new(move || for_space.upgrade().map_or_else(Default::default, |core| core.space())),
     }
 }

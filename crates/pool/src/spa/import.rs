@@ -33,10 +33,12 @@ use super::topology::Topology;
 use super::{Core, Pool};
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
+use crate::errlog::ErrorLog;
 use crate::feature::{Features, Verdict, judge};
 use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
 use crate::removed::Removed;
+use crate::scan::{Durable, Scan};
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::trim::Trim;
 use crate::txg::Txgs;
@@ -262,6 +264,8 @@ fn load(
         Some(object) => Some(Deferred::open(&mos, object)?),
         None => None,
     };
+    let scan = Arc::new(Scan::load(&mos, &directory)?);
+    dtl.resume(scan.max_txg());
     let core = Core {
         env: around.env.clone(),
         storage: storage.clone(),
@@ -286,6 +290,9 @@ fn load(
         zil_stats: Arc::default(),
         topology: Topology::default(),
         diagnosis: Default::default(),
+        errlog: Arc::new(ErrorLog::load(&directory, scan.is_unfinished())?),
+        scan,
+        durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),
         lost_logs: Mutex::default(),
         rewound,
     };
@@ -308,6 +315,7 @@ fn load(
     pool.core.open_cache();
     pool.core.open_spares();
     begin(&pool, rewound.map(|_| uberblock.txg))?;
+    pool.core.scan.start(&pool);
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by()?;
     pool.core.trim.start(&pool.core.storage);

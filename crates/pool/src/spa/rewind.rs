@@ -23,7 +23,7 @@ use storage::metaslab::DEFER_TXGS;
 use storage::{ReadError, Storage};
 
 use super::TXG_INITIAL;
-use crate::verify::Undeciphered;
+use crate::undeciphered::Undeciphered;
 use crate::{PoolError, Result};
 
 /// How far an import may go back.

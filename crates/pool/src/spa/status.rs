@@ -62,6 +62,10 @@ pub struct PoolReport {
     pub lost_logs: Vec<String>,
     /// The last removal of a top-level vdev, and bytes of the mappings that all of them left.
     pub removal: Option<(RemovingPhys, u64)>,
+    /// Disks are being given what they lack.
+    pub resilvering: bool,
+    /// Known blocks that cannot be had.
+    pub data_errors: u64,
 }
 
 impl Pool {
@@ -116,6 +120,8 @@ impl Pool {
             txg: core.txgs.synced(),
             lost_logs: lock(&core.lost_logs).clone(),
             removal: core.removed.last().map(|last| (last, core.removed.mapping_bytes())),
+            resilvering: self.is_resilvering(),
+            data_errors: self.error_count(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod dsl;
 mod import;
 mod removed;
 mod rewind;
+mod scan;
 mod support;
 mod trim;
 mod vdevs;

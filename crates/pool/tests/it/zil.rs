@@ -162,7 +162,9 @@ fn leave(pool: &Pool, dir: &Dir) {
     zdb_accepts(dir, &name);
 }
 
+/// Once nobody writes it any more.
 fn is_sound(pool: &Pool) {
+    pool.wait_for_scan();
     let report = verify(pool, VerifyOptions { data: true }, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }

@@ -10,7 +10,7 @@ fn write(offset: u64, len: usize, byte: u8) -> Io {
 fn noted(unflushed: &Unflushed) -> Vec<(u32, u64, u8)> {
     let byte = |io: &Io| match &io.op {
         Op::Write(payload) => payload.bytes()[0],
-        Op::Read(_) => unreachable!("only writes are noted"),
+        _ => unreachable!("only writes are noted"),
     };
     unflushed.all().iter().map(|(vdev, io)| (*vdev, io.offset, byte(io))).collect()
 }

@@ -15,6 +15,7 @@ use env::metric::{Counter, Histogram};
 use env::{Disk, DiskError, Env, Nanos, OpenMode};
 use ondisk::label;
 
+use super::dtl::Dtl;
 use super::status::{LeafIo, VdevState};
 use super::tally::Tallies;
 use crate::labels;
@@ -36,6 +37,8 @@ pub struct Counters {
     /// A write failed since the leaf was opened; unlike the counts, nobody clears this.
     pub missed_write: AtomicBool,
     pub checksum_errors: AtomicU64,
+    /// Bytes that a scan has rewritten here, since it began.
+    pub scan_processed: AtomicU64,
     /// Failures since the last success.
     pub in_a_row: AtomicU64,
     /// The device has vanished: nothing will succeed until it is opened anew.
@@ -125,6 +128,8 @@ pub struct Leaf {
     /// Gave wrong bytes too often: it is used as before, and shown as degraded.
     worn: Arc<AtomicBool>,
     pub counters: Arc<Counters>,
+    /// What it lacks.
+    pub dtl: Arc<Dtl>,
 }
 
 struct Device {
@@ -161,6 +166,7 @@ impl Leaf {
             state: Arc::new(AtomicU8::new(state as u8)),
             worn: Arc::default(),
             counters: Arc::default(),
+            dtl: Arc::default(),
         }
     }
 
@@ -174,6 +180,7 @@ impl Leaf {
             state: self.state.clone(),
             worn: self.worn.clone(),
             counters: self.counters.clone(),
+            dtl: self.dtl.clone(),
         }
     }
 
@@ -228,6 +235,15 @@ impl Leaf {
             self.set_state(VdevState::Degraded);
         }
         Ok(())
+    }
+
+    /// What came of a repair of `len` bytes of a block of this birth.
+    pub fn note_repair(&self, birth: u64, len: u64, done: bool) {
+        if done {
+            self.counters.scan_processed.fetch_add(len, Relaxed);
+        } else {
+            self.dtl.note_unrepaired(birth);
+        }
     }
 
     /// The partition, for its labels.

@@ -88,8 +88,8 @@ impl Cursor for Mirror {
         match std::mem::replace(&mut self.state, State::Start) {
             State::Start if self.untried.is_empty() => Step::Finish(Err(IoError::Unavailable)),
             State::Start => match self.io.op {
-                Op::Read(_) => self.read_next(IoError::Unavailable),
-                Op::Write(_) => {
+                Op::Read(_) | Op::Heal { .. } => self.read_next(IoError::Unavailable),
+                Op::Write(_) | Op::Repair { .. } => {
                     self.state = State::Writing;
                     Step::Issue(self.untried.iter().map(|&side| self.ask(side)).collect())
                 }

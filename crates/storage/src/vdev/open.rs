@@ -191,6 +191,7 @@ fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     stat.read_errors = leaf.counters.read_errors.load(Relaxed);
     stat.write_errors = leaf.counters.write_errors.load(Relaxed);
     stat.checksum_errors = leaf.counters.checksum_errors.load(Relaxed);
+    stat.scan_processed = leaf.counters.scan_processed.load(Relaxed);
     stat.io = leaf.io();
     stat.size = leaf.size();
 }

@@ -68,9 +68,22 @@ impl Raidz {
         };
         let trust: Vec<Trust> = vdev.children.iter().map(trust).collect();
         match io.op {
-            Op::Read(len) => Box::new(read::Read::new(self, io, len, false, &trust)),
-            Op::Write(_) => Box::new(write::Write::new(self, io, &trust)),
+            Op::Read(len) | Op::Heal { len, .. } => Box::new(read::Read::new(self, io, len, &trust)),
+            Op::Write(_) | Op::Repair { .. } => Box::new(write::Write::new(self, io, &trust)),
         }
+    }
+
+    /// Whether a disk that can be written lacks its column of a block at `place` (offset, whole sectors).
+    pub(super) fn needs_resilver(
+        self,
+        vdev: &Vdev,
+        leaves: &[Arc<Leaf>],
+        (offset, len): (u64, usize),
+        birth: u64,
+    ) -> bool {
+        let lacks =
+            |place: &Place| vdev.children[place.child].needs_resilver(leaves, place.offset, place.len, birth);
+        map::places(self, offset, len).iter().any(lacks)
     }
 
     /// What a read costs: that of the disk that answers last.

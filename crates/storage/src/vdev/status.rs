@@ -104,6 +104,8 @@ pub struct VdevStat {
     pub read_errors: u64,
     pub write_errors: u64,
     pub checksum_errors: u64,
+    /// Bytes that the scan which runs has rewritten.
+    pub scan_processed: u64,
     pub io: LeafIo,
     /// Bytes of the partition (leaf), or what can be allocated (top-level), else 0.
     pub size: u64,
@@ -124,6 +126,7 @@ impl VdevStat {
             read_errors: 0,
             write_errors: 0,
             checksum_errors: 0,
+            scan_processed: 0,
             io: LeafIo::zero(),
             size: 0,
             children: Vec::new(),

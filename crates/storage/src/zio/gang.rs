@@ -27,6 +27,20 @@ fn header_sum(bytes: &[u8], bp: &BlkPtr) -> Option<[u64; 4]> {
     codec::embedded_checksum(ChecksumKind::GangHeader as u8, bytes, gang_verifier(bp)).ok()
 }
 
+/// Whether these are the header of this gang.
+pub(super) fn is_header(bp: &BlkPtr, bytes: &[u8]) -> bool {
+    let header = &bytes[..HEADER_SIZE];
+    match (Eck::decode_tail(header), header_sum(header, bp)) {
+        // As with every sum of an encrypted block, half of the place is kept for a MAC (`zio_checksum_handle_crypt`),
+        // though a header has none.
+        (Ok(eck), Some(sum)) if bp.uses_crypt() && bp.object_type() != ObjectType::OBJSET => {
+            eck.checksum[..2] == [sum[0] ^ sum[2], sum[1] ^ sum[3]]
+        }
+        (Ok(eck), Some(sum)) => eck.checksum == sum,
+        _ => false,
+    }
+}
+
 impl Storage {
     /// Reads a gang and everything below; the pieces are verified one by one.
     pub(crate) fn read_gang(
@@ -82,20 +96,8 @@ impl Storage {
             return Err(ReadError::Corrupt);
         }
         let places: Vec<Dva> = bp.dvas().into_iter().filter(|dva| dva.is_valid() && dva.gang).collect();
-        let verify = |bytes: &[u8]| {
-            let header = &bytes[..HEADER_SIZE];
-            match (Eck::decode_tail(header), header_sum(header, bp)) {
-                // As with every sum of an encrypted block, half of the place is kept for a MAC
-                // (`zio_checksum_handle_crypt`), though a header has none.
-                (Ok(eck), Some(sum)) if bp.uses_crypt() && bp.object_type() != ObjectType::OBJSET => {
-                    eck.checksum[..2] == [sum[0] ^ sum[2], sum[1] ^ sum[3]]
-                }
-                (Ok(eck), Some(sum)) => eck.checksum == sum,
-                _ => false,
-            }
-        };
-        let header =
-            self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &|_, b| verify(b)).remove(0)?;
+        let verify = |_, bytes: &[u8]| is_header(bp, bytes);
+        let header = self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &verify).remove(0)?;
         let pieces = decode(&header[..HEADER_SIZE]).map_err(|_| ReadError::Corrupt)?;
         let fine = |piece: &BlkPtr| piece.validate().is_ok() && !piece.is_embedded();
         if pieces.is_empty() || !pieces.iter().all(fine) {

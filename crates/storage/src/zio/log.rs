@@ -101,41 +101,12 @@ impl Storage {
     /// A block of an intent log, which checks itself: its bytes in use, and where the next one is. A chain simply ends at
     /// a block that was never written, so an error here is how most logs end.
     pub fn read_log_block(&self, bp: &BlkPtr) -> Result<LogBlock, ReadError> {
-        let kind = bp.checksum_kind().map_err(|_| ReadError::Corrupt)?;
-        if bp.validate().is_err() || bp.is_hole() || bp.is_embedded() || bp.is_gang() {
-            return Err(ReadError::Corrupt);
-        }
-        let chained = match kind {
-            ChecksumKind::Zilog2 => true,
-            ChecksumKind::Zilog => false,
-            _ => return Err(ReadError::Corrupt),
-        };
-        let len = bp.psize() as usize;
-        // The trailer is the last 40 bytes of the chain structure, which stands first or last.
-        let chain_at = if chained { 0 } else { len.checked_sub(CHAIN_SIZE).ok_or(ReadError::Corrupt)? };
-        let trailer = |bytes: &[u8]| {
-            let end = chain_at + CHAIN_SIZE;
-            bytes.get(end - Eck::SIZE..end).and_then(|bytes| Eck::decode(bytes).ok())
-        };
-        let verify = |bytes: &[u8]| {
-            let stored = trailer(bytes).map(|eck| eck.checksum);
-            let sum = bytes
-                .get(..len)
-                .and_then(|bytes| codec::embedded_checksum(kind as u8, bytes, bp.checksum()).ok());
-            match (stored, sum) {
-                // Half of what is stored is the MAC, and the sum is folded into the other.
-                (Some(stored), Some(sum)) if bp.uses_crypt() => {
-                    stored[..2] == [sum[0] ^ sum[2], sum[1] ^ sum[3]]
-                }
-                (Some(stored), Some(sum)) => stored == sum,
-                _ => false,
-            }
-        };
-        let bytes = self.speculate(bp, &verify)?;
-        let endian = trailer(&bytes).ok_or(ReadError::Corrupt)?.endian;
-        let chain = ZilChain::decode(&bytes[chain_at..], endian).map_err(|_| ReadError::Corrupt)?;
+        let seal = Seal::of(bp).ok_or(ReadError::Corrupt)?;
+        let bytes = self.speculate(bp, &|bytes| seal.is_whole(bp, bytes))?;
+        let endian = seal.trailer(&bytes).ok_or(ReadError::Corrupt)?.endian;
+        let chain = ZilChain::decode(&bytes[seal.chain_at..], endian).map_err(|_| ReadError::Corrupt)?;
         let used = usize::try_from(chain.nused).map_err(|_| ReadError::Corrupt)?;
-        let start = if chained { CHAIN_SIZE } else { 0 };
+        let start = if seal.chain_at == 0 { CHAIN_SIZE } else { 0 };
         let records = bytes.get(start..used).ok_or(ReadError::Corrupt)?.to_vec();
         Ok(LogBlock { records, next: chain.next, endian })
     }
@@ -156,6 +127,48 @@ impl Storage {
         let done = flight.land(&|n, bytes| !parity[n] || verify(bytes));
         let found = done.into_iter().filter_map(|done| done.ok().flatten());
         found.into_iter().find(|bytes| verify(bytes)).ok_or(ReadError::Checksum)
+    }
+}
+
+/// Where a log block has its chain, and so its checksum.
+pub(super) struct Seal {
+    kind: ChecksumKind,
+    chain_at: usize,
+}
+
+impl Seal {
+    /// `None` for what is no block of a log.
+    pub fn of(bp: &BlkPtr) -> Option<Seal> {
+        if bp.validate().is_err() || bp.is_hole() || bp.is_embedded() || bp.is_gang() {
+            return None;
+        }
+        let kind = bp.checksum_kind().ok()?;
+        // The trailer is the last 40 bytes of the chain structure, which stands first or last.
+        let chain_at = match kind {
+            ChecksumKind::Zilog2 => 0,
+            ChecksumKind::Zilog => (bp.psize() as usize).checked_sub(CHAIN_SIZE)?,
+            _ => return None,
+        };
+        Some(Seal { kind, chain_at })
+    }
+
+    fn trailer(&self, bytes: &[u8]) -> Option<Eck> {
+        let end = self.chain_at + CHAIN_SIZE;
+        bytes.get(end - Eck::SIZE..end).and_then(|bytes| Eck::decode(bytes).ok())
+    }
+
+    /// Whether these are the block's bytes, or at least those of the block that was written there last for this chain.
+    pub fn is_whole(&self, bp: &BlkPtr, bytes: &[u8]) -> bool {
+        let stored = self.trailer(bytes).map(|eck| eck.checksum);
+        let block = bytes.get(..bp.psize() as usize);
+        let sum =
+            block.and_then(|bytes| codec::embedded_checksum(self.kind as u8, bytes, bp.checksum()).ok());
+        match (stored, sum) {
+            // Half of what is stored is the MAC, and the sum is folded into the other.
+            (Some(stored), Some(sum)) if bp.uses_crypt() => stored[..2] == [sum[0] ^ sum[2], sum[1] ^ sum[3]],
+            (Some(stored), Some(sum)) => stored == sum,
+            _ => false,
+        }
     }
 }
 

@@ -26,8 +26,6 @@ use crate::{IoError, Payload};
 pub struct Read {
     raidz: Raidz,
     io: Io,
-    /// Everything is read and judged.
-    thorough: bool,
     cells: Vec<Cell>,
     state: State,
 }
@@ -62,14 +60,15 @@ struct Attempt {
 }
 
 impl Read {
-    pub(super) fn new(raidz: Raidz, io: Io, len: usize, thorough: bool, trust: &[Trust]) -> Read {
+    /// Of `len` bytes, to read or to heal.
+    pub(super) fn new(raidz: Raidz, io: Io, len: usize, trust: &[Trust]) -> Read {
         let cell = |place: Place| {
             let trust = trust[place.child];
             let got = if trust == Trust::None { Got::Failed(IoError::Unavailable) } else { Got::Nothing };
             Cell { place, trust, got }
         };
         let cells = places(raidz, io.offset, len).into_iter().map(cell).collect();
-        Read { raidz, io, thorough, cells, state: State::Start }
+        Read { raidz, io, cells, state: State::Start }
     }
 
     fn data(&self) -> Range<usize> {
@@ -101,13 +100,19 @@ impl Read {
         let lost = self.data().len() - first.len();
         let before = first.len();
         first.extend(self.parities().filter(|&n| self.is_whole(n)).take(lost));
-        if self.thorough || first.len() - before < lost { self.untried() } else { first }
+        // Who heals looks at everything.
+        let thorough = matches!(self.io.op, Op::Heal { .. });
+        if thorough || first.len() - before < lost { self.untried() } else { first }
     }
 
     fn ask(&mut self, cells: Vec<usize>) -> Step {
         let io = |&n: &usize| {
             let Place { child, offset, len } = self.cells[n].place;
-            ChildIo { child, io: Io { op: Op::Read(len), offset, ..self.io.clone() }, whole: false }
+            let op = match self.io.op {
+                Op::Heal { birth, .. } => Op::Heal { len, birth },
+                _ => Op::Read(len),
+            };
+            ChildIo { child, io: Io { op, offset, ..self.io.clone() }, whole: false }
         };
         let ios = cells.iter().map(io).collect();
         self.state = State::Reading(cells);
@@ -240,8 +245,11 @@ impl Read {
         let columns = self.raidz.split(self.io.offset, &Payload::padded(&good, 1));
         let write = |&n: &usize| {
             let (place, payload) = &columns[n];
-            let op = Op::Write(payload.clone());
-            let io = Io { op, offset: place.offset, class: IoClass::AsyncWrite, ..self.io.clone() };
+            let (op, class) = match self.io.op {
+                Op::Heal { birth, .. } => (Op::Repair { payload: payload.clone(), birth }, self.io.class),
+                _ => (Op::Write(payload.clone()), IoClass::AsyncWrite),
+            };
+            let io = Io { op, offset: place.offset, class, ..self.io.clone() };
             ChildIo { child: place.child, io, whole: false }
         };
         let ios = bad.iter().map(write).collect();

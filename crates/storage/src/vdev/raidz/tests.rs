@@ -138,12 +138,12 @@ impl Stage {
         let at = io.offset as usize;
         match (io.op, self.ill[child]) {
             (_, Some(Ill::Away)) => panic!("a child that is away is not asked"),
-            (Op::Read(_), Some(Ill::ReadError)) => Err(IoError::Disk(DiskError::Io(5))),
-            (Op::Read(len), _) => {
+            (Op::Read(_) | Op::Heal { .. }, Some(Ill::ReadError)) => Err(IoError::Disk(DiskError::Io(5))),
+            (Op::Read(len) | Op::Heal { len, .. }, _) => {
                 self.reads.push(child);
                 Ok(Some(AlignedBuf::from_slice(&self.disks[child][at..at + len])))
             }
-            (Op::Write(payload), _) => {
+            (Op::Write(payload) | Op::Repair { payload, .. }, _) => {
                 self.written.insert(child);
                 self.disks[child][at..at + payload.len()].copy_from_slice(payload.bytes());
                 Ok(None)
@@ -162,8 +162,9 @@ impl Stage {
     }
 
     fn read(&mut self, offset: u64, block: &[u8], thorough: bool) -> Done {
-        let io = self.io(Op::Read(block.len()), offset);
-        let cursor = Box::new(read::Read::new(self.raidz, io, block.len(), thorough, &self.trust()));
+        let len = block.len();
+        let io = self.io(if thorough { Op::Heal { len, birth: 7 } } else { Op::Read(len) }, offset);
+        let cursor = Box::new(read::Read::new(self.raidz, io, len, &self.trust()));
         self.run(cursor, &|bytes| bytes == block)
     }
 

@@ -22,13 +22,21 @@ impl Write {
     }
 
     fn issue(&mut self) -> Step {
-        let Op::Write(payload) = &self.io.op else { unreachable!("a read has another cursor") };
+        let (payload, birth) = match &self.io.op {
+            Op::Write(payload) => (payload, None),
+            Op::Repair { payload, birth } => (payload, Some(*birth)),
+            Op::Read(_) | Op::Heal { .. } => unreachable!("a read has another cursor"),
+        };
         let columns = self.raidz.split(self.io.offset, payload);
         let count = columns.len();
         let usable = columns.into_iter().filter(|(place, _)| self.usable[place.child]);
         let ios: Vec<ChildIo> = usable
             .map(|(place, payload)| {
-                let io = Io { op: Op::Write(payload), offset: place.offset, ..self.io.clone() };
+                let op = match birth {
+                    Some(birth) => Op::Repair { payload, birth },
+                    None => Op::Write(payload),
+                };
+                let io = Io { op, offset: place.offset, ..self.io.clone() };
                 ChildIo { child: place.child, io, whole: false }
             })
             .collect();

@@ -1,0 +1,228 @@
+//! `zpool scrub`, `resilver` and `wait` (cmd/zpool/zpool_main.c).
+
+use super::{Repeat, pools, timestamp};
+use crate::client::CallError;
+use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::human::nicenum;
+use crate::program::Cx;
+use crate::{getopt, jobs};
+use api_types::{Pool, PoolScan, PropValue, ScanCommand, ScanKind, ScanState, Vdev, kind, routes};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether what is waited for has ended.
+const LOOK: Duration = Duration::from_millis(200);
+
+pub fn scrub(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "aspweCE:S:t", &[])?;
+    for (a, b) in [
+        ("s", "p"),
+        ("e", "p"),
+        ("e", "s"),
+        ("e", "C"),
+        ("e", "t"),
+        ("p", "C"),
+        ("p", "t"),
+        ("s", "C"),
+        ("s", "t"),
+    ] {
+        if options.has(a) && options.has(b) {
+            return usage(format!("invalid option combination: -{a} and -{b} are mutually exclusive"));
+        }
+    }
+    if options.has("w") && (options.has("p") || options.has("s")) {
+        return usage("invalid option combination: -w cannot be used with -p or -s");
+    }
+    for letter in ["C", "E", "S", "t"] {
+        if options.has(letter) {
+            return crate::fail::fail(format!(
+                "zpool scrub -{letter}: not supported by this version of Cistern yet"
+            ));
+        }
+    }
+    let (command, what) = match (options.has("p"), options.has("s")) {
+        (true, _) => (ScanCommand::Pause, "pause scrubbing"),
+        (_, true) => (ScanCommand::Stop, "cancel scrubbing"),
+        _ if options.has("e") => (ScanCommand::ScrubErrors, "scrub"),
+        _ => (ScanCommand::Scrub, "scrub"),
+    };
+    if options.operands.is_empty() && !options.has("a") {
+        return usage("missing pool name argument");
+    }
+    let names = if options.has("a") { Vec::new() } else { options.operands.clone() };
+    let status = each(cx, &names, command, what)?;
+    if options.has("w") && status == 0 {
+        for pool in pools(cx, &names)?.0 {
+            while is_active(cx, &pool.name, "scrub")? == Some(true) {
+                std::thread::sleep(LOOK);
+            }
+        }
+    }
+    Ok(status)
+}
+
+pub fn resilver(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "", &[])?;
+    if options.operands.is_empty() {
+        return usage("missing pool name argument");
+    }
+    each(cx, &options.operands, ScanCommand::Resilver, "restart resilver on")
+}
+
+/// Asks the same of each pool, or of all.
+fn each(cx: &mut Cx<'_>, names: &[String], command: ScanCommand, what: &str) -> Outcome {
+    let (found, mut status) = pools(cx, names)?;
+    for pool in found {
+        let request = PoolScan { command, history: cx.history.clone() };
+        if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_SCAN, &pool.name), &request) {
+            let problem = error.problem()?;
+            cx.complain(&sentence(&format!("cannot {what} {}", pool.name), &problem, Noun::Pool))?;
+            status = 1;
+        }
+    }
+    Ok(status)
+}
+
+/// What can be waited for, and its column's heading.
+const ACTIVITIES: [(&str, &str); 10] = [
+    ("discard", "DISCARD"),
+    ("free", "FREE"),
+    ("initialize", "INITIALIZE"),
+    ("replace", "REPLACE"),
+    ("remove", "REMOVE"),
+    ("resilver", "RESILVER"),
+    ("scrub", "SCRUB"),
+    ("trim", "TRIM"),
+    ("raidz_expand", "RAIDZ_EXPAND"),
+    ("condense", "CONDENSE"),
+];
+
+pub fn wait(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "HpT:t:", &[])?;
+    let mut enabled: Vec<&str> = ACTIVITIES.iter().map(|(name, _)| *name).collect();
+    if let Some(list) = options.value("t") {
+        let known = |name: &str| ACTIVITIES.iter().any(|(activity, _)| *activity == name);
+        if let Some(bad) = list.split(',').find(|name| !known(name)) {
+            return usage(format!("invalid activity '{bad}'"));
+        }
+        enabled.retain(|name| list.split(',').any(|wanted| wanted == *name));
+    }
+    let mut operands = options.operands.clone();
+    let repeat = Repeat::take(&mut operands)?;
+    if repeat.count != 0 {
+        return usage("too many arguments");
+    }
+    let [name] = operands.as_slice() else {
+        return usage(if operands.is_empty() { "missing 'pool' argument" } else { "too many arguments" });
+    };
+    let rows = Rows { enabled: &enabled, scripted: options.has("H"), exact: options.has("p") };
+    let (mut row, mut shown) = (0, Instant::now());
+    if pools(cx, std::slice::from_ref(name))?.1 != 0 {
+        return Ok(1);
+    }
+    loop {
+        if repeat.interval > 0.0 && (row == 0 || shown.elapsed().as_secs_f32() >= repeat.interval) {
+            if let Some(time) = timestamp(options.value("T"))? {
+                writeln!(cx.io.out, "{time}")?;
+            }
+            rows.print(cx, name, row)?;
+            (row, shown) = (row + 1, Instant::now());
+        }
+        let mut any = false;
+        for activity in &enabled {
+            match is_active(cx, name, activity)? {
+                None => return Ok(0),
+                Some(active) => any |= active,
+            }
+        }
+        if !any {
+            return Ok(0);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Lines of `wait` with an interval.
+struct Rows<'a> {
+    enabled: &'a [&'a str],
+    scripted: bool,
+    exact: bool,
+}
+
+impl Rows<'_> {
+    fn print(&self, cx: &mut Cx<'_>, pool: &str, row: u32) -> Result<(), Stop> {
+        let columns = ACTIVITIES.iter().filter(|(name, _)| self.enabled.contains(name));
+        let (mut heading, mut line) = (String::new(), String::new());
+        for (index, (name, title)) in columns.enumerate() {
+            let width = title.len().max(6) + 2;
+            heading.push_str(&format!("{title:>width$}"));
+            let left = left(cx, pool, name)?.unwrap_or(0);
+            let shown = if self.exact { left.to_string() } else { nicenum(left) };
+            match self.scripted {
+                true if index == 0 => line.push_str(&shown),
+                true => line.push_str(&format!("\t{shown}")),
+                false => line.push_str(&format!(" {shown:>pad$}", pad = width - 1)),
+            }
+        }
+        if row == 0 && !self.scripted {
+            writeln!(cx.io.out, "{heading}")?;
+        }
+        writeln!(cx.io.out, "{line}")?;
+        Ok(cx.io.out.flush()?)
+    }
+}
+
+/// Whether something is going on in a pool; `None` if there is no such pool (any more).
+fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>, Stop> {
+    match activity {
+        "free" => Ok(left(cx, pool, activity)?.map(|left| left > 0)),
+        _ => Ok(get(cx, pool)?.map(|pool| match activity {
+            "scrub" => running(&pool, ScanKind::Scrub).is_some(),
+            "resilver" => running(&pool, ScanKind::Resilver).is_some(),
+            "replace" => any_replacing(&pool.root),
+            // Nothing of the kind exists here.
+            _ => false,
+        })),
+    }
+}
+
+/// Bytes of work left.
+fn left(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<u64>, Stop> {
+    if activity == "free" {
+        let path = format!("{}?names=freeing", routes::at(routes::POOL_PROPERTIES, pool));
+        let values = absent(cx.client.get::<Vec<PropValue>>(&path))?;
+        return Ok(
+            values.map(|values| values.first().and_then(|freeing| freeing.value.parse().ok()).unwrap_or(0))
+        );
+    }
+    Ok(get(cx, pool)?.map(|pool| match activity {
+        "scrub" => running(&pool, ScanKind::Scrub).unwrap_or(0),
+        "resilver" => running(&pool, ScanKind::Resilver).unwrap_or(0),
+        "replace" if any_replacing(&pool.root) => running(&pool, ScanKind::Resilver).unwrap_or(0),
+        _ => 0,
+    }))
+}
+
+fn get(cx: &mut Cx<'_>, pool: &str) -> Result<Option<Pool>, Stop> {
+    absent(cx.client.get::<Pool>(&routes::at(routes::POOL, pool)))
+}
+
+/// No pool is an answer, not a failure.
+fn absent<T>(answer: Result<T, CallError>) -> Result<Option<T>, Stop> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(error) => {
+            let problem = error.problem()?;
+            if problem.kind == kind::NOT_FOUND { Ok(None) } else { crate::fail::fail(problem.to_string()) }
+        }
+    }
+}
+
+/// Bytes left of a scan of this kind, if one runs and does not pause.
+fn running(pool: &Pool, kind: ScanKind) -> Option<u64> {
+    let scan = pool.scan.filter(|scan| scan.kind == kind && scan.state == ScanState::Running)?;
+    Some(scan.to_examine.saturating_sub(scan.issued))
+}
+
+fn any_replacing(vdev: &Vdev) -> bool {
+    vdev.kind == "replacing" || vdev.children.iter().any(any_replacing)
+}

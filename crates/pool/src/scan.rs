@@ -1,0 +1,178 @@
+//! Scans: scrub, which reads everything and repairs what is bad, and resilver, which gives disks what they lack.
+//!
+//! A pool has one scan at a time, and remembers it (`dsl_scan_phys`, with the queue of datasets still to visit), so that it
+//! goes on after a crash, here or in OpenZFS. Two parties share the work:
+//!
+//! ```text
+//!   worker `scan`  walk the trees of the last durable group ([`walk`]) ─▶ blocks by place ([`sorted`])
+//!                  ─▶ heal them in that order, in large runs ─▶ checkpoint ──┐
+//!   txg-sync       begins, pauses, ends scans ([`sync`]); stores checkpoints ◀┘
+//! ```
+//! The worker never looks at a group that is being written. It walks what was durable when its step began, and an epoch
+//! keeps the space of all of that as it is until the step ends. Blocks wait in memory from one step to another without
+//! an epoch: whoever frees one takes it out there first ([`Scan::freed`]).
+//!
+//! A checkpoint is the place where the walk is at a moment when no block waits: everything before it is done. Trees are
+//! walked as OpenZFS's: the meta object set, then from the origin snapshot on each dataset after the one it descends
+//! from, only blocks born since, so each block once. A dataset that is destroyed meanwhile is passed over.
+//!
+//! Locks: `state` and `sorted` are held for moments only, never both.
+//!
+//! Sources: module/zfs/dsl_scan.c, include/sys/dsl_scan.h, module/zfs/vdev.c (`vdev_dtl_reassess`).
+
+pub(crate) mod load;
+mod request;
+mod sorted;
+mod status;
+mod sync;
+mod walk;
+mod worker;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex};
+
+use env::{Nanos, WorkerHandle, lock};
+use ondisk::BlkPtr;
+use ondisk::scan::ScanPhys;
+use ondisk::zbookmark::{DESTROYED_OBJSET, Zbookmark};
+
+use crate::Pool;
+pub use request::ScanCommand;
+use sorted::Sorted;
+pub use status::ScanReport;
+
+/// See the module.
+#[derive(Default)]
+pub struct Scan {
+    state: Mutex<State>,
+    /// Told of each group that is durable.
+    ended: Condvar,
+    sorted: Mutex<Sorted>,
+    worker: Mutex<Option<WorkerHandle>>,
+}
+
+/// How far a scan is: what is remembered of it on disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub phys: ScanPhys,
+    /// Datasets still to visit, and the group from which on their blocks are of interest; 0: from the snapshot before.
+    pub queue: BTreeMap<u64, u64>,
+}
+
+impl Position {
+    /// A dataset is no more.
+    fn forget(&mut self, dataset: u64) {
+        self.queue.remove(&dataset);
+        if self.phys.bookmark().objset == dataset {
+            self.phys.set_bookmark(Zbookmark::new(DESTROYED_OBJSET, 0, 0, 0));
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    /// As the meta object set has it, and as it is on disk for good.
+    stored: Position,
+    durable: ScanPhys,
+    /// As the worker has it; for status.
+    live: ScanPhys,
+    /// Told apart scans by: grows when one begins or ends.
+    serial: u64,
+    /// Left by the worker of this scan for the next group: all before is done.
+    checkpoint: Option<Position>,
+    /// The worker is through.
+    finished: bool,
+    /// Datasets destroyed, with the group; until the worker has seen them.
+    gone: Vec<(u64, u64)>,
+    requests: BTreeMap<u64, Vec<request::Queued>>,
+    /// Leaves that lacked something when the scan began, of an import none: each has joined since.
+    leaves: BTreeSet<u64>,
+    /// What leaves lacked when a scan ended that could not give them all: no reason to begin another.
+    hopeless: Option<BTreeMap<u64, u64>>,
+    pace: Pace,
+}
+
+/// Of this pass, that is since the import or the beginning: for rates.
+#[derive(Clone, Copy, Default, Debug)]
+struct Pace {
+    /// Seconds since 1970.
+    start: u64,
+    examined: u64,
+    issued: u64,
+    issued_before: u64,
+    processed_before: u64,
+    /// 0 while it runs.
+    paused: u64,
+    spent_paused: u64,
+}
+
+/// The newest tree that is on disk for good.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Durable {
+    pub txg: u64,
+    pub root: BlkPtr,
+}
+
+impl Scan {
+    /// Starts the worker of a pool that is written.
+    pub(crate) fn start(&self, pool: &Arc<Pool>) {
+        let now = pool.dsl.now();
+        let mut state = lock(&self.state);
+        state.pace.start = now;
+        state.pace.paused = if state.stored.phys.is_paused() { now } else { 0 };
+        drop(state);
+        let worker = worker::ScanWorker::new(pool);
+        *lock(&self.worker) = Some(pool.core.env.driver.spawn(Box::new(worker)));
+    }
+
+    /// Ends the worker; the scan goes on with the next import.
+    pub(crate) fn stop(&self) {
+        let worker = lock(&self.worker).take();
+        if let Some(worker) = worker {
+            worker.stop_and_join();
+        }
+    }
+
+    fn wake(&self) {
+        let worker = lock(&self.worker).clone();
+        worker.inspect(WorkerHandle::wake);
+    }
+
+    /// A block's space is about to be given back: nobody may look at it any more.
+    pub(crate) fn freed(&self, bp: &BlkPtr) {
+        let issued = lock(&self.sorted).remove(bp);
+        if issued > 0 {
+            lock(&self.state).pace.issued += issued;
+        }
+    }
+
+    /// The group is durable: those who wait for a scan may see what became of it.
+    pub(crate) fn sync_done(&self) {
+        let mut state = lock(&self.state);
+        state.durable = state.stored.phys;
+        drop(state);
+        self.ended.notify_all();
+    }
+
+    /// A dataset goes with this group. Syncing context.
+    pub(crate) fn dataset_gone(&self, dataset: u64, txg: u64) {
+        let mut state = lock(&self.state);
+        if state.stored.phys.is_running() {
+            state.gone.push((txg, dataset));
+        }
+    }
+}
+
+impl Drop for Scan {
+    /// Lets the worker see that its pool is gone.
+    fn drop(&mut self) {
+        self.wake();
+    }
+}
+
+/// What one step of the worker may do at the most.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    until: Nanos,
+    blocks: u64,
+}

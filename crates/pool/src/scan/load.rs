@@ -1,0 +1,54 @@
+//! What the meta object set remembers of a scan.
+
+use std::sync::Arc;
+
+use dmu::zap::{Zap, ZapParams};
+use dmu::{ObjectSpec, Objset, Tx};
+use env::lock;
+use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::scan::ScanPhys;
+
+use super::{Pace, Position, Scan, State};
+use crate::Result;
+use crate::dsl::Mos;
+
+impl Scan {
+    /// Of a pool that is being imported.
+    pub(crate) fn load(mos: &Arc<Objset>, directory: &Zap) -> Result<Scan> {
+        let Some(value) = directory.find(pool_directory::SCAN)? else { return Ok(Scan::default()) };
+        let phys = ScanPhys::from_words(&value.words());
+        let mut stored = Position { phys, ..Position::default() };
+        if phys.queue_obj != 0 {
+            for entry in Zap::open(mos, phys.queue_obj)?.entries()? {
+                let dataset = entry.text().and_then(|text| u64::from_str_radix(text, 16).ok());
+                stored.queue.extend(dataset.map(|dataset| (dataset, entry.value.first())));
+            }
+        }
+        let issued_before = phys.examined.saturating_sub(phys.skipped);
+        let pace = Pace { issued_before, processed_before: phys.processed, ..Pace::default() };
+        let state = State { live: phys, durable: phys, stored, pace, serial: 1, ..State::default() };
+        let scan = Scan::default();
+        *lock(&scan.state) = state;
+        Ok(scan)
+    }
+
+    /// Stores what is remembered. Syncing context.
+    pub(super) fn store(&self, mos: &Mos, position: Position, tx: &Tx) -> Result<()> {
+        let mut position = position;
+        if position.phys.queue_obj != 0 {
+            mos.free(position.phys.queue_obj, tx)?;
+            position.phys.queue_obj = 0;
+        }
+        if position.phys.is_running() {
+            let spec = ObjectSpec::new(ObjectType::SCAN_QUEUE);
+            let zap = Zap::create(&mos.objset, spec, ZapParams::salted(mos.random()), tx)?;
+            for (dataset, since) in &position.queue {
+                zap.add_int_key(*dataset, *since, tx)?;
+            }
+            position.phys.queue_obj = zap.object();
+        }
+        mos.set(pool_directory::OBJECT, pool_directory::SCAN, position.phys.to_words().as_slice(), tx)?;
+        lock(&self.state).stored = position;
+        Ok(())
+    }
+}

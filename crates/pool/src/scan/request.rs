@@ -1,0 +1,101 @@
+//! What operators ask of scans, and how it gets into a group.
+
+use std::sync::{Arc, Mutex};
+
+use dmu::Tx;
+use env::lock;
+use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB};
+
+use crate::spa::Pool;
+use crate::{PoolError, Result};
+
+/// See `zpool scrub` and `zpool resilver`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScanCommand {
+    /// Begins a scrub, or goes on with one that pauses.
+    Scrub,
+    /// Only what the error log names. That takes feature `head_errlog`, with which pools are not written here.
+    ScrubErrors,
+    Pause,
+    /// Ends what runs.
+    Stop,
+    /// Begins the resilver that is wanted, again if it runs.
+    Resilver,
+}
+
+/// A command on its way.
+pub(super) struct Queued {
+    command: ScanCommand,
+    outcome: Arc<Mutex<Option<Result<()>>>>,
+}
+
+impl Pool {
+    /// Does it and waits until that is durable; gives the group. `history` is the command line to record, empty for none.
+    pub fn scan_command(&self, command: ScanCommand, history: &str) -> Result<u64> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        let outcome = Arc::new(Mutex::new(None));
+        let txgs = &self.core.txgs;
+        let hold = txgs.enter(true)?;
+        let txg = hold.txg();
+        let queued = Queued { command, outcome: outcome.clone() };
+        lock(&self.core.scan.state).requests.entry(txg).or_default().push(queued);
+        drop(hold);
+        txgs.wait_synced(txg)?;
+        lock(&outcome).take().unwrap_or(Err(PoolError::Suspended))?;
+        self.dsl.log_command(history)?;
+        Ok(txg)
+    }
+
+    /// Waits until no scan runs, or only one that pauses.
+    pub fn wait_for_scan(&self) {
+        let scan = &self.core.scan;
+        let state = lock(&scan.state);
+        let txgs = &self.core.txgs;
+        let mut ready = |state: &mut super::State| {
+            !state.durable.is_running() || state.durable.is_paused() || txgs.is_stopped()
+        };
+        drop(self.core.env.wait(&scan.state, state, &scan.ended, &mut ready));
+    }
+
+    /// The commands of this group. Syncing context; the outer error means that the group cannot be written.
+    pub(super) fn run_scan_commands(&self, tx: &Tx) -> Result<()> {
+        let queued = lock(&self.core.scan.state).requests.remove(&tx.txg()).unwrap_or_default();
+        for Queued { command, outcome } in queued {
+            let refused = self.refusal(command);
+            if refused.is_none() {
+                self.run_scan_command(command, tx)?;
+            }
+            *lock(&outcome) = Some(refused.map_or(Ok(()), Err));
+        }
+        Ok(())
+    }
+
+    /// Why a command makes no sense now (lib/libzfs/libzfs_pool.c, `zpool_scan`).
+    fn refusal(&self, command: ScanCommand) -> Option<PoolError> {
+        let phys = lock(&self.core.scan.state).stored.phys;
+        let scrubbing = phys.is_running() && phys.func == FUNC_SCRUB;
+        let refuse =
+            |what: &str, why: &str| Some(PoolError::Refused(format!("cannot {what} {}: {why}", self.name())));
+        match command {
+            ScanCommand::Scrub if scrubbing && phys.is_paused() => None,
+            ScanCommand::Scrub if scrubbing => {
+                refuse("scrub", "currently scrubbing; use 'zpool scrub -s' to cancel scrub")
+            }
+            ScanCommand::Scrub if phys.is_running() => refuse("scrub", "currently resilvering"),
+            ScanCommand::ScrubErrors => refuse("scrub", "unsupported version or feature"),
+            ScanCommand::Pause if phys.is_running() && !scrubbing => {
+                refuse("pause scrubbing", "currently resilvering")
+            }
+            ScanCommand::Pause if phys.is_paused() => {
+                refuse("pause scrubbing", "scrub is paused; use 'zpool scrub' to resume scrub")
+            }
+            ScanCommand::Stop if !phys.is_running() => refuse("cancel scrubbing", "there is no active scrub"),
+            ScanCommand::Stop if phys.func == FUNC_RESILVER => {
+                refuse("cancel scrubbing", "currently resilvering")
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Blocks waiting to be healed, by their place on disk.
+//!
+//! They are put in while trees are walked and taken out in the order of their offsets, a run from each top-level vdev at
+//! a time so that all disks are busy, one sweep over the whole of it. A block that is freed while it waits is taken out.
+//! One that is freed while the walk that finds it goes on may be freed before it is put in: so frees are noted during a
+//! walk, and what it found is held against them.
+
+use std::collections::{BTreeMap, HashSet};
+
+use ondisk::zbookmark::Zbookmark;
+use ondisk::{BlkPtr, Dva};
+
+/// Most blocks of one run.
+const RUN_BLOCKS: usize = 1024;
+/// What an entry's own bookkeeping takes.
+const OVERHEAD: usize = 32;
+
+/// One copy of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub bp: BlkPtr,
+    pub copy: usize,
+    pub place: Zbookmark,
+}
+
+impl Waiting {
+    /// Bytes of memory that one takes.
+    pub const FOOTPRINT: usize = size_of::<Waiting>() + size_of::<u64>() + OVERHEAD;
+
+    fn dva(&self) -> Dva {
+        self.bp.dva(self.copy)
+    }
+
+    pub fn asize(&self) -> u64 {
+        self.dva().asize
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Sorted {
+    vdevs: BTreeMap<u32, Sweep>,
+    count: usize,
+    /// Places freed since the walk began that goes on now.
+    freed: Option<HashSet<(u32, u64)>>,
+}
+
+#[derive(Default)]
+struct Sweep {
+    blocks: BTreeMap<u64, Waiting>,
+    /// Everything before has been taken.
+    at: u64,
+}
+
+impl Sorted {
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn clear(&mut self) {
+        *self = Sorted { freed: self.freed.take(), ..Sorted::default() };
+    }
+
+    /// To be called before the walk takes the tree it walks.
+    pub fn begin_walk(&mut self) {
+        self.freed = Some(HashSet::new());
+    }
+
+    /// Puts in what the walk found, unless it was freed meanwhile; the caller's epoch still holds.
+    pub fn end_walk(&mut self, found: Vec<Waiting>) {
+        let freed = self.freed.take().unwrap_or_default();
+        for block in found {
+            let dva = block.dva();
+            if freed.contains(&(dva.vdev, dva.offset)) {
+                continue;
+            }
+            let sweep = self.vdevs.entry(dva.vdev).or_default();
+            self.count += usize::from(sweep.blocks.insert(dva.offset, block).is_none());
+        }
+    }
+
+    /// Takes out all copies of a block that is freed; gives their bytes.
+    pub fn remove(&mut self, bp: &BlkPtr) -> u64 {
+        let mut bytes = 0;
+        for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
+            if let Some(freed) = &mut self.freed {
+                freed.insert((dva.vdev, dva.offset));
+            }
+            let sweep = self.vdevs.get_mut(&dva.vdev);
+            if let Some(block) = sweep.and_then(|sweep| sweep.blocks.remove(&dva.offset)) {
+                self.count -= 1;
+                bytes += block.asize();
+            }
+        }
+        bytes
+    }
+
+    /// The next run of each vdev, of so many bytes or a little more.
+    pub fn take(&mut self, bytes: u64) -> Vec<Waiting> {
+        let mut taken = Vec::new();
+        for sweep in self.vdevs.values_mut() {
+            sweep.take(bytes, &mut taken);
+        }
+        self.count -= taken.len();
+        self.vdevs.retain(|_, sweep| !sweep.blocks.is_empty());
+        taken
+    }
+}
+
+impl Sweep {
+    fn take(&mut self, bytes: u64, into: &mut Vec<Waiting>) {
+        if self.blocks.range(self.at..).next().is_none() {
+            self.at = 0;
+        }
+        let mut left = bytes;
+        for _ in 0..RUN_BLOCKS {
+            let Some((&offset, _)) = self.blocks.range(self.at..).next() else { return };
+            let Some(block) = self.blocks.remove(&offset) else { return };
+            self.at = offset + 1;
+            left = left.saturating_sub(block.asize());
+            into.push(block);
+            if left == 0 {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! The syncing side: scans begin, pause and end in transaction groups, and checkpoints are stored there.
+//!
+//! ```text
+//!   nothing ──scrub──▶ scanning ◀──▶ paused        scanning ──worker is through──▶ finished
+//!      └──a leaf lacks groups──▶ scanning             │  └──stop──▶ canceled
+//!                                                     └──a leaf lacks groups──▶ scanning from the start, as resilver
+//! ```
+//! A resilver that is under way is let finish when another leaf turns up: that one is next. Only where it has hardly begun
+//! it begins again, with both.
+
+use dmu::Tx;
+use env::lock;
+use ondisk::scan::{
+    FLAG_SCRUB_PAUSED, FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING, ScanPhys,
+};
+
+use super::request::ScanCommand;
+use super::{Pace, Position, Scan};
+use crate::Result;
+use crate::history::{self, Record};
+use crate::spa::Pool;
+
+/// A resilver that has done less than this of its work (percent) begins again for another leaf
+/// (`zfs_resilver_defer_percent`).
+const DEFER_PERCENT: u64 = 10;
+
+/// How a scan ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    Canceled,
+    Restarting,
+}
+
+impl Pool {
+    /// All about scans that this group has to do. First pass only.
+    pub(crate) fn sync_scan(&self, tx: &Tx) -> Result<()> {
+        let (core, scan) = (&self.core, &self.core.scan);
+        self.run_scan_commands(tx)?;
+        if lock(&scan.state).finished {
+            self.end_scan(End::Done, tx)?;
+        }
+        self.assess_leaves(tx)?;
+        let checkpoint = {
+            let mut state = lock(&scan.state);
+            let mut checkpoint = state.checkpoint.take().filter(|_| state.stored.phys.is_running());
+            if let Some(position) = &mut checkpoint {
+                position.phys.queue_obj = state.stored.phys.queue_obj;
+                position.phys.flags |= state.stored.phys.flags & FLAG_SCRUB_PAUSED;
+            }
+            if checkpoint.is_none() && state.gone.iter().any(|(txg, _)| *txg == tx.txg()) {
+                checkpoint = Some(state.stored.clone());
+            }
+            checkpoint.map(|mut position| {
+                state.gone.iter().for_each(|(_, dataset)| position.forget(*dataset));
+                position.phys.processed = state.processed(core.storage.scan_processed());
+                position
+            })
+        };
+        if let Some(position) = checkpoint {
+            scan.store(&self.dsl.mos, position, tx)?;
+        }
+        core.errlog.sync(&self.dsl.mos, tx)
+    }
+
+    pub(super) fn run_scan_command(&self, command: ScanCommand, tx: &Tx) -> Result<()> {
+        let scan = &self.core.scan;
+        let paused = lock(&scan.state).stored.phys.is_paused();
+        match command {
+            ScanCommand::Scrub if paused => self.set_paused(false, tx),
+            ScanCommand::Scrub => self.begin_scan(FUNC_SCRUB, tx),
+            ScanCommand::ScrubErrors => unreachable!("it is always refused"),
+            ScanCommand::Pause if !lock(&scan.state).stored.phys.is_running() => Ok(()),
+            ScanCommand::Pause => self.set_paused(true, tx),
+            ScanCommand::Stop => self.end_scan(End::Canceled, tx),
+            ScanCommand::Resilver => {
+                let running = lock(&scan.state).stored.phys;
+                lock(&scan.state).hopeless = None;
+                if running.is_running() && running.func == FUNC_RESILVER {
+                    self.end_scan(End::Restarting, tx)?;
+                    self.begin_scan(FUNC_RESILVER, tx)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn set_paused(&self, paused: bool, tx: &Tx) -> Result<()> {
+        let scan = &self.core.scan;
+        let mut position = {
+            let mut state = lock(&scan.state);
+            let now = self.dsl.now();
+            if paused {
+                state.pace.paused = now;
+            } else {
+                state.pace.spent_paused += now.saturating_sub(state.pace.paused);
+                state.pace.paused = 0;
+            }
+            state.stored.clone()
+        };
+        position.phys.flags =
+            position.phys.flags & !FLAG_SCRUB_PAUSED | if paused { FLAG_SCRUB_PAUSED } else { 0 };
+        scan.store(&self.dsl.mos, position, tx)?;
+        scan.wake();
+        Ok(())
+    }
+
+    fn begin_scan(&self, func: u64, tx: &Tx) -> Result<()> {
+        let (core, scan) = (&self.core, &self.core.scan);
+        let mut phys = ScanPhys {
+            func,
+            state: STATE_SCANNING,
+            max_txg: tx.txg(),
+            start_time: self.dsl.now(),
+            to_examine: core.storage.space().allocated,
+            ..ScanPhys::default()
+        };
+        if let Some((min, max)) = core.dtl.wanted(&core.storage) {
+            (phys.min_txg, phys.max_txg) = (min, max);
+        }
+        core.storage.begin_scan();
+        core.dtl.begin_scan();
+        core.errlog.begin_scan();
+        core.config_dirty.store(true, std::sync::atomic::Ordering::SeqCst);
+        {
+            let mut state = lock(&scan.state);
+            state.serial += 1;
+            state.live = phys;
+            (state.checkpoint, state.finished) = (None, false);
+            state.gone.clear();
+            state.leaves = core.dtl.spaces(&core.storage).into_keys().collect();
+            state.pace = Pace { start: phys.start_time, ..Pace::default() };
+        }
+        scan.store(&self.dsl.mos, Position { phys, ..Position::default() }, tx)?;
+        scan.wake();
+        let text = format!("func={func} mintxg={} maxtxg={}", phys.min_txg, phys.max_txg);
+        self.note_scan("scan setup", &text, tx)
+    }
+
+    fn end_scan(&self, end: End, tx: &Tx) -> Result<()> {
+        let (core, scan) = (&self.core, &self.core.scan);
+        let event = match end {
+            End::Done => "scan done",
+            End::Canceled => "scan cancelled",
+            End::Restarting => "scan aborted, restarting",
+        };
+        self.note_scan(event, &format!("errors={}", core.errlog.count(&self.dsl.mos)?), tx)?;
+        let mut phys = {
+            let mut state = lock(&scan.state);
+            let last = state.checkpoint.take().filter(|_| end == End::Done);
+            let queue_obj = state.stored.phys.queue_obj;
+            let mut phys = last.map_or(state.live, |position| position.phys);
+            phys.queue_obj = queue_obj;
+            phys.processed = state.processed(core.storage.scan_processed());
+            state.serial += 1;
+            state.finished = false;
+            state.gone.clear();
+            phys
+        };
+        phys.flags &= !FLAG_SCRUB_PAUSED;
+        phys.state = if end == End::Done { STATE_FINISHED } else { STATE_CANCELED };
+        phys.end_time = self.dsl.now();
+        let others_wait = end == End::Done && core.dtl.excise(&core.storage, phys.max_txg);
+        core.errlog.rotate();
+        {
+            let mut state = lock(&scan.state);
+            state.live = phys;
+            if end == End::Done {
+                state.hopeless = (!others_wait).then(|| core.dtl.spaces(&core.storage));
+            }
+        }
+        scan.store(&self.dsl.mos, Position { phys, ..Position::default() }, tx)?;
+        scan.wake();
+        Ok(())
+    }
+
+    /// Has a resilver begin where a leaf lacks something that others have.
+    fn assess_leaves(&self, tx: &Tx) -> Result<()> {
+        let (core, scan) = (&self.core, &self.core.scan);
+        let wanting = core.dtl.spaces(&core.storage);
+        if wanting.is_empty() {
+            return Ok(());
+        }
+        let (phys, hopeless, joined, done) = {
+            let state = lock(&scan.state);
+            let joined = wanting.keys().any(|guid| !state.leaves.contains(guid));
+            (state.stored.phys, state.hopeless.as_ref() == Some(&wanting), joined, state.percent_done())
+        };
+        let resilvering = phys.is_running() && phys.func == FUNC_RESILVER;
+        if resilvering && (!joined || done >= DEFER_PERCENT) {
+            return Ok(());
+        }
+        if !resilvering && hopeless {
+            return Ok(());
+        }
+        if phys.is_running() {
+            self.end_scan(End::Restarting, tx)?;
+        }
+        self.begin_scan(FUNC_RESILVER, tx)
+    }
+
+    fn note_scan(&self, event: &str, text: &str, tx: &Tx) -> Result<()> {
+        history::append(&self.dsl, Record::internal(event, text, tx.txg()), tx)
+    }
+}
+
+impl super::State {
+    /// Bytes rewritten in all, of which so many were since the scan was taken up here.
+    pub(super) fn processed(&self, now: u64) -> u64 {
+        self.pace.processed_before + now
+    }
+
+    /// Of what this scan has to read.
+    fn percent_done(&self) -> u64 {
+        let all = self.live.to_examine.saturating_sub(self.live.skipped).max(1);
+        (self.pace.issued_before + self.pace.issued).saturating_mul(100) / all
+    }
+}
+
+impl Scan {
+    /// Whether a scan has begun that has not ended, be it that it pauses.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        lock(&self.state).stored.phys.is_running()
+    }
+
+    /// The group before which blocks are of interest to the scan that runs; 0 if none does.
+    pub(crate) fn max_txg(&self) -> u64 {
+        let phys = lock(&self.state).stored.phys;
+        if phys.is_running() { phys.max_txg } else { 0 }
+    }
+
+    /// Whether something runs that leaves blocks to be looked at: pauses do not count.
+    pub fn is_running(&self) -> bool {
+        let state = lock(&self.state);
+        state.stored.phys.is_running() && !state.stored.phys.is_paused()
+    }
+}

@@ -1,0 +1,334 @@
+//! Walking all trees of the pool in the order of datasets, from where the walk stopped last.
+//!
+//! A walk is over the tree of one durable group and may stop at any level-0 block or root; the next one begins with a
+//! newer tree. What was walked before is passed by, by bookmark. Blocks younger than the scan need not be looked at, but
+//! what is below them does: an old block may have a new parent.
+//!
+//! Gangs and blocks of intent logs are healed here and now, for they cannot be sorted. Logs count only where they were
+//! claimed and not yet replayed.
+//!
+//! Source: module/zfs/dsl_scan.c (`dsl_scan_visit` and below).
+
+use std::sync::Arc;
+
+use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
+use dmu::{DmuError, Objset, ObjsetPolicy, ReadOnlyAdmission};
+use env::IoClass;
+use ondisk::dsl_dataset::DslDatasetPhys;
+use ondisk::objset::ObjsetPhys;
+use ondisk::scan::{FLAG_VISIT_DS_AGAIN, FUNC_RESILVER};
+use ondisk::zbookmark::{DESTROYED_OBJSET, ROOT_LEVEL, SPILL_BLKID, ZIL_LEVEL, Zbookmark};
+use ondisk::zil::ZilHeader;
+use ondisk::{BlkPtr, Dva};
+
+use super::sorted::Waiting;
+use super::{Budget, Durable, Position};
+use crate::dsl::Mos;
+use crate::parts::MosOwner;
+use crate::spa::Pool;
+use crate::undeciphered::Undeciphered;
+use crate::{PoolError, Result};
+
+/// How often the clock is looked at.
+const CLOCK_EVERY: u64 = 256;
+
+pub(super) struct Walk<'a> {
+    pool: &'a Pool,
+    /// The meta object set of the tree that is walked, and its root.
+    mos: Mos,
+    root: BlkPtr,
+    position: &'a mut Position,
+    budget: Budget,
+    stopped: bool,
+    /// Bytes met.
+    pub examined: u64,
+    /// Bytes healed at once.
+    pub issued: u64,
+    pub found: Vec<Waiting>,
+}
+
+impl<'a> Walk<'a> {
+    /// Over the tree of this group.
+    pub fn new(
+        pool: &'a Pool,
+        durable: Durable,
+        position: &'a mut Position,
+        budget: Budget,
+    ) -> Result<Walk<'a>> {
+        let core = &pool.core;
+        let owner =
+            MosOwner { storage: core.storage.clone(), frees: core.frees.clone(), usage: Arc::default() };
+        let objset = Objset::open(
+            core.storage.clone(),
+            durable.root,
+            Arc::new(owner),
+            ReadOnlyAdmission::shared(),
+            ObjsetPolicy::meta(),
+        )?;
+        let mos = Mos::new(objset, &core.env);
+        let found = Vec::new();
+        let root = durable.root;
+        Ok(Walk { pool, mos, root, position, budget, stopped: false, examined: 0, issued: 0, found })
+    }
+
+    /// Walks until the budget is used up or all is seen; whether all is.
+    pub fn run(&mut self) -> Result<bool> {
+        // Dedup tables are not gone through apart: their blocks are met in the trees.
+        self.position.phys.ddt_class = self.position.phys.ddt_class_max + 1;
+        match self.position.phys.bookmark().objset {
+            0 => {
+                self.limit(self.position.phys.min_txg, self.position.phys.max_txg);
+                let root = self.root;
+                self.tree(0, &root);
+                if self.stopped {
+                    return Ok(false);
+                }
+                let origin = self.pool.dsl.origin_snap().ok_or(PoolError::NotFound)?;
+                self.dataset(origin);
+            }
+            DESTROYED_OBJSET => {}
+            dataset => self.dataset(dataset),
+        }
+        while !self.stopped {
+            self.position.phys.set_bookmark(Zbookmark::default());
+            let Some((dataset, since)) = self.position.queue.pop_first() else {
+                self.position.phys.set_bookmark(Zbookmark::new(DESTROYED_OBJSET, 0, 0, 0));
+                return Ok(true);
+            };
+            self.limit_to(dataset, since);
+            self.dataset(dataset);
+        }
+        Ok(false)
+    }
+
+    /// Sets the births of interest in a dataset from the queue. One that cannot be read is told when it is visited.
+    fn limit_to(&mut self, dataset: u64, since: u64) {
+        let phys = self.mos.dataset(dataset).unwrap_or_default();
+        let since = if since == 0 { phys.prev_snap_txg } else { since };
+        let max = self.position.phys.max_txg;
+        let until = if phys.is_snapshot() { max.min(phys.creation_txg) } else { max };
+        self.limit(self.position.phys.min_txg.max(since), until);
+    }
+
+    fn limit(&mut self, min: u64, max: u64) {
+        (self.position.phys.cur_min_txg, self.position.phys.cur_max_txg) = (min, max);
+    }
+
+    /// A dataset's blocks; then those that descend from it are in the queue. One whose own record cannot be read is hurt,
+    /// and so is all that only it leads to.
+    fn dataset(&mut self, object: u64) {
+        if let Err(error) = self.visit(object) {
+            tracing::error!(object, %error, "a scan cannot read a dataset");
+            self.hurt(Zbookmark::new(0, object, 0, 0), 0);
+        }
+    }
+
+    fn visit(&mut self, object: u64) -> Result<()> {
+        if self.position.phys.cur_min_txg >= self.position.phys.max_txg {
+            return Ok(());
+        }
+        let phys = self.mos.dataset(object)?;
+        if !phys.is_snapshot() {
+            self.intent_log(object, &phys.bp);
+        }
+        self.tree(object, &phys.bp);
+        if self.stopped {
+            return Ok(());
+        }
+        if self.position.phys.flags & FLAG_VISIT_DS_AGAIN != 0 {
+            self.position.phys.flags &= !FLAG_VISIT_DS_AGAIN;
+            self.position.queue.insert(object, self.position.phys.cur_max_txg);
+            return Ok(());
+        }
+        self.enqueue_below(object, &phys)
+    }
+
+    fn enqueue_below(&mut self, object: u64, phys: &DslDatasetPhys) -> Result<()> {
+        if phys.next_snap_obj != 0 {
+            self.position.queue.insert(phys.next_snap_obj, phys.creation_txg);
+        }
+        if phys.num_children <= 1 {
+            return Ok(());
+        }
+        let listed = match phys.next_clones_obj {
+            0 => Vec::new(),
+            clones => self.mos.entries(clones)?,
+        };
+        let clones: Vec<u64> = match listed.len() as u64 == phys.num_children - 1 {
+            true => listed.iter().map(|(_, value)| value.first()).collect(),
+            // A list that old software did not keep.
+            false => self.clones_of(object, phys.next_snap_obj)?,
+        };
+        self.position.queue.extend(clones.into_iter().map(|clone| (clone, phys.creation_txg)));
+        Ok(())
+    }
+
+    /// Datasets whose previous snapshot this one is, but for the next in its own chain.
+    fn clones_of(&self, object: u64, next: u64) -> Result<Vec<u64>> {
+        let (mut clones, mut after) = (Vec::new(), 0);
+        while let Some(found) = self.mos.objset.next_object(after, 0)? {
+            after = found;
+            let is_clone = |phys: DslDatasetPhys| phys.prev_snap_obj == object && found != next;
+            // Most objects are no datasets.
+            if self.mos.dataset(found).is_ok_and(is_clone) {
+                clones.push(found);
+            }
+        }
+        Ok(clones)
+    }
+
+    /// All blocks of an object set, 0 the meta one.
+    fn tree(&mut self, objset: u64, root: &BlkPtr) {
+        let storage = self.pool.core.storage.clone();
+        let min = self.position.phys.cur_min_txg;
+        traverse(&Undeciphered(&storage), root, min, &mut InObjset { walk: self, objset });
+    }
+
+    fn intent_log(&mut self, objset: u64, root: &BlkPtr) {
+        let storage = self.pool.core.storage.clone();
+        if root.is_hole() {
+            return;
+        }
+        let Ok(block) = storage.read_undeciphered(root, IoClass::Scrub) else { return };
+        let Ok(phys) = ObjsetPhys::decode(&block, block.endian()) else { return };
+        let header: ZilHeader = phys.zil_header;
+        if header.claim_txg == 0 {
+            return;
+        }
+        let (min, max) = (self.position.phys.cur_min_txg, self.position.phys.max_txg);
+        let wanted = |bp: &BlkPtr| bp.birth() > min && bp.birth() < max;
+        for found in crate::zil::Walk::new(&storage, &header) {
+            if wanted(&found.bp) {
+                storage.heal_log_block(&found.bp);
+            }
+            for (head, bytes, endian) in found.content.iter().flat_map(crate::zil::records) {
+                let target = crate::zil::target(&head, bytes, endian, header.claim_txg);
+                if let Some(bp) = target.filter(wanted) {
+                    self.meet(&bp, Zbookmark::new(objset, 0, ZIL_LEVEL, 0));
+                }
+            }
+        }
+    }
+
+    /// Whether it is time to stop before this block; remembers it then.
+    fn stops_at(&mut self, place: Zbookmark) -> bool {
+        if self.stopped {
+            return true;
+        }
+        let resuming = !self.position.phys.bookmark().is_zero();
+        if resuming || (place.level != 0 && place.level != ROOT_LEVEL) {
+            return false;
+        }
+        self.budget.blocks = self.budget.blocks.saturating_sub(1);
+        let late = || self.pool.core.env.clock.now() >= self.budget.until;
+        if self.budget.blocks > 0 && !(self.budget.blocks.is_multiple_of(CLOCK_EVERY) && late()) {
+            return false;
+        }
+        let stop = if place.level == 0 { place } else { Zbookmark::new(place.objset, 0, 0, 0) };
+        self.position.phys.set_bookmark(stop);
+        self.stopped = true;
+        true
+    }
+
+    /// Whether everything from here down was seen before the walk stopped last.
+    fn was_seen(&mut self, place: &Zbookmark, visit: &Visit<'_>) -> bool {
+        let last = self.position.phys.bookmark();
+        let Some(dnode) = visit.dnode.filter(|_| !last.is_zero()) else { return false };
+        if place.is_before(dnode, &last) {
+            return true;
+        }
+        if place.is_from(dnode, &last) {
+            self.position.phys.set_bookmark(Zbookmark::default());
+        }
+        false
+    }
+
+    /// Takes a block up, if it is one for this scan.
+    fn meet(&mut self, bp: &BlkPtr, place: Zbookmark) {
+        let phys = &mut self.position.phys;
+        if bp.is_embedded() {
+            return;
+        }
+        let birth = bp.birth();
+        if birth <= phys.min_txg || birth >= phys.max_txg {
+            phys.skipped += bp.asize();
+            return;
+        }
+        phys.examined += bp.asize();
+        self.examined += bp.asize();
+        let (storage, psize) = (&self.pool.core.storage, bp.psize());
+        let needs = |dva: &Dva| phys.func != FUNC_RESILVER || storage.needs_resilver(dva, psize, birth);
+        let dvas = bp.dvas();
+        let copies: Vec<usize> =
+            (0..dvas.len()).filter(|&copy| dvas[copy].is_valid() && needs(&dvas[copy])).collect();
+        let taken: u64 = copies.iter().map(|&copy| dvas[copy].asize).sum();
+        phys.skipped += bp.asize() - taken;
+        if copies.is_empty() {
+            return;
+        }
+        if bp.is_gang() {
+            self.issued += taken;
+            if storage.heal_gang(bp).is_err() {
+                self.hurt(place, birth);
+            }
+            return;
+        }
+        self.found.extend(copies.into_iter().map(|copy| Waiting { bp: *bp, copy, place }));
+    }
+
+    fn hurt(&mut self, place: Zbookmark, birth: u64) {
+        self.position.phys.errors += 1;
+        self.pool.core.errlog.log(place, birth);
+    }
+}
+
+/// One object set of a walk.
+struct InObjset<'w, 'a> {
+    walk: &'w mut Walk<'a>,
+    objset: u64,
+}
+
+impl InObjset<'_, '_> {
+    fn place(&self, visit: &Visit<'_>) -> Zbookmark {
+        let (level, blkid) = match visit.part {
+            Part::Root => (ROOT_LEVEL, 0),
+            Part::Tree { level, blkid } => (i64::from(level), blkid),
+            Part::Spill => (0, SPILL_BLKID),
+        };
+        Zbookmark::new(self.objset, visit.object, level, blkid)
+    }
+}
+
+impl Visitor for InObjset<'_, '_> {
+    fn block(&mut self, visit: &Visit<'_>) -> Go {
+        let place = self.place(visit);
+        // The accounting's objects have numbers that are no part of the order: they are looked at each time.
+        if (place.object as i64) >= 0 {
+            if self.walk.stops_at(place) {
+                return Go::Stop;
+            }
+            if self.walk.was_seen(&place, visit) {
+                return Go::Past;
+            }
+        }
+        if visit.bp.is_redacted() {
+            return Go::Past;
+        }
+        if visit.bp.birth() <= self.walk.position.phys.cur_max_txg {
+            self.walk.meet(visit.bp, place);
+        }
+        Go::On
+    }
+
+    fn unreadable(&mut self, visit: &Visit<'_>, _error: DmuError) -> Go {
+        let place = self.place(visit);
+        self.walk.hurt(place, visit.bp.birth());
+        Go::Past
+    }
+}
+
+/// Applies the datasets that are gone as of this group, and forgets about them.
+pub(super) fn forget_gone(position: &mut Position, gone: &mut Vec<(u64, u64)>, txg: u64) {
+    gone.iter().filter(|(when, _)| *when <= txg).for_each(|(_, dataset)| position.forget(*dataset));
+    gone.retain(|(when, _)| *when > txg);
+}

@@ -1,0 +1,228 @@
+//! The worker: it walks while there is memory for what is found, and heals that in the order of places; then again.
+//!
+//! Each time nothing waits any more a checkpoint can be left, so from time to time it heals though there would be memory
+//! for more. A step takes a fraction of a second, for as long no freed space is used anew. While somebody else wants a
+//! disk, the steps are short and as much time goes by between them; the disks' queues put scans last anyway.
+
+use std::sync::{Arc, Weak};
+
+use env::{Nanos, Next, Quirk, Worker, lock};
+use storage::{HealFlight, Patient};
+
+use super::sorted::Waiting;
+use super::walk::{Walk, forget_gone};
+use super::{Budget, Position, Scan};
+use crate::spa::{Core, Pool};
+
+/// What a step may take.
+const STEP: Nanos = Nanos::from_millis(200);
+/// Blocks that one step walks at the most.
+const STEP_BLOCKS: u64 = 1 << 16;
+/// Bytes that go to one vdev together, alone and beside others.
+const RUN: u64 = 8 << 20;
+const RUN_BESIDE: u64 = 1 << 20;
+/// Runs in one step.
+const STEP_RUNS: u32 = 16;
+/// Memory for blocks that wait.
+const MEMORY: usize = 256 << 20;
+/// A scan that crashes loses no more than what it did in this time.
+const CHECKPOINT: Nanos = Nanos::from_secs(120);
+/// Until a worker that has to wait for somebody else looks again.
+const A_MOMENT: Nanos = Nanos::from_millis(100);
+/// The same under `Quirk::SmallTxg`.
+const FEW_BLOCKS: u64 = 24;
+const FEW_WAITING: usize = 60;
+const SMALL_RUN: u64 = 128 << 10;
+
+pub(super) struct ScanWorker {
+    pool: Weak<Pool>,
+    /// The scan that `position` belongs to.
+    serial: u64,
+    position: Position,
+    walked: bool,
+    healing: bool,
+    checkpoint: Nanos,
+}
+
+/// Blocks on their way.
+struct Flying<'t> {
+    flight: HealFlight<'t>,
+    blocks: Vec<Waiting>,
+}
+
+impl ScanWorker {
+    pub fn new(pool: &Arc<Pool>) -> ScanWorker {
+        ScanWorker {
+            pool: Arc::downgrade(pool),
+            serial: 0,
+            position: Position::default(),
+            walked: false,
+            healing: false,
+            checkpoint: Nanos(0),
+        }
+    }
+
+    /// Takes up the scan there is; whether there is anything to do.
+    fn take_up(&mut self, scan: &Scan, now: Nanos) -> bool {
+        let state = lock(&scan.state);
+        let running = state.stored.phys.is_running() && !state.stored.phys.is_paused();
+        if state.serial == self.serial {
+            return running && !state.finished;
+        }
+        self.serial = state.serial;
+        self.position = state.stored.clone();
+        (self.walked, self.healing, self.checkpoint) = (false, false, now);
+        drop(state);
+        lock(&scan.sorted).clear();
+        running
+    }
+
+    /// Looks for more blocks. An error ends the scan.
+    fn walk(&mut self, pool: &Pool, now: Nanos) -> crate::Result<()> {
+        let (core, scan) = (&pool.core, &pool.core.scan);
+        lock(&scan.sorted).begin_walk();
+        let _epoch = core.storage.epoch();
+        let durable = *lock(&core.durable);
+        forget_gone(&mut self.position, &mut lock(&scan.state).gone, durable.txg);
+        let blocks = if core.env.quirk(Quirk::SmallTxg) { FEW_BLOCKS } else { STEP_BLOCKS };
+        let budget = Budget { until: now + STEP, blocks };
+        let mut walk = match Walk::new(pool, durable, &mut self.position, budget) {
+            Ok(walk) => walk,
+            Err(error) => {
+                lock(&scan.sorted).end_walk(Vec::new());
+                return Err(error);
+            }
+        };
+        let done = walk.run();
+        let (examined, issued, found) = (walk.examined, walk.issued, std::mem::take(&mut walk.found));
+        lock(&scan.sorted).end_walk(found);
+        let mut state = lock(&scan.state);
+        state.pace.examined += examined;
+        state.pace.issued += issued;
+        drop(state);
+        self.walked = done?;
+        Ok(())
+    }
+
+    /// Heals what is next, until the step's time is used up.
+    fn heal(&mut self, pool: &Pool, now: Nanos, busy: bool) {
+        let (core, scan) = (&pool.core, &pool.core.scan);
+        let small = core.env.quirk(Quirk::SmallTxg);
+        let run = if small {
+            SMALL_RUN
+        } else if busy {
+            RUN_BESIDE
+        } else {
+            RUN
+        };
+        let runs = if small || busy { 1 } else { STEP_RUNS };
+        let _epoch = core.storage.epoch();
+        let healer = core.storage.healer();
+        let mut flying: Option<Flying<'_>> = None;
+        for _ in 0..runs {
+            let blocks = lock(&scan.sorted).take(run);
+            if blocks.is_empty() {
+                break;
+            }
+            let patients = blocks.iter().map(|block| Patient { bp: block.bp, copy: block.copy });
+            let next = Flying { flight: healer.heal(patients.collect()), blocks };
+            if let Some(before) = flying.replace(next) {
+                self.land(core, before);
+            }
+            if core.env.clock.now() >= now + STEP {
+                break;
+            }
+        }
+        if let Some(last) = flying {
+            self.land(core, last);
+        }
+    }
+
+    fn land(&mut self, core: &Core, flying: Flying<'_>) {
+        let healed = flying.flight.land();
+        let mut issued = 0;
+        for (block, healed) in flying.blocks.iter().zip(healed) {
+            issued += block.asize();
+            if healed.is_err() {
+                self.position.phys.errors += 1;
+                core.errlog.log(block.place, block.bp.birth());
+            }
+        }
+        lock(&core.scan.state).pace.issued += issued;
+    }
+
+    /// Nothing waits: what was done can be remembered. Has it written down if it is time, or if that was all.
+    fn note(&mut self, pool: &Pool, now: Nanos) {
+        let due = now.since(self.checkpoint) >= CHECKPOINT || pool.core.env.quirk(Quirk::SmallTxg);
+        if !self.walked && !due {
+            return;
+        }
+        self.checkpoint = now;
+        let mut state = lock(&pool.core.scan.state);
+        if state.serial != self.serial {
+            return;
+        }
+        state.checkpoint = Some(self.position.clone());
+        state.finished = self.walked;
+        drop(state);
+        pool.core.txgs.request_sync();
+    }
+
+    fn work(&mut self, pool: &Pool, now: Nanos) -> Next {
+        let scan = &pool.core.scan;
+        let waiting = lock(&scan.sorted).len();
+        let full =
+            if pool.core.env.quirk(Quirk::SmallTxg) { FEW_WAITING } else { MEMORY / Waiting::FOOTPRINT };
+        let due = now.since(self.checkpoint) >= CHECKPOINT;
+        self.healing = waiting > 0 && (self.healing || self.walked || waiting >= full || due);
+        let busy = pool.core.storage.is_busy();
+        if self.healing {
+            self.heal(pool, now, busy);
+        } else if !self.walked
+            && let Err(error) = self.walk(pool, now)
+        {
+            tracing::error!(%error, "a scan cannot go on");
+            self.position.phys.errors += 1;
+            self.walked = true;
+        }
+        {
+            let mut state = lock(&scan.state);
+            if state.serial == self.serial {
+                state.live = self.position.phys;
+            }
+        }
+        let still_waiting = !lock(&scan.sorted).is_empty();
+        if !still_waiting {
+            self.note(pool, now);
+        }
+        match (busy, pool.core.env.clock.now()) {
+            (true, after) => Next::WaitUntil(after + after.since(now)),
+            (false, _) => Next::Again,
+        }
+    }
+}
+
+impl Worker for ScanWorker {
+    fn name(&self) -> &'static str {
+        "scan"
+    }
+
+    fn step(&mut self, now: Nanos) -> Next {
+        let Some(pool) = self.pool.upgrade() else { return Next::Stop };
+        if pool.core.txgs.is_stopped() {
+            return Next::WaitForWork;
+        }
+        if !self.take_up(&pool.core.scan, now) {
+            return Next::WaitForWork;
+        }
+        if pool.dsl.is_freeing() {
+            return Next::WaitUntil(now + A_MOMENT);
+        }
+        if lock(&pool.core.durable).txg < self.position.phys.max_txg {
+            // Blocks to be looked at are still on their way into the tree, others on their way out.
+            pool.core.txgs.request_sync();
+            return Next::WaitUntil(now + A_MOMENT);
+        }
+        self.work(&pool, now)
+    }
+}

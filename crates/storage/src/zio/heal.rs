@@ -1,0 +1,291 @@
+//! Healing: every copy of a block is read and judged, and what is bad, or lacks the block, is rewritten from what is good.
+//! This is what scrubs and resilvers are made of.
+//!
+//! The unit is one DVA of a block, so that whoever heals many can do it in the order of their places. First the vdev
+//! there heals itself ([`crate::vdev`]'s `Heal`: all sides of a mirror, all columns and parity); only where nothing good
+//! is found that way, the block's other DVAs are asked, and what they have is written here. Errors are counted on the
+//! disks as by any read. Nothing is cached. Between take-off and landing the caller may prepare the next batch: disks
+//! stay busy while checksums are computed.
+//!
+//! Sources: module/zfs/dsl_scan.c (`scan_exec_io`), zio.c (`zio_vdev_io_assess`), vdev.c (`vdev_stat_update`).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use env::IoClass;
+use ondisk::gang::HEADER_SIZE;
+use ondisk::{BlkPtr, Dva};
+
+use super::gang::is_header;
+use super::log::Seal;
+use super::moved::{Place, is_moved};
+use super::read::{is_good, refuse};
+use super::{Flight, VerifyEach};
+use crate::metaslab::RangeTree;
+use crate::vdev::open::Tree;
+use crate::vdev::{Io, Op};
+use crate::{Payload, ReadError, Storage};
+
+const CLASS: IoClass = IoClass::Scrub;
+/// Header pieces looked at below one gang block; more are nonsense.
+const PIECES_MAX: usize = 1 << 16;
+
+/// One copy of a block, to be healed. Not of a gang.
+#[derive(Clone, Copy, Debug)]
+pub struct Patient {
+    pub bp: BlkPtr,
+    /// Which of its DVAs.
+    pub copy: usize,
+}
+
+/// Some bytes that should be in a place.
+struct Target {
+    here: Dva,
+    /// Other places that have them too.
+    elsewhere: Vec<Dva>,
+    /// The place is on a removed vdev and lies in several pieces now: it is read, and repaired by whoever reads it.
+    is_split: bool,
+    len: u64,
+    birth: u64,
+}
+
+impl Target {
+    /// One for each copy.
+    fn of_copies(bp: &BlkPtr, len: u64) -> Vec<Target> {
+        (0..bp.ndvas()).map(|copy| Target::of(bp, copy, len)).collect()
+    }
+
+    fn of(bp: &BlkPtr, copy: usize, len: u64) -> Target {
+        let dvas = bp.dvas();
+        let other = |(index, dva): (usize, &Dva)| (index != copy && dva.is_valid()).then_some(*dva);
+        let elsewhere = dvas.iter().enumerate().filter_map(other).collect();
+        Target { here: dvas[copy], elsewhere, is_split: false, len, birth: bp.birth() }
+    }
+}
+
+/// Targets on their way.
+struct Healing<'t> {
+    storage: &'t Storage,
+    tree: &'t Tree,
+    targets: Vec<Target>,
+    /// Those that could be asked for, in the order of the flight.
+    asked: Vec<usize>,
+    flight: Flight<'t>,
+}
+
+impl<'t> Healing<'t> {
+    fn begin(storage: &'t Storage, tree: &'t Tree, mut targets: Vec<Target>) -> Healing<'t> {
+        let (mut asked, mut ios) = (Vec::new(), Vec::new());
+        for (n, target) in targets.iter_mut().enumerate() {
+            let ashift = match storage.copy(tree, &target.here, target.len) {
+                Ok(Place::Whole(dva, ashift)) => {
+                    target.here = dva;
+                    ashift
+                }
+                Ok(Place::Split(..)) => {
+                    target.is_split = true;
+                    target.elsewhere.insert(0, target.here);
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            let Some(top) = tree.top(target.here.vdev) else { continue };
+            let len = target.len.next_multiple_of(1 << ashift) as usize;
+            let op = Op::Heal { len, birth: target.birth };
+            asked.push(n);
+            ios.push((
+                &top.vdev,
+                Io { op, offset: target.here.offset, class: CLASS, repair: storage.is_writable() },
+            ));
+        }
+        let flight = Flight::take_off_at(storage.env(), tree, CLASS, ios);
+        Healing { storage, tree, targets, asked, flight }
+    }
+
+    /// One answer a target: that there is something good, here now too.
+    fn finish(self, verify: VerifyEach<'_>) -> Vec<Result<(), ReadError>> {
+        let (storage, tree) = (self.storage, self.tree);
+        let mut answers: Vec<Result<(), ReadError>> =
+            self.targets.iter().map(|_| Err(ReadError::Corrupt)).collect();
+        let done = self.flight.land(&|n, bytes| verify(self.asked[n], bytes));
+        for (&n, done) in self.asked.iter().zip(done) {
+            answers[n] = done.map(drop).map_err(ReadError::from);
+        }
+        let is_lost = |&n: &usize| {
+            let target = &self.targets[n];
+            target.is_split
+                || (answers[n].is_err() && self.asked.contains(&n) && !target.elsewhere.is_empty())
+        };
+        let lost: Vec<usize> = (0..self.targets.len()).filter(is_lost).collect();
+        if lost.is_empty() {
+            return answers;
+        }
+        let wanted: Vec<(Vec<Dva>, u64)> =
+            lost.iter().map(|&n| (self.targets[n].elsewhere.clone(), self.targets[n].len)).collect();
+        let found = storage.fetch_copies(tree, &wanted, CLASS, &|n, bytes| verify(lost[n], bytes));
+        let mut ios = Vec::new();
+        for (n, found) in lost.into_iter().zip(found) {
+            answers[n] = found.map(|bytes| {
+                let target = &self.targets[n];
+                let Some(top) = tree.top(target.here.vdev).filter(|_| !target.is_split) else { return };
+                let len = target.len.next_multiple_of(1 << top.ashift) as usize;
+                let payload = Payload::padded(&bytes[..target.len as usize], len);
+                let op = Op::Repair { payload, birth: target.birth };
+                ios.push((&top.vdev, Io { op, offset: target.here.offset, class: CLASS, repair: false }));
+            });
+        }
+        if storage.is_writable() {
+            // What could not be written is noted on its leaf.
+            Flight::take_off_at(storage.env(), tree, CLASS, ios).land(&|_, _| true);
+        }
+        answers
+    }
+}
+
+/// Whoever heals, for as long as the vdevs are as they are now.
+pub struct Healer {
+    storage: Arc<Storage>,
+    tree: Arc<Tree>,
+}
+
+impl Healer {
+    /// Starts to heal a batch. The caller holds an [`Storage::epoch`] from before it knew that the blocks are in use,
+    /// until the flight has landed.
+    pub fn heal(&self, patients: Vec<Patient>) -> HealFlight<'_> {
+        let target = |patient: &Patient| Target::of(&patient.bp, patient.copy, patient.bp.psize());
+        let healing = Healing::begin(&self.storage, &self.tree, patients.iter().map(target).collect());
+        HealFlight { patients, healing }
+    }
+}
+
+/// A batch on its way; it has to land.
+#[must_use = "whether the blocks are whole shows when the flight has landed"]
+pub struct HealFlight<'t> {
+    patients: Vec<Patient>,
+    healing: Healing<'t>,
+}
+
+impl HealFlight<'_> {
+    /// Waits for all of it; one answer a patient.
+    pub fn land(self) -> Vec<Result<(), ReadError>> {
+        let salt = self.healing.storage.salt();
+        let verify = |n: usize, bytes: &[u8]| {
+            let bp = &self.patients[n].bp;
+            refuse(bp, salt.as_ref()).is_none() && is_good(bp, bytes, salt.as_ref())
+        };
+        self.healing.finish(&verify)
+    }
+}
+
+impl Storage {
+    /// For one batch after another.
+    pub fn healer(self: &Arc<Self>) -> Healer {
+        Healer { storage: self.clone(), tree: self.tree() }
+    }
+
+    /// Heals the headers of a gang and all that they lead to.
+    pub fn heal_gang(self: &Arc<Self>, bp: &BlkPtr) -> Result<(), ReadError> {
+        let tree = self.tree();
+        let (mut headers, mut pieces) = (vec![(*bp, 0)], Vec::new());
+        while let Some((header, depth)) = headers.pop() {
+            let targets = Target::of_copies(&header, HEADER_SIZE as u64);
+            let healing = Healing::begin(self, &tree, targets);
+            healing.finish(&|_, bytes| is_header(&header, bytes)).into_iter().collect::<Result<(), _>>()?;
+            for piece in self.read_header(&tree, &header, CLASS, depth)? {
+                match piece.is_gang() {
+                    true => headers.push((piece, depth + 1)),
+                    false => pieces.extend((0..piece.ndvas()).map(|copy| Patient { bp: piece, copy })),
+                }
+            }
+            if pieces.len() + headers.len() > PIECES_MAX {
+                return Err(ReadError::Corrupt);
+            }
+        }
+        self.healer().heal(pieces).land().into_iter().collect()
+    }
+
+    /// Heals a block of an intent log, if it was ever written: if it was not, nobody is blamed for it.
+    pub fn heal_log_block(&self, bp: &BlkPtr) {
+        let Some(seal) = Seal::of(bp).filter(|_| self.read_log_block(bp).is_ok()) else { return };
+        let tree = self.tree();
+        let healing = Healing::begin(self, &tree, Target::of_copies(bp, bp.psize()));
+        healing.finish(&|_, bytes| seal.is_whole(bp, bytes));
+    }
+
+    // ── What leaves lack ──
+
+    /// Whether a disk that can be written lacks what lies here. Of gangs and of removed vdevs it cannot be told: their pieces lie anywhere.
+    pub fn needs_resilver(&self, dva: &Dva, psize: u64, birth: u64) -> bool {
+        let tree = self.tree();
+        let lacks = |top: &crate::vdev::open::Top| {
+            let len = psize.next_multiple_of(1 << top.ashift) as usize;
+            top.vdev.needs_resilver(&tree.leaves, dva.offset, len, birth)
+        };
+        dva.gang || is_moved(&tree, dva.vdev) || tree.top(dva.vdev).is_some_and(lacks)
+    }
+
+    /// Sets the transaction groups of which a disk lacks blocks.
+    pub fn set_missing(&self, guid: u64, missing: &RangeTree) {
+        if let Some(leaf) = self.tree().leaf(guid) {
+            leaf.dtl.set_missing(missing.clone());
+        }
+    }
+
+    /// By disk: the groups of blocks that could not be rewritten there since the last call.
+    pub fn take_unrepaired(&self) -> Vec<(u64, RangeTree)> {
+        let tree = self.tree();
+        let taken = tree.leaves.iter().map(|leaf| (leaf.guid, leaf.dtl.take_unrepaired()));
+        taken.filter(|(_, groups)| !groups.is_empty()).collect()
+    }
+
+    /// Disks of vdevs with redundancy that may have missed a write since the last call: those that cannot be written,
+    /// and those that failed.
+    pub fn take_missed(&self) -> Vec<(u64, Missed)> {
+        let tree = self.tree();
+        let redundant = tree.tops.iter().filter(|top| !top.vdev.children.is_empty());
+        let leaves = redundant.flat_map(|top| top.vdev.leaves()).map(|leaf| &tree.leaves[leaf]);
+        let missed = leaves.filter_map(|leaf| {
+            let failed = leaf.counters.missed_write.swap(false, Relaxed);
+            let missed = match leaf.is_usable() {
+                false => Missed::Away,
+                true if failed => Missed::Failed,
+                true => return None,
+            };
+            Some((leaf.guid, missed))
+        });
+        missed.collect()
+    }
+
+    /// Whether a disk of the tree cannot be written.
+    pub fn is_away(&self, guid: u64) -> bool {
+        self.tree().leaf(guid).is_some_and(|leaf| !leaf.is_usable())
+    }
+
+    /// Bytes that scans have rewritten since [`Storage::begin_scan`].
+    pub fn scan_processed(&self) -> u64 {
+        let tree = self.tree();
+        tree.leaves.iter().map(|leaf| leaf.counters.scan_processed.load(Relaxed)).sum()
+    }
+
+    /// Counts what scans rewrite from zero.
+    pub fn begin_scan(&self) {
+        self.tree().leaves.iter().for_each(|leaf| leaf.counters.scan_processed.store(0, Relaxed));
+    }
+
+    /// Whether somebody but a scan wants something of a disk now.
+    pub fn is_busy(&self) -> bool {
+        self.tree().leaves.iter().any(|leaf| leaf.queue().is_some_and(|queue| queue.is_wanted()))
+    }
+}
+
+/// Why a disk lacks something of the groups that were under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missed {
+    /// It cannot be written.
+    Away,
+    /// A write failed.
+    Failed,
+}
+
+#[cfg(test)]
+mod tests;

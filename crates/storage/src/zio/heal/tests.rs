@@ -1,0 +1,118 @@
+use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
+use ondisk::BlkPtr;
+
+use super::*;
+use crate::testing::{Rig, noise, plain, rig, rig_of_raidz};
+use crate::{VdevState, WritePolicy};
+
+fn patients(bps: &[BlkPtr]) -> Vec<Patient> {
+    bps.iter().flat_map(|bp| (0..bp.ndvas()).map(|copy| Patient { bp: *bp, copy })).collect()
+}
+
+fn spoil(rig: &Rig, path: &str) {
+    rig.disks.edit(path, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+}
+
+#[test]
+fn a_spoiled_side_is_whole_again_and_blamed_once_a_block() {
+    let rig = rig(&[3]);
+    let blocks: Vec<_> = (0..40).map(|n| noise(16384, n)).collect();
+    let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
+    spoil(&rig, "b");
+    assert!(rig.storage.healer().heal(patients(&bps)).land().iter().all(Result::is_ok));
+    assert_eq!([rig.leaf("a").checksum_errors, rig.leaf("b").checksum_errors], [0, 40]);
+    assert_eq!(rig.storage.scan_processed(), 40 * 16384);
+    spoil(&rig, "a");
+    spoil(&rig, "c");
+    for (bp, block) in bps.iter().zip(&blocks) {
+        assert!(rig.read(bp).unwrap()[..] == block[..]);
+    }
+}
+
+#[test]
+fn a_copy_without_redundancy_is_rewritten_from_another_place() {
+    let rig = rig(&[1, 1]);
+    let bp = rig.write_one(&noise(8192, 3), WritePolicy { copies: 2, ..plain() });
+    spoil(&rig, "a");
+    assert_eq!(rig.storage.healer().heal(patients(&[bp])).land(), [Ok(()), Ok(())]);
+    spoil(&rig, "b");
+    assert!(rig.read(&bp).is_ok(), "the copy on a was rewritten");
+    spoil(&rig, "a");
+    assert_eq!(rig.storage.healer().heal(patients(&[bp])).land(), [Err(ReadError::Checksum); 2]);
+}
+
+#[test]
+fn gangs_heal_with_their_headers() {
+    let rig = rig(&[2]);
+    rig.storage.env().quirks.set(Quirk::ForceGang, true);
+    let block = noise(65536, 1);
+    let bp = rig.write_one(&block, plain());
+    assert!(bp.is_gang());
+    spoil(&rig, "a");
+    assert_eq!(rig.storage.heal_gang(&bp), Ok(()));
+    spoil(&rig, "b");
+    assert!(rig.read(&bp).unwrap()[..] == block[..]);
+}
+
+#[test]
+fn a_leaf_gets_what_it_lacks_without_being_read() {
+    let rig = rig(&[2]);
+    let bps = [4, 9].map(|txg| rig.write(&[noise(4096, txg)], plain(), txg).remove(0).unwrap());
+    spoil(&rig, "b");
+    let guid = rig.leaf("b").guid;
+    rig.storage.set_missing(guid, &RangeTree::whole(9, 1));
+    assert!(rig.storage.mark_behind(guid));
+    let needs = |bp: &BlkPtr| rig.storage.needs_resilver(&bp.dva(0), bp.psize(), bp.birth());
+    assert_eq!(bps.each_ref().map(needs), [false, true]);
+    let reads = rig.leaf("b").io.reads;
+    assert_eq!(rig.storage.healer().heal(patients(&bps[1..])).land(), [Ok(())]);
+    assert_eq!((rig.leaf("b").io.reads - reads, rig.storage.scan_processed()), (0, 4096));
+    assert!(rig.storage.set_leaf_state(guid, VdevState::Online));
+    spoil(&rig, "a");
+    assert!(rig.read(&bps[1]).is_ok() && rig.read(&bps[0]).is_err());
+}
+
+#[test]
+fn a_repair_that_fails_leaves_its_group_lacking() {
+    let rig = rig(&[2]);
+    let bp = rig.write_one(&noise(4096, 1), plain());
+    spoil(&rig, "b");
+    let refuse = FaultRule::new(FaultOp::Write, FaultKind::Fail(DiskError::Io(5)));
+    rig.faults.inject(FaultRule { path: Some("b".into()), ..refuse });
+    assert_eq!(rig.storage.healer().heal(patients(&[bp])).land(), [Ok(())]);
+    let unrepaired = rig.storage.take_unrepaired();
+    assert_eq!(unrepaired.len(), 1);
+    assert!(unrepaired[0].1.contains(4, 1));
+    assert_eq!(rig.storage.take_missed(), [(rig.leaf("b").guid, Missed::Failed)]);
+    assert!(rig.storage.take_missed().is_empty());
+}
+
+#[test]
+fn parity_heals_what_a_disk_spoiled_or_lacks() {
+    for parity in 1..=3 {
+        let rig = rig_of_raidz(parity, 5, 9);
+        let blocks: Vec<_> = (0..30).map(|n| noise(512 << (n % 8), n)).collect();
+        let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
+        let whole = || {
+            bps.iter().zip(&blocks).all(|(bp, block)| rig.read(bp).is_ok_and(|read| read[..] == block[..]))
+        };
+        let hurt = &["b", "d", "e"][..parity as usize];
+        hurt.iter().for_each(|path| spoil(&rig, path));
+        assert!(rig.storage.healer().heal(patients(&bps)).land().iter().all(Result::is_ok));
+        assert!(
+            hurt.iter().all(|path| rig.leaf(path).checksum_errors > 0) && rig.leaf("a").checksum_errors == 0
+        );
+        // As many others may go now.
+        ["a", "c", "d"][..parity as usize].iter().for_each(|path| spoil(&rig, path));
+        assert!(whole(), "raidz{parity}");
+        let guid = rig.leaf("a").guid;
+        rig.storage.set_missing(guid, &RangeTree::whole(4, 1));
+        assert!(rig.storage.mark_behind(guid));
+        let lacks = |bp: &&BlkPtr| rig.storage.needs_resilver(&bp.dva(0), bp.psize(), bp.birth());
+        let lacking = bps.iter().filter(lacks).count();
+        assert!(
+            lacking > 0 && (parity > 1 || lacking < bps.len()),
+            "small blocks are not on all disks: {lacking}"
+        );
+    }
+}
