@@ -21,9 +21,11 @@ pub enum Quirk {
     SmallLogBlocks,
     /// Give up a pool that lost more than it can, whatever its `failmode`: nobody is there to bring its disks back.
     NoOperator,
+    /// Leave disks that lack something as they are.
+    NoResilver,
 }
 
-const COUNT: usize = Quirk::NoOperator as usize + 1;
+const COUNT: usize = Quirk::NoResilver as usize + 1;
 
 /// The switches of one appliance; clones share them.
 #[derive(Clone, Default)]

@@ -9,7 +9,7 @@
 //! it begins again, with both.
 
 use dmu::Tx;
-use env::lock;
+use env::{Quirk, lock};
 use ondisk::scan::{
     FLAG_SCRUB_PAUSED, FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING, ScanPhys,
 };
@@ -178,7 +178,7 @@ impl Pool {
     fn assess_leaves(&self, tx: &Tx) -> Result<()> {
         let (core, scan) = (&self.core, &self.core.scan);
         let wanting = core.dtl.spaces(&core.storage);
-        if wanting.is_empty() {
+        if wanting.is_empty() || core.env.quirk(Quirk::NoResilver) {
             return Ok(());
         }
         let (phys, hopeless, joined, done) = {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dmu::Holds;
 use dmu::ObjectSpec;
-use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule};
+use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::Pool;
@@ -19,12 +19,19 @@ use stdx::prng::Prng;
 use storage::VdevState;
 
 use crate::create::spec;
-use crate::support::{Dir, around, crash, zdb, zdb_accepts};
+use crate::support::{self, Dir, crash, zdb, zdb_accepts};
 
 const SIZE: u64 = 128 << 20;
 
 fn leaf(dir: &Dir, name: &str) -> VdevSpec {
     VdevSpec::Leaf(dir.image(name, SIZE))
+}
+
+/// Nothing is resilvered meanwhile: new disks stay behind.
+fn around() -> Surroundings {
+    let around = support::around();
+    around.env.quirks.set(Quirk::NoResilver, true);
+    around
 }
 
 /// A pool "tank" of one disk, or a mirror.
@@ -235,6 +242,28 @@ fn a_replacement_stands_beside_the_old_disk() {
 }
 
 #[test]
+fn a_replacement_ends_by_itself() {
+    let dir = Dir::new("vdev-resilver");
+    let (pool, mut files) = (fresh_in(&support::around(), &dir, &["a", "b"]), Files::default());
+    files.write(&pool);
+    pool.replace_vdev(guid(&pool, "b"), &disk(&dir, "c"), "zpool replace").unwrap();
+    for _ in 0..1000 {
+        if shown(&pool) == "mirror-0(a c)" {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        pool.core().txgs.sync_empty().unwrap();
+    }
+    assert_eq!(shown(&pool), "mirror-0(a c)");
+    files.check(&pool);
+    pool.export().unwrap();
+    std::fs::remove_file(dir.image_path("a")).unwrap();
+    zdb_accepts(&dir, "tank");
+    let pool = import_in(&support::around(), &dir);
+    files.check(&pool);
+}
+
+#[test]
 fn disks_go_offline_and_come_back() {
     let dir = Dir::new("vdev-offline");
     let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
@@ -268,7 +297,9 @@ fn disks_go_offline_and_come_back() {
 fn a_spare_steps_in_and_goes_back() {
     let dir = Dir::new("vdev-spare");
     let faults = FaultDisks::new(Env::real().disks);
-    let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+    let around = around();
+    let env = Env { disks: Arc::new(faults.clone()), ..around.env.clone() };
+    let around = Surroundings { env, ..around };
     let (pool, mut files) = (fresh_in(&around, &dir, &["a", "b"]), Files::default());
     let spares = vec![dir.image("s", SIZE)];
     pool.add_vdevs(&NewVdevs { spares: spares.clone(), ..NewVdevs::default() }, false, "zpool add").unwrap();
