@@ -9,9 +9,9 @@ use std::time::Duration;
 use load::{Blocks, Crowd, Fail, Folder, Outcome, Share, Work, machine_time, process_time};
 
 use crate::options::Options;
-use crate::ours::Ours;
+use crate::ours::{self, Ours};
 use crate::peers::{self, Disks, Ganesha};
-use crate::suite::{self, SIZE};
+use crate::suite::{self, Before, SIZE};
 
 /// Bytes of the images that file systems are made on, and of our pool's.
 const PEER_SIZE: u64 = 4 << 30;
@@ -28,12 +28,20 @@ pub struct Contender {
     place: Place,
     /// Whose processor time counts; `None`: the machine's, for file systems that work in threads of the kernel.
     process: Option<u32>,
-    has_file: Cell<bool>,
+    /// The whole file is there, of such records.
+    file: Cell<Option<Records>>,
+}
+
+/// `recordsize` of our file system; nothing to peers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Records {
+    Default,
+    Small,
 }
 
 impl Contender {
     fn new(name: &str, place: Place, process: Option<u32>) -> Contender {
-        Contender { name: name.to_owned(), place, process, has_file: Cell::new(false) }
+        Contender { name: name.to_owned(), place, process, file: Cell::new(None) }
     }
 
     pub fn run(&self, work: Work, crowd: &Crowd) -> Result<Outcome, Fail> {
@@ -43,18 +51,14 @@ impl Contender {
         }
     }
 
-    /// The whole file that is read and overwritten.
-    pub fn fill(&self) -> Result<(), Fail> {
-        if !self.has_file.get() {
-            let blocks = Blocks { block: 1 << 20, size: SIZE, is_random: false };
-            self.run(Work::Write { blocks, is_sync: false }, &Crowd::new(1, Duration::MAX))?;
-            self.has_file.set(true);
-        }
+    fn fill(&self) -> Result<(), Fail> {
+        let blocks = Blocks { block: 1 << 20, size: SIZE, is_random: false };
+        self.run(Work::Write { blocks, is_sync: false }, &Crowd::new(1, Duration::MAX))?;
         Ok(())
     }
 
     pub fn forget_file(&self) -> Result<(), Fail> {
-        self.has_file.set(false);
+        self.file.set(None);
         match &self.place {
             Place::Share(share) => share.forget_file(),
             Place::Folder(folder) => folder.forget_file(),
@@ -89,6 +93,24 @@ impl All {
         }
     }
 
+    /// Makes what a group needs of a contender.
+    pub fn prepare(&self, contender: &Contender, before: Before) -> Result<(), Fail> {
+        let records = match before {
+            Before::Nothing => return Ok(()),
+            Before::NoFile => return contender.forget_file(),
+            Before::File => Records::Default,
+            Before::FileOfSmallRecords => Records::Small,
+        };
+        if contender.file.get() != Some(records) {
+            contender.forget_file()?;
+            self.ours.set_records(records)?;
+            contender.fill()?;
+            self.ours.set_records(Records::Default)?;
+            contender.file.set(Some(records));
+        }
+        Ok(())
+    }
+
     /// Waits until nobody has anything left to write.
     pub fn settle(&self) -> Result<(), Fail> {
         // SAFETY: it takes nothing and touches no memory.
@@ -99,10 +121,9 @@ impl All {
 
 pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fail> {
     let dir = &options.dir;
-    let image = dir.join("disks/bench.img");
-    peers::write_image(&image, POOL_SIZE)?;
+    peers::write_image(&ours::image(dir), POOL_SIZE)?;
     let ours = Ours::start(dir, &[])?;
-    ours.make_pool(&image)?;
+    ours.make_pool()?;
     let disks = if over_nfs || locally { Disks::mount(dir, PEER_SIZE, locally)? } else { Disks::default() };
     let mut all = All {
         ours,

@@ -60,38 +60,48 @@ fn run(options: &Options) -> Result<(), Fail> {
     let options = &Options { dir: dir.clone(), ..options.clone() };
     let about = machine::describe(&dir, options);
     println!("{about}\n");
-    let done = parts(options, &about);
     contenders::clear(&dir)?;
-    done?;
-    if options.is_docs { write_docs(&dir) } else { Ok(()) }
+    let failed = parts(options, &about);
+    contenders::clear(&dir)?;
+    if options.is_docs {
+        write_docs(&dir)?;
+    }
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
-/// Each part with what it needs, one after the other; its tables are printed when it is done.
-fn parts(options: &Options, about: &str) -> Result<(), Fail> {
-    contenders::clear(&options.dir)?;
-    let finish = |results: Results| -> Result<(), Fail> {
-        results.save(&options.dir)?;
-        print!("{}", report::part(&results));
-        Ok(())
+/// Each part with what it needs, one after the other; its tables are printed when it is done. Says which failed, and why.
+fn parts(options: &Options, about: &str) -> Vec<String> {
+    let mut failed = Vec::new();
+    let mut finish = |part: &str, measured: Result<Results, Fail>| {
+        let kept = measured.and_then(|results| {
+            results.save(&options.dir)?;
+            print!("{}", report::part(&results));
+            Ok(())
+        });
+        failed.extend(kept.err().map(|error| format!("{part}: {error}")));
     };
     let (over_nfs, locally) = suite::split(&options.parts);
     let needs_memory = options.parts.iter().any(|part| part == memory::PART);
     if !over_nfs.is_empty() || !locally.is_empty() || needs_memory {
-        let mut all = contenders::start(options, !over_nfs.is_empty(), !locally.is_empty())?;
-        for part in &over_nfs {
-            finish(measure::part(part, &all.nfs, &all, options, about)?)?;
-        }
-        for part in &locally {
-            finish(measure::part(part, &all.local, &all, options, about)?)?;
-        }
-        if needs_memory {
-            finish(memory::measure(&mut all.ours, about)?)?;
+        match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty()) {
+            Ok(mut all) => {
+                for part in over_nfs {
+                    finish(part.name, measure::part(part, &all.nfs, &all, options, about));
+                }
+                for part in locally {
+                    finish(part.name, measure::part(part, &all.local, &all, options, about));
+                }
+                if needs_memory {
+                    finish(memory::PART, memory::measure(&mut all.ours, about));
+                }
+            }
+            Err(error) => finish("the servers", Err(error)),
         }
     }
     if options.parts.iter().any(|part| part == engine_alone::PART) {
-        finish(engine_alone::measure(options, about)?)?;
+        finish(engine_alone::PART, engine_alone::measure(options, about));
     }
-    Ok(())
+    failed
 }
 
 /// Puts the last results into docs/performance.md, with their charts beside it.

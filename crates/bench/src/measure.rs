@@ -77,11 +77,7 @@ fn once(
     span: Duration,
     cells: &mut [Vec<Cell>],
 ) -> Result<(), Fail> {
-    match group.before {
-        Before::Nothing => {}
-        Before::NoFile => contender.forget_file()?,
-        Before::File => contender.fill()?,
-    }
+    all.prepare(contender, group.before)?;
     all.settle()?;
     let mut made = u64::MAX;
     for (row, cells) in group.rows.iter().zip(cells) {

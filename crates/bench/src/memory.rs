@@ -18,13 +18,8 @@ const DEPTH: usize = 16;
 
 pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
     eprintln!("bench: {PART}");
-    for name in ["bench/share", "bench/local"] {
-        if ours.command(&["zfs", "list", name]).is_ok() {
-            ours.command(&["zfs", "destroy", "-r", name])?;
-        }
-    }
+    ours.start_anew(&["--cache", CACHE])?;
     let share = ours.make_share()?;
-    ours.restart(&["--cache", CACHE])?;
     std::thread::sleep(Duration::from_secs(2));
     let idle = ours.resident("VmRSS")?;
     let little = times(ours)?;

@@ -13,7 +13,7 @@ usage: bench [options]         measure (scripts/bench builds everything and make
   --part A,B       only these: nfs, sync, files, local, memory, engine
   --only TEXT      only rows with this in their name
   --rounds N       repeat each measurement and take the median      (default: 3)
-  --seconds S      how long each lasts at the most                  (default: 2)
+  --seconds S      how long each lasts at the most, some four times  (default: 1.2)
   --docs           afterwards rewrite tables and charts of docs/performance.md
 
 examples:
@@ -73,7 +73,7 @@ fn options(args: &[String]) -> Result<Option<Options>, String> {
         parts: all_parts(),
         only: String::new(),
         rounds: 3,
-        span: Duration::from_secs(2),
+        span: Duration::from_millis(1200),
         is_docs: false,
     };
     let mut args = args.iter();

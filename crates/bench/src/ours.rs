@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use load::{Fail, Folder, Share};
 
-use crate::contenders::{Server, ended, wait_until};
+use crate::contenders::{Records, Server, ended, wait_until};
 
 const PORT: u16 = 21_049;
 
@@ -20,6 +20,11 @@ pub struct Ours {
 /// The program, built beside this one.
 fn program() -> Result<PathBuf, Fail> {
     Ok(std::env::current_exe()?.with_file_name("cistern"))
+}
+
+/// What the pool is made on; it has to be there.
+pub fn image(dir: &Path) -> PathBuf {
+    dir.join("disks/bench.img")
 }
 
 fn addr() -> SocketAddr {
@@ -34,14 +39,14 @@ impl Ours {
         Ok(ours)
     }
 
-    /// Ends it, as an operator would, and starts it with other options.
-    pub fn restart(&mut self, options: &[&str]) -> Result<(), Fail> {
-        self.command(&["zpool", "export", "bench"])?;
+    /// Ends it, as an operator would, and starts it with other options; on a new pool.
+    pub fn start_anew(&mut self, options: &[&str]) -> Result<(), Fail> {
+        self.command(&["zpool", "destroy", "-f", "bench"])?;
         ended(Command::new("kill").arg(self.process().to_string()))?;
         self.server.0.wait()?;
         self.server = serve(&self.dir, options)?;
         wait_until("cistern", || self.command(&["zpool", "list"]).is_ok())?;
-        self.import()
+        self.make_pool()
     }
 
     pub fn process(&self) -> u32 {
@@ -65,14 +70,9 @@ impl Ours {
         ["zpool", "import", "-d", &self.dir.join("disks").display().to_string(), "bench"].map(str::to_owned)
     }
 
-    pub fn import(&self) -> Result<(), Fail> {
-        let words = self.import_words();
-        self.command(&words.each_ref().map(String::as_str))?;
-        Ok(())
-    }
-
-    pub fn make_pool(&self, image: &Path) -> Result<(), Fail> {
-        let image = image.display().to_string();
+    /// On the image at [`image`].
+    pub fn make_pool(&self) -> Result<(), Fail> {
+        let image = image(&self.dir).display().to_string();
         let words = "zpool create -f -O compression=lz4 -O atime=off -O mountpoint=none bench";
         self.command(&words.split(' ').chain([image.as_str()]).collect::<Vec<_>>())?;
         Ok(())
@@ -93,6 +93,16 @@ impl Ours {
         self.command(&["zfs", "create", "-o", &mountpoint, "bench/local"])?;
         self.command(&["zfs", "mount", "bench/local"])?;
         Ok(Folder::new(at))
+    }
+
+    /// Of files made from now on.
+    pub fn set_records(&self, records: Records) -> Result<(), Fail> {
+        let size = match records {
+            Records::Default => "recordsize=128K",
+            Records::Small => "recordsize=16K",
+        };
+        self.command(&["zfs", "set", size, "bench"])?;
+        Ok(())
     }
 
     pub fn settle(&self) -> Result<(), Fail> {

@@ -36,6 +36,8 @@ pub enum Before {
     NoFile,
     /// The whole file.
     File,
+    /// Likewise; ours made of small records, as one sets it for virtual machines and databases.
+    FileOfSmallRecords,
 }
 
 pub struct Group {
@@ -50,11 +52,13 @@ pub struct Row {
     pub connections: usize,
     /// The ratio to the first peer that is to be reached.
     pub goal: Option<f64>,
+    /// It lasts so many times as long as others: what is put off must come within its time.
+    spans: u32,
 }
 
 impl Row {
     pub fn crowd(&self, span: Duration) -> Crowd {
-        Crowd::new(self.writers, span).over(self.connections)
+        Crowd::new(self.writers, span * self.spans).over(self.connections)
     }
 
     /// Whether bytes say more than operations.
@@ -69,13 +73,18 @@ impl Row {
         Row { goal: Some(ratio), ..self }
     }
 
+    /// Long enough for a transaction group of ours to be written out (five seconds) by default.
+    const fn long(self) -> Row {
+        Row { spans: 4, ..self }
+    }
+
     const fn over(self, connections: usize) -> Row {
         Row { connections, ..self }
     }
 }
 
 const fn row(name: &'static str, work: Work, writers: usize) -> Row {
-    Row { name, work, writers, connections: 1, goal: None }
+    Row { name, work, writers, connections: 1, goal: None, spans: 1 }
 }
 
 const fn in_order(block: u32) -> Blocks {
@@ -114,6 +123,10 @@ const fn on_file(rows: &'static [Row]) -> Group {
     Group { before: Before::File, rows }
 }
 
+const fn on_records(rows: &'static [Row]) -> Group {
+    Group { before: Before::FileOfSmallRecords, rows }
+}
+
 const fn names(rows: &'static [Row]) -> Group {
     Group { before: Before::Nothing, rows }
 }
@@ -148,9 +161,16 @@ pub const PARTS: &[Part] = &[
         groups: &[
             fresh(&[row("write 1 MiB, 1 in flight", write_stable(M1), 1)]),
             fresh(&[row("write 64 KiB, 16 in flight", write_stable(K64), 16)]),
-            on_file(&[row("random write 4 KiB, 1 in flight", write_anywhere(K4, true), 1).goal(1.5)]),
-            on_file(&[row("random write 4 KiB, 16 in flight", write_anywhere(K4, true), 16).goal(1.5)]),
-            on_file(&[row("random write 4 KiB, 64 in flight", write_anywhere(K4, true), 64).goal(1.5)]),
+            on_file(&[row("random write 4 KiB, 1 in flight", write_anywhere(K4, true), 1).goal(1.5).long()]),
+            on_file(&[row("random write 4 KiB, 16 in flight", write_anywhere(K4, true), 16)
+                .goal(1.5)
+                .long()]),
+            on_file(&[row("random write 4 KiB, 64 in flight", write_anywhere(K4, true), 64)
+                .goal(1.5)
+                .long()]),
+            on_records(&[row("the same, 16 KiB records, 1", write_anywhere(K4, true), 1).goal(1.5).long()]),
+            on_records(&[row("the same, 16 KiB records, 16", write_anywhere(K4, true), 16).goal(1.5).long()]),
+            on_records(&[row("the same, 16 KiB records, 64", write_anywhere(K4, true), 64).goal(1.5).long()]),
             names(&[row("append 512 B, 1 writer", Work::Append { block: 512 }, 1)]),
             names(&[row("append 512 B, 8 writers", Work::Append { block: 512 }, 8).over(CONNECTIONS)]),
             names(&[row("append 512 B, 64 writers", Work::Append { block: 512 }, 64).over(CONNECTIONS)]),
