@@ -27,9 +27,6 @@ fn a_pool_made_by_ztest_is_clean() {
 }
 
 #[test]
-fn raidz_pools_made_by_ztest_are_clean() {
-    for (disks, parity) in [("3", "1"), ("5", "2"), ("7", "3")] {
-        let name = format!("ztest-raidz{parity}");
-        made_by_ztest(&name, &["-v", "1", "-m", "0", "-K", "raidz", "-r", disks, "-R", parity]);
-    }
+fn a_raidz_pool_made_by_ztest_is_clean() {
+    made_by_ztest("ztest-raidz2", &["-v", "1", "-m", "0", "-K", "raidz", "-r", "5", "-R", "2"]);
 }
