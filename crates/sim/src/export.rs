@@ -29,7 +29,8 @@ pub fn write_files(disks: &SimDisks, paths: &[String], size: u64, dir: &Path) ->
 
 /// Whether zdb finds the exported pool in `dir` whole: every checksum right, nothing leaked.
 pub fn zdb(dir: &Path, pool: &str) -> Result<(), String> {
-    let output = Command::new("zdb").args(["-e", "-p"]).arg(dir).args(["-bcc", pool]).output();
+    let zdb = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/zdb");
+    let output = Command::new(zdb).args(["-e", "-p"]).arg(dir).args(["-bcc", pool]).output();
     let output = output.map_err(|error| format!("zdb cannot be started: {error}"))?;
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);

@@ -15,7 +15,8 @@ fn without_progress(text: &str) -> String {
 }
 
 fn zdb(folder: &Path, words: &[&str]) -> Ran {
-    let mut ran = Ran::of(program("zdb", 300).arg("-e").arg("-p").arg(folder).args(words));
+    let zdb = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/zdb");
+    let mut ran = Ran::of(program(zdb, 300).arg("-e").arg("-p").arg(folder).args(words));
     ran.err = without_progress(&ran.err);
     ran
 }

@@ -62,7 +62,7 @@ fn import(engine: &LocalEngine, dir: &str, name: &str) -> Arc<dyn Pool> {
 /// Every block referenced once, none leaked, all checksums right.
 pub fn zdb_is_content(dir: &str, pool: &str) {
     for args in [&["-bcc"][..], &["-dddd"]] {
-        let out = Command::new("zdb")
+        let out = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/zdb"))
             .args(["-e", "-p", dir])
             .args(args)
             .arg(pool)

@@ -96,17 +96,19 @@ pub fn around() -> Surroundings {
     }
 }
 
+const ZDB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/zdb");
+
 /// What zdb says of the pools in a folder.
 pub fn zdb(dir: &Dir, args: &[&str]) -> String {
     let out =
-        Command::new("zdb").args(["-e", "-p", &dir.path()]).args(args).output().expect("zdb is installed");
+        Command::new(ZDB).args(["-e", "-p", &dir.path()]).args(args).output().expect("zdb is installed");
     String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
 }
 
 /// Runs `zdb -e -p DIR -bcc POOL`; panics with its words unless it is content.
 pub fn zdb_accepts(dir: &Dir, pool: &str) -> String {
     let out =
-        Command::new("zdb").args(["-e", "-p", &dir.path(), "-bcc", pool]).output().expect("zdb is installed");
+        Command::new(ZDB).args(["-e", "-p", &dir.path(), "-bcc", pool]).output().expect("zdb is installed");
     let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && text.contains("No leaks"), "zdb: {}\n{text}", out.status);
     text
