@@ -2,14 +2,14 @@
 
 use ondisk::bookmark::BookmarkPhys;
 use ondisk::bpobj::{self, BpobjPhys};
-use ondisk::bptree::BptreeEntry;
+use ondisk::bptree::{BptreeEntry, BptreePhys};
 use ondisk::dnode::{DnodeBlock, DnodePhys};
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::dsl_dir::DslDirPhys;
 use ondisk::l2arc::{DeviceHeader, ENTRIES_MAX as LOG_ENTRIES_MAX, LogBlock};
 use ondisk::objset::ObjsetPhys;
 use ondisk::sa::{self, AttrInfo};
-use ondisk::scan::{BptreePhys, ScanPhys};
+use ondisk::scan::ScanPhys;
 use ondisk::spa_history::SpaHistoryPhys;
 use ondisk::spacemap::{Entries, SpaceMapPhys, UnflushedPhys};
 use ondisk::zap::fat::{self, FatHeader};

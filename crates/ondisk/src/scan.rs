@@ -1,7 +1,6 @@
 //! Scrub and resilver, as the pool remembers them: an array of numbers in the pool directory's entry `scan`.
-//! And the list of trees still to be freed (`bptree_obj`).
 //!
-//! Sources: include/sys/dsl_scan.h, include/sys/bptree.h.
+//! Source: include/sys/dsl_scan.h.
 
 use crate::malformed::Endian;
 use crate::words::words;
@@ -88,17 +87,6 @@ impl ScanPhys {
 
     pub fn is_paused(&self) -> bool {
         self.flags & FLAG_SCRUB_PAUSED != 0
-    }
-}
-
-words! {
-    /// Bonus of the list of trees to free (`bptree_phys_t`): entries from `begin` to `end`, and their space.
-    pub struct BptreePhys [40, 40, "bptree"] {
-        begin,
-        end,
-        bytes,
-        comp,
-        uncomp,
     }
 }
 

@@ -3,6 +3,8 @@
 use engine_api::{Attr, DirChange, FsId, NodeKind, SetAttr, SetTime, Time};
 use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 
+use crate::status::Status;
+
 /// Bytes of a fattr3.
 pub const FATTR_LEN: usize = 84;
 
@@ -72,6 +74,19 @@ pub fn put_wcc(out: &mut Encoder, fs: FsId, before: Option<&Attr>, after: Option
         put_time(out, before.ctime);
     }
     put_post(out, fs, after);
+}
+
+/// wcc_data that says nothing.
+pub fn put_no_wcc(out: &mut Encoder) {
+    out.bool(false);
+    out.bool(false);
+}
+
+/// A status with empty wcc_data.
+pub fn refuse(out: &mut Encoder, status: Status) -> Result<()> {
+    out.u32(status.0);
+    put_no_wcc(out);
+    Ok(())
 }
 
 pub fn put_dir_change(out: &mut Encoder, fs: FsId, change: &DirChange) {

@@ -3,7 +3,7 @@
 use engine_api::{Attr, CreateMode, Created, Error, NewNode, SetAttr};
 use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 
-use super::attr::{get_sattr, get_time, put_dir_change, put_post, put_wcc};
+use super::attr::{get_sattr, get_time, put_dir_change, put_post, put_wcc, refuse};
 use super::target::{Place, Target, get_handle};
 use crate::limits::MAX_PATH;
 use crate::service::Context;
@@ -35,14 +35,6 @@ pub fn setattr(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resu
             put_wcc(out, target.fs_id(), None, target.attr().as_ref());
         }
     }
-    Ok(())
-}
-
-/// A status with empty wcc_data.
-fn refuse(out: &mut Encoder, status: Status) -> Result<()> {
-    out.u32(status.0);
-    out.bool(false);
-    out.bool(false);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use engine_api::{Cred, Error, NodeKind, ReadBuf, Stable};
 use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 
 use super::Out;
-use super::attr::{put_post, put_wcc};
+use super::attr::{put_post, put_wcc, refuse};
 use super::target::{Target, get_handle};
 use crate::limits::MAX_TRANSFER;
 use crate::service::Context;
@@ -102,14 +102,6 @@ pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result
             put_wcc(out, target.fs_id(), None, target.attr().as_ref());
         }
     }
-    Ok(())
-}
-
-/// A status with empty wcc_data.
-fn refuse(out: &mut Encoder, status: Status) -> Result<()> {
-    out.u32(status.0);
-    out.bool(false);
-    out.bool(false);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use engine_api::{Attr, DirChange, RenameMode};
 use sunrpc::xdr::{Decoder, Encoder, Result};
 
-use super::attr::{put_dir_change, put_post, put_wcc};
+use super::attr::{put_dir_change, put_no_wcc, put_post, put_wcc};
 use super::target::{Place, Target, get_handle};
 use crate::handle::Handle;
 use crate::service::Context;
@@ -86,10 +86,7 @@ fn one_dir(
 fn put_wcc_of(out: &mut Encoder, target: Option<&Target>) {
     match target {
         Some(target) => put_wcc(out, target.fs_id(), None, target.attr().as_ref()),
-        None => {
-            out.bool(false);
-            out.bool(false);
-        }
+        None => put_no_wcc(out),
     }
 }
 
