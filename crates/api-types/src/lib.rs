@@ -5,6 +5,8 @@
 //! error, so that a misspelt option never passes silently; unknown fields in an answer are to be ignored.
 
 mod dataset;
+mod event;
+mod inject;
 mod job;
 mod measure;
 mod mount;
@@ -14,6 +16,8 @@ mod property;
 pub mod routes;
 
 pub use dataset::*;
+pub use event::*;
+pub use inject::*;
 pub use job::*;
 pub use measure::*;
 pub use mount::*;

@@ -1,6 +1,8 @@
 //! One file a resource: parse, call the engine, convert.
 
 pub mod datasets;
+pub mod events;
+pub mod faults;
 pub mod jobs;
 pub mod measure;
 pub mod mounts;

@@ -1,7 +1,7 @@
 //! The socket, the routes and the runtime that serves them.
 
 use crate::app::{App, Refusal};
-use crate::handlers::{datasets, jobs, measure, mounts, pools};
+use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools};
 use crate::jobs::Jobs;
 use crate::local::LocalMounts;
 use crate::problem::problem;
@@ -144,6 +144,11 @@ fn router(app: App) -> Router {
         .route(routes::POOL_LOG, get(measure::log))
         .route(routes::POOL_IOSTAT, get(measure::iostat))
         .route(routes::POOL_ADVICE, get(measure::advice))
+        .route(routes::POOL_CONDEMN, post(faults::condemn))
+        .route(routes::FAULTS, get(faults::list).post(faults::inject))
+        .route(routes::FAULT_CANCEL, post(faults::cancel))
+        .route(routes::EVENTS, get(events::list))
+        .route(routes::EVENTS_CLEAR, post(events::clear))
         .route(routes::CACHE, get(measure::cache))
         .route(routes::IMPORTABLE, post(pools::importable))
         .route(routes::IMPORTS, post(pools::import))

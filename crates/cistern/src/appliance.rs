@@ -123,6 +123,30 @@ impl Engine for Appliance {
         self.engine.served_generation() + self.shares.load(SeqCst)
     }
 
+    fn zevents(&self, eid: u64, patience: u64) -> Vec<engine_api::Zevent> {
+        self.engine.zevents(eid, patience)
+    }
+
+    fn clear_zevents(&self) -> u64 {
+        self.engine.clear_zevents()
+    }
+
+    fn inject(&self, fault: &engine_api::DeviceFault) -> Result<u64> {
+        self.engine.inject(fault)
+    }
+
+    fn injected(&self) -> Vec<engine_api::ActiveFault> {
+        self.engine.injected()
+    }
+
+    fn cancel_fault(&self, id: u64) -> bool {
+        self.engine.cancel_fault(id)
+    }
+
+    fn condemn(&self, pool: &str, guid: u64, how: engine_api::Condemn) -> Result<()> {
+        self.engine.condemn(pool, guid, how)
+    }
+
     fn cache_counts(&self) -> engine_api::Counts {
         self.engine.cache_counts()
     }
@@ -176,9 +200,6 @@ impl Pool for Guarded {
     }
     fn sync(&self) -> Result<u64> {
         self.0.sync()
-    }
-    fn events(&self, after: u64) -> Vec<engine_api::Event> {
-        self.0.events(after)
     }
     fn errors(&self) -> Result<Vec<String>> {
         self.0.errors()

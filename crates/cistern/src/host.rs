@@ -11,18 +11,11 @@ pub fn name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
-/// The number that tells two machines apart: /etc/hostid where there is one (zgenhostid(8)), else one of our own, kept
-/// with the state.
+/// The number that tells two machines apart: of `hostid` in the state folder, else of /etc/hostid (zgenhostid(8)), else
+/// one drawn now, which is kept with the state. A file is either the four bytes that zgenhostid writes, or hexadecimal.
 pub fn id(state: &Path, random: u64) -> u64 {
-    if let Ok(bytes) = fs::read("/etc/hostid")
-        && let Some(four) = bytes.get(..4)
-    {
-        return four.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte));
-    }
     let kept = state.join("hostid");
-    if let Some(id) =
-        fs::read_to_string(&kept).ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok())
-    {
+    if let Some(id) = read_id(&kept).or_else(|| read_id(Path::new("/etc/hostid"))) {
         return id;
     }
     let id = random & 0xffff_ffff | 1;
@@ -30,6 +23,15 @@ pub fn id(state: &Path, random: u64) -> u64 {
         tracing::warn!(%error, "the hostid cannot be kept: pools will look foreign after a restart");
     }
     id
+}
+
+fn read_id(path: &Path) -> Option<u64> {
+    let bytes = fs::read(path).ok()?;
+    if let Ok(four) = <[u8; 4]>::try_from(&bytes[..]) {
+        return Some(u64::from(u32::from_le_bytes(four)));
+    }
+    let text = std::str::from_utf8(&bytes).ok()?.trim();
+    u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().map(u64::from)
 }
 
 /// Bytes of memory that this process may use.

@@ -32,6 +32,7 @@ usage:
   cistern inspect PATH …         look into pools without the daemon (cistern inspect --help)
   cistern arcstat [options]      what the cache does (cistern arcstat -h)
   cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
+  cistern zinject [options]      make devices fail, to see what a pool makes of it (cistern zinject -h)
   cistern advise [POOL]          what a log device, memory or a cache device would change
   cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
@@ -69,6 +70,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("zfs") => cli::zfs(rest),
         Some("arcstat") => cli::arcstat(rest),
         Some("zilstat") => cli::zilstat(rest),
+        Some("zinject") => cli::zinject(rest),
         Some("advise") => cli::advise(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),

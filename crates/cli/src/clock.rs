@@ -27,6 +27,12 @@ pub fn seconds() -> u64 {
     u64::try_from(Timestamp::now().as_second()).unwrap_or(0)
 }
 
+/// `Nov 21 2026 05:24:22.123456789`, as `zpool events` has it.
+pub fn event(seconds: i64, nanos: u32) -> String {
+    let whole = u64::try_from(seconds).ok().and_then(|seconds| format(seconds, "%b %e %Y %T"));
+    whole.map_or_else(|| seconds.to_string(), |whole| format!("{whole}.{nanos:09}"))
+}
+
 /// The time of day now: `05:24:22`.
 pub fn time() -> String {
     u64::try_from(Timestamp::now().as_second()).ok().and_then(|now| format(now, "%T")).unwrap_or_default()

@@ -21,6 +21,7 @@ mod usage;
 mod vdevs;
 mod zfs;
 mod zilstat;
+mod zinject;
 mod zpool;
 
 pub use client::{Client, default_socket};
@@ -49,6 +50,11 @@ pub fn zilstat(args: &[String]) -> i32 {
     with_standard_streams(|io| zilstat::run(args, &default_socket(), io))
 }
 
+/// `cistern zinject`, likewise.
+pub fn zinject(args: &[String]) -> i32 {
+    with_standard_streams(|io| zinject::run(args, &default_socket(), io))
+}
+
 /// `cistern advise`, likewise.
 pub fn advise(args: &[String]) -> i32 {
     with_standard_streams(|io| advise::run(args, &default_socket(), io))
@@ -60,6 +66,7 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
     match name {
         "arcstat" => Some(arcstat::run(args, socket, io)),
         "zilstat" => Some(zilstat::run(args, socket, io)),
+        "zinject" => Some(zinject::run(args, socket, io)),
         "advise" => Some(advise::run(args, socket, io)),
         _ => None,
     }

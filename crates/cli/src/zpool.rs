@@ -3,6 +3,7 @@
 mod add;
 mod admin;
 mod create;
+mod events;
 mod history;
 mod import;
 mod iostat;
@@ -164,7 +165,12 @@ pub const COMMANDS: &[Command] = &[
         &["zpool history tank", "zpool history -il"],
         history::history,
     ),
-    Command::planned("events", "\tevents [-vHf [pool] | -c]"),
+    Command::built(
+        "events",
+        "\tevents [-vHf [pool] | -c]",
+        &["zpool events", "zpool events -vf tank"],
+        events::events,
+    ),
     Command::GAP,
     Command::built(
         "get",

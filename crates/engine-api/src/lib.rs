@@ -7,15 +7,17 @@
 mod block;
 mod change;
 mod error;
-mod events;
 mod fs;
+mod inject;
 mod measure;
 mod pool;
+mod zevent;
 
 pub use block::{BlockDevice, VolumeGeometry};
 pub use change::{Change, Committed, PropertyChange, ScanCommand, TrimCommand};
 pub use error::{Error, Result};
-pub use events::{Event, EventKind};
 pub use fs::*;
+pub use inject::{ActiveFault, Condemn, DeviceFault, FaultEffect, FaultIo};
 pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
+pub use zevent::{Zevent, ZeventValue};

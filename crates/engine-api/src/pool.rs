@@ -1,8 +1,8 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, Event, FileSystem, FsId, PropertyChange,
-    Result, VdevTallies,
+    ActiveFault, Advice, AdviceQuestion, BlockDevice, Change, Committed, Condemn, Counts, DeviceFault,
+    FileSystem, FsId, PropertyChange, Result, VdevTallies, Zevent,
 };
 use std::sync::Arc;
 
@@ -412,8 +412,6 @@ pub trait Pool: Send + Sync {
     fn give_up(&self);
     /// Write out everything and wait for it.
     fn sync(&self) -> Result<u64>;
-    /// Events after `seq`, oldest first; at most 4,096 are kept.
-    fn events(&self, after: u64) -> Vec<Event>;
     /// What is hurt for good, one name for each: `dataset:/path`, or numbers where it has none.
     fn errors(&self) -> Result<Vec<String>>;
     /// What the intent logs did, as the kstat `zil`.
@@ -445,6 +443,18 @@ pub trait Engine: Send + Sync {
     fn served_by_id(&self, id: FsId) -> Option<Served>;
     /// Grows whenever the answer of `served` may have changed.
     fn served_generation(&self) -> u64;
+    /// Events of all pools after number `eid`, oldest first, of the last 4,096; waits up to so many nanoseconds for one.
+    fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent>;
+    /// Forgets them; says how many there were.
+    fn clear_zevents(&self) -> u64;
+    /// Makes a device misbehave until it is cancelled; gives the fault's number.
+    fn inject(&self, fault: &DeviceFault) -> Result<u64>;
+    /// Faults in force, by number.
+    fn injected(&self) -> Vec<ActiveFault>;
+    /// False if there is none of this number.
+    fn cancel_fault(&self, id: u64) -> bool;
+    /// Has a device thought of as if it had erred too often.
+    fn condemn(&self, pool: &str, guid: u64, how: Condemn) -> Result<()>;
     /// What the cache did, which all pools share, as the kstat `arcstats`.
     fn cache_counts(&self) -> Counts;
 }

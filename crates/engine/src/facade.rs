@@ -6,6 +6,7 @@
 mod convert;
 mod discover;
 mod format;
+mod inject;
 mod intent;
 mod measure;
 mod pool;
@@ -25,9 +26,10 @@ use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
-    Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
+    ActiveFault, Condemn, Counts, DeviceFault, Engine, Error, FsId, ImportOptions, Importable, Pool,
+    PoolSpec, PropertyChange, Result, Served, Zevent,
 };
-use env::{Env, OpenMode, lock};
+use env::{Env, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
 use storage::arc::Cache;
 use storage::labels::Device;
@@ -70,6 +72,7 @@ pub struct LocalEngine {
     /// One create, import or export at a time: they open and close devices.
     changing: Mutex<()>,
     generation: Arc<AtomicU64>,
+    injections: inject::Injections,
 }
 
 /// How pools make and read file systems.
@@ -79,17 +82,20 @@ pub(crate) fn zpl_format(env: &Env) -> Arc<dyn ::pool::dsl::FsFormat> {
 
 impl LocalEngine {
     pub fn new(env: Env, options: Options) -> Arc<LocalEngine> {
+        let (env, injections) = inject::Injections::over(env);
         let limits = Limits { dirty_max: options.dirty, ..Limits::default() };
         let cache = Cache::new(options.cache);
         let fs_format = Arc::new(ZplFormat::new(env.clone()));
         let spares_in_use = Arc::default();
-        let around = Surroundings { env, cache, limits, fs_format, spares_in_use };
+        let events = Arc::default();
+        let around = Surroundings { env, cache, limits, fs_format, spares_in_use, events };
         Arc::new(LocalEngine {
             around,
             options,
             pools: Mutex::default(),
             changing: Mutex::default(),
             generation: Arc::new(AtomicU64::new(1)),
+            injections,
         })
     }
 
@@ -362,6 +368,33 @@ impl Engine for LocalEngine {
 
     fn served_generation(&self) -> u64 {
         self.generation.load(SeqCst)
+    }
+
+    fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent> {
+        let events = self.around.events.after(&self.around.env, eid, Nanos(patience));
+        events.into_iter().map(convert::zevent).collect()
+    }
+
+    fn clear_zevents(&self) -> u64 {
+        self.around.events.clear()
+    }
+
+    fn inject(&self, fault: &DeviceFault) -> Result<u64> {
+        let pool = self.local_pool(&fault.pool)?;
+        self.injections.inject(&pool.status(), fault)
+    }
+
+    fn injected(&self) -> Vec<ActiveFault> {
+        self.injections.active()
+    }
+
+    fn cancel_fault(&self, id: u64) -> bool {
+        self.injections.cancel(id)
+    }
+
+    fn condemn(&self, pool: &str, guid: u64, how: Condemn) -> Result<()> {
+        let pool = self.local_pool(pool)?;
+        pool.inner().condemn(guid, how == Condemn::Fault).map_err(api_error)
     }
 
     fn cache_counts(&self) -> Counts {

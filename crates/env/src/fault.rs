@@ -2,9 +2,14 @@
 //!
 //! Tests use it to fail the n-th I/O for every n; operators use the same wrapper as `zinject`. A rule says which
 //! disk, which operation, which bytes, how many matches to let pass first, how often to fire and with what effect.
+//! While there is no rule, an I/O costs one look at a flag more.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use stdx::prng::Prng;
+
+use crate::clock::{Clock, Nanos, RealClock};
 use crate::disk::{Disk, DiskError, DiskIo, DiskOp, Disks, OpenMode, SectorSize};
 use crate::lock;
 
@@ -18,6 +23,8 @@ pub enum FaultOp {
     Discard,
     /// Reads, writes, flushes and discards.
     Any,
+    /// All of it, opens included: the disk is not there.
+    Device,
 }
 
 /// What happens when a rule fires.
@@ -29,7 +36,12 @@ pub enum FaultKind {
     Corrupt,
     /// Writes and flushes: reported as done but not done. Reads are untouched.
     Lie,
+    /// It takes this much longer.
+    Delay(Nanos),
 }
+
+/// A rate that always fires: of so many.
+pub const ALWAYS: u32 = 1_000_000;
 
 /// One fault. Build with [`FaultRule::new`] and change the fields that matter.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,33 +55,52 @@ pub struct FaultRule {
     pub skip: u64,
     /// Matches to fire on after that; `u64::MAX` is for ever.
     pub times: u64,
+    /// Of [`ALWAYS`] matches so many fire.
+    pub rate: u32,
     pub kind: FaultKind,
 }
 
 impl FaultRule {
     /// Every matching operation on every disk, for ever.
     pub fn new(op: FaultOp, kind: FaultKind) -> FaultRule {
-        FaultRule { path: None, op, bytes: 0..u64::MAX, skip: 0, times: u64::MAX, kind }
+        FaultRule { path: None, op, bytes: 0..u64::MAX, skip: 0, times: u64::MAX, rate: ALWAYS, kind }
     }
 
-    /// Decides, and counts, whether the rule fires on this operation.
-    fn fires(&mut self, path: &str, op: FaultOp, span: Option<(u64, u64)>) -> bool {
-        let right_op = self.op == op || (self.op == FaultOp::Any && op != FaultOp::Open);
+    /// Whether the rule looks at this operation.
+    fn matches(&self, path: &str, op: FaultOp, span: Option<(u64, u64)>) -> bool {
+        let right_op = match self.op {
+            FaultOp::Device => true,
+            FaultOp::Any => op != FaultOp::Open,
+            this => this == op,
+        };
         let right_path = self.path.as_deref().is_none_or(|wanted| wanted == path);
         let right_bytes = span.is_none_or(|(start, end)| start < self.bytes.end && self.bytes.start < end);
-        if !(right_op && right_path && right_bytes) {
-            return false;
-        }
+        right_op && right_path && right_bytes
+    }
+
+    /// Decides, and counts, whether the rule fires on an operation that it looks at.
+    fn fires(&mut self, prng: &mut Prng) -> bool {
         if self.skip > 0 {
             self.skip -= 1;
             return false;
         }
-        let fire = self.times > 0;
+        let fire =
+            self.times > 0 && (self.rate == ALWAYS || prng.chance(u64::from(self.rate), u64::from(ALWAYS)));
         if fire && self.times != u64::MAX {
             self.times -= 1;
         }
         fire
     }
+}
+
+/// A rule in force, and what it has done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Injected {
+    pub id: u64,
+    /// With what is left of `skip` and `times`.
+    pub rule: FaultRule,
+    pub matched: u64,
+    pub fired: u64,
 }
 
 /// Disks with faults. Cloning shares the rules.
@@ -79,14 +110,15 @@ pub struct FaultDisks {
     plan: Arc<Plan>,
 }
 
-#[derive(Default)]
 struct Plan {
+    clock: Arc<dyn Clock>,
+    any: AtomicBool,
     state: Mutex<PlanState>,
 }
 
-#[derive(Default)]
 struct PlanState {
-    rules: Vec<(u64, FaultRule)>,
+    rules: Vec<Injected>,
+    prng: Prng,
     last_id: u64,
     fired: u64,
 }
@@ -97,42 +129,69 @@ type Verdict = Option<(FaultKind, std::ops::Range<u64>)>;
 impl Plan {
     /// The first rule that fires wins.
     fn judge(&self, path: &str, op: FaultOp, span: Option<(u64, u64)>) -> Verdict {
+        if !self.any.load(Relaxed) {
+            return None;
+        }
         let mut state = lock(&self.state);
-        let rule =
-            state.rules.iter_mut().find_map(|(_, rule)| rule.fires(path, op, span).then(|| rule.clone()))?;
-        state.fired += 1;
-        Some((rule.kind, rule.bytes))
+        let PlanState { rules, prng, fired, .. } = &mut *state;
+        for injected in rules.iter_mut().filter(|injected| injected.rule.matches(path, op, span)) {
+            injected.matched += 1;
+            if injected.rule.fires(prng) {
+                injected.fired += 1;
+                *fired += 1;
+                return Some((injected.rule.kind, injected.rule.bytes.clone()));
+            }
+        }
+        None
+    }
+
+    fn change(&self, change: impl FnOnce(&mut PlanState)) {
+        let mut state = lock(&self.state);
+        change(&mut state);
+        self.any.store(!state.rules.is_empty(), Relaxed);
     }
 }
 
 impl FaultDisks {
+    /// Delays are those of the machine's clock.
     pub fn new(inner: Arc<dyn Disks>) -> FaultDisks {
-        FaultDisks { inner, plan: Arc::default() }
+        FaultDisks::timed(inner, Arc::new(RealClock::new()))
+    }
+
+    pub fn timed(inner: Arc<dyn Disks>, clock: Arc<dyn Clock>) -> FaultDisks {
+        let state = PlanState { rules: Vec::new(), prng: Prng::new(0), last_id: 0, fired: 0 };
+        let plan = Plan { clock, any: AtomicBool::new(false), state: Mutex::new(state) };
+        FaultDisks { inner, plan: Arc::new(plan) }
     }
 
     /// Adds a rule, also for disks already open; returns its id.
     pub fn inject(&self, rule: FaultRule) -> u64 {
-        let mut state = lock(&self.plan.state);
-        state.last_id += 1;
-        let id = state.last_id;
-        state.rules.push((id, rule));
+        let mut id = 0;
+        self.plan.change(|state| {
+            state.last_id += 1;
+            id = state.last_id;
+            state.rules.push(Injected { id, rule, matched: 0, fired: 0 });
+        });
         id
     }
 
     /// Takes a rule back. False if there is none of that id.
     pub fn cancel(&self, id: u64) -> bool {
-        let mut state = lock(&self.plan.state);
-        let before = state.rules.len();
-        state.rules.retain(|(other, _)| *other != id);
-        state.rules.len() < before
+        let mut found = false;
+        self.plan.change(|state| {
+            let before = state.rules.len();
+            state.rules.retain(|injected| injected.id != id);
+            found = state.rules.len() < before;
+        });
+        found
     }
 
     pub fn clear(&self) {
-        lock(&self.plan.state).rules.clear();
+        self.plan.change(|state| state.rules.clear());
     }
 
-    /// The rules in force, with their ids and what is left of `skip` and `times`.
-    pub fn rules(&self) -> Vec<(u64, FaultRule)> {
+    /// The rules in force.
+    pub fn rules(&self) -> Vec<Injected> {
         lock(&self.plan.state).rules.clone()
     }
 
@@ -144,8 +203,10 @@ impl FaultDisks {
 
 impl Disks for FaultDisks {
     fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError> {
-        if let Some((FaultKind::Fail(error), _)) = self.plan.judge(path, FaultOp::Open, None) {
-            return Err(error);
+        match self.plan.judge(path, FaultOp::Open, None) {
+            Some((FaultKind::Fail(error), _)) => return Err(error),
+            Some((FaultKind::Delay(span), _)) => self.plan.clock.sleep(span),
+            Some((FaultKind::Corrupt | FaultKind::Lie, _)) | None => {}
         }
         let inner = self.inner.open(path, mode)?;
         Ok(Arc::new(FaultDisk { inner, path: path.to_owned(), plan: self.plan.clone() }))
@@ -206,6 +267,9 @@ impl Disk for FaultDisk {
     }
 
     fn submit(&self, batch: &mut [DiskIo<'_>]) {
+        if !self.plan.any.load(Relaxed) {
+            return self.inner.submit(batch);
+        }
         let verdicts: Vec<Verdict> = batch
             .iter()
             .map(|io| {
@@ -217,12 +281,22 @@ impl Disk for FaultDisk {
         if verdicts.iter().all(Option::is_none) {
             return self.inner.submit(batch);
         }
+        // Those that wait wait together.
+        let delay = |verdict: &Verdict| match verdict {
+            Some((FaultKind::Delay(span), _)) => Some(*span),
+            _ => None,
+        };
+        if let Some(span) = verdicts.iter().filter_map(delay).max() {
+            self.plan.clock.sleep(span);
+        }
         for (io, verdict) in batch.iter_mut().zip(verdicts) {
             match verdict {
                 Some((FaultKind::Fail(error), _)) => io.result = Err(error),
                 Some((FaultKind::Corrupt, bytes)) => io.result = self.corrupt(io, &bytes),
                 Some((FaultKind::Lie, _)) if io.is_write() => io.result = Ok(()),
-                Some((FaultKind::Lie, _)) | None => self.inner.submit(std::slice::from_mut(io)),
+                Some((FaultKind::Lie | FaultKind::Delay(_), _)) | None => {
+                    self.inner.submit(std::slice::from_mut(io));
+                }
             }
         }
     }
@@ -231,6 +305,10 @@ impl Disk for FaultDisk {
         match self.plan.judge(&self.path, FaultOp::Flush, None) {
             Some((FaultKind::Fail(error), _)) => Err(error),
             Some((FaultKind::Lie, _)) => Ok(()),
+            Some((FaultKind::Delay(span), _)) => {
+                self.plan.clock.sleep(span);
+                self.inner.flush()
+            }
             Some((FaultKind::Corrupt, _)) | None => self.inner.flush(),
         }
     }
@@ -244,7 +322,7 @@ impl Disk for FaultDisk {
         match self.plan.judge(&self.path, FaultOp::Discard, span) {
             Some((FaultKind::Fail(error), _)) => Err(error),
             Some((FaultKind::Lie, _)) => Ok(()),
-            Some((FaultKind::Corrupt, _)) | None => self.inner.discard(offset, len),
+            Some((FaultKind::Corrupt | FaultKind::Delay(_), _)) | None => self.inner.discard(offset, len),
         }
     }
 }

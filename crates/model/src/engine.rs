@@ -69,6 +69,30 @@ impl Engine for MemEngine {
     fn served_generation(&self) -> u64 {
         self.lock().0
     }
+    fn zevents(&self, _eid: u64, _patience: u64) -> Vec<engine_api::Zevent> {
+        Vec::new()
+    }
+
+    fn clear_zevents(&self) -> u64 {
+        0
+    }
+
+    fn inject(&self, fault: &engine_api::DeviceFault) -> Result<u64> {
+        Err(Error::Unsupported(format!("faults of {}", fault.pool)))
+    }
+
+    fn injected(&self) -> Vec<engine_api::ActiveFault> {
+        Vec::new()
+    }
+
+    fn cancel_fault(&self, _id: u64) -> bool {
+        false
+    }
+
+    fn condemn(&self, pool: &str, _guid: u64, _how: engine_api::Condemn) -> Result<()> {
+        Err(Error::Unsupported(format!("faults of {pool}")))
+    }
+
     fn cache_counts(&self) -> Counts {
         Counts::new()
     }

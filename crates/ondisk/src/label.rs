@@ -87,6 +87,12 @@ pub const fn slot_offset(ashift: u32, txg: u64, multihost: bool) -> u64 {
     RING_OFFSET + slot * slot_size(ashift) as u64
 }
 
+/// The slot that transaction groups leave to multihost protection, the ring's last (`MMP_BLOCKS_PER_LABEL`), from the
+/// start of the label.
+pub const fn heartbeat_offset(ashift: u32) -> u64 {
+    RING_OFFSET + (slot_count(ashift) - 1) * slot_size(ashift) as u64
+}
+
 /// The configuration in a label's nvlist area of [`NVLIST_SIZE`] bytes, whose checksum was verified before.
 pub fn decode_config(area: &[u8]) -> Result<NvList, Malformed> {
     NvList::decode(slice_at(area, 0, NVLIST_MAX, "label")?)

@@ -148,6 +148,17 @@ impl Uberblock {
         })
     }
 
+    /// Sets the multihost settings; `delay` in nanoseconds, 0: multihost protection is off.
+    pub fn set_mmp(&mut self, mmp: Mmp, delay: u64) {
+        let field =
+            |value: Option<u64>, valid: u32, low: u32| value.map_or(0, |value| 1 << valid | value << low);
+        self.mmp_magic = MMP_MAGIC;
+        self.mmp_delay = delay;
+        self.mmp_config = field(mmp.interval_ms.map(|ms| u64::from(ms) & 0xff_ffff), 0, 8)
+            | field(mmp.sequence.map(u64::from), 1, 32)
+            | field(mmp.fail_intervals.map(u64::from), 2, 48);
+    }
+
     /// Which of two is newer: by txg, then time, then multihost sequence.
     pub fn cmp_age(&self, other: &Uberblock) -> Ordering {
         let key = |ub: &Uberblock| (ub.txg, ub.timestamp, ub.mmp().and_then(|m| m.sequence).unwrap_or(0));

@@ -13,6 +13,7 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::spa_history::{LENGTH_SIZE, SpaHistoryPhys, decode_length, encode_length};
 
 use crate::dsl::Dsl;
+use crate::zevent::Payload;
 use crate::{PoolError, Result};
 
 const BLOCK: u32 = 128 << 10;
@@ -94,6 +95,9 @@ pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
     };
     let is_command = record.0.contains(COMMAND);
     let list = record.0.with(TIME, dsl.now()).with(HOST, dsl.hostname().as_str());
+    if list.contains(EVENT_NAME) {
+        tell(dsl, &list);
+    }
     let packed = list.encode_native();
     let mut ring = Ring::open(dsl.mos.hold(object)?)?;
     ring.append(&encode_length(packed.len() as u64), tx)?;
@@ -103,6 +107,22 @@ pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
         ring.phys.bof = ring.phys.eof;
     }
     Ok(ring.store(tx)?)
+}
+
+/// The event of an internal record (`spa_history_log_notify`).
+fn tell(dsl: &Dsl, list: &NvList) {
+    let parts = &dsl.parts;
+    let guid = parts.storage.pool_guid();
+    let mut payload: Payload = vec![("pool", parts.name().as_str().into()), ("pool_guid", guid.into())];
+    let texts =
+        [("history_hostname", HOST), ("history_dsname", DATASET), ("history_internal_str", EVENT_TEXT)];
+    for (name, key) in texts.into_iter().chain([("history_internal_name", EVENT_NAME)]) {
+        payload.extend(list.string(key).map(|text| (name, text.into())));
+    }
+    for (name, key) in [("history_dsid", DATASET_ID), ("history_txg", TXG), ("history_time", TIME)] {
+        payload.extend(list.u64(key).map(|number| (name, number.into())));
+    }
+    parts.events.post(&parts.env, "sysevent.fs.zfs.history_event", payload);
 }
 
 struct Ring {

@@ -27,6 +27,7 @@ pub mod trim;
 pub mod txg;
 mod undeciphered;
 pub mod verify;
+pub mod zevent;
 pub mod zil;
 
 pub use error::{PoolError, Result};

@@ -13,6 +13,7 @@ use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::scan::Scan;
 use crate::txg::Txgs;
+use crate::zevent::Zevents;
 use crate::zil::ZilStats;
 
 /// What datasets are built on.
@@ -24,6 +25,9 @@ pub struct DslParts {
     pub txgs: Arc<Txgs>,
     pub frees: Arc<FreeQueue>,
     pub features: Arc<Features>,
+    pub events: Arc<Zevents>,
+    /// Of this host; 0: it has none.
+    pub hostid: u64,
     pub pool_name: Arc<Mutex<String>>,
     pub fs_format: Arc<dyn FsFormat>,
     pub readonly: bool,

@@ -14,6 +14,7 @@ pub mod import;
 pub mod labels;
 mod logs;
 pub mod members;
+pub mod mmp;
 mod place;
 pub mod rewind;
 mod service;
@@ -24,6 +25,7 @@ mod suspend;
 mod topology;
 pub mod vdevs;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +35,7 @@ use env::{Env, lock};
 use ondisk::BlkPtr;
 use ondisk::label::config::PoolState;
 use ondisk::object_type::{ObjectType, pool_directory};
-use storage::{Storage, VdevConfig};
+use storage::{FailMode, Storage, VdevConfig, VdevState};
 
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
@@ -45,6 +47,7 @@ use crate::scan::{Durable, Scan};
 use crate::space::{MapForm, SpaceMaps};
 use crate::trim::Trim;
 use crate::txg::Txgs;
+use crate::zevent::Zevents;
 use crate::zil::ZilStats;
 use crate::{PoolError, Result};
 use config::PoolConfig;
@@ -93,6 +96,10 @@ pub struct Core {
     pub scan: Arc<Scan>,
     pub(crate) errlog: Arc<ErrorLog>,
     pub(crate) durable: Mutex<Durable>,
+    pub(crate) events: Arc<Zevents>,
+    /// States of disks that events have told of.
+    pub(crate) told_states: Mutex<BTreeMap<u64, VdevState>>,
+    pub(crate) mmp: Arc<mmp::Mmp>,
     /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
     pub lost_logs: Mutex<Vec<String>>,
     /// The import went back to an older group.
@@ -223,6 +230,7 @@ impl Pool {
     /// more.
     pub fn close(&self, state: PoolState) -> Result<()> {
         let core = &self.core;
+        core.sysevent(if state == PoolState::Destroyed { "pool_destroy" } else { "pool_export" });
         core.storage.give_up();
         core.trim.stop();
         core.scan.stop();
@@ -236,6 +244,7 @@ impl Pool {
             });
         }
         let stopped = core.txgs.stop();
+        core.stop_heart();
         core.storage.close();
         core.spares_in_use.release_all(&self.name());
         written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
@@ -245,7 +254,11 @@ impl Pool {
     pub fn follow_props(&self) -> Result<()> {
         let props = self.dsl.pool_props()?;
         let is_on = |name: &str| props.iter().any(|(key, value)| key == name && value.number() == Some(1));
-        self.core.trim.set_automatic(&self.core.storage, is_on("autotrim"));
+        let core = &self.core;
+        core.trim.set_automatic(&core.storage, is_on("autotrim"));
+        core.mmp.set(is_on("multihost"), core.env.clock.now());
+        let failmode = props.iter().find(|(key, _)| key == "failmode").and_then(|(_, value)| value.number());
+        core.storage.suspension().set_mode(FailMode::from_raw(failmode.unwrap_or(0)));
         Ok(())
     }
 

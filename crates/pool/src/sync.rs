@@ -73,6 +73,7 @@ impl Pool {
         core.scan.sync_done();
         core.watch_logs(&|| self.dsl.has_logs_to_replay());
         core.watch_vdevs();
+        core.tell_states();
         Ok(())
     }
 
@@ -92,7 +93,7 @@ impl Pool {
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
-        core.trim.persist(&core.mos, || core.tree(), tx)?;
+        core.trim_sysevents(&core.trim.persist(&core.mos, || core.tree(), tx)?);
         self.sync_scan(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
         core.write_extras(tx)?;
@@ -117,13 +118,14 @@ impl Pool {
     fn commit_root(&self, txg: u64, root: BlkPtr) -> Result<()> {
         let core = &*self.core;
         let config = core.config_for_labels(txg);
-        let uberblock = Uberblock {
+        let mut uberblock = Uberblock {
             txg,
             guid_sum: config.as_ref().map_or_else(|| core.guid_sum(), |config| config.tree.guid_sum()),
             timestamp: core.env.clock.wall().secs.max(0) as u64,
             root_bp: root,
             ..Uberblock::new(core.version())
         };
+        core.mmp.stamp(&mut uberblock);
         let tops = config.as_ref().map_or_else(Vec::new, |config| config.tree.children.clone());
         let label = |top: u32, leaf: u64| match (&config, tops.get(top as usize)) {
             (Some(config), Some(top)) => config.to_label_nvlist(top, leaf),
@@ -132,6 +134,10 @@ impl Pool {
         let label: Option<storage::labels::commit::LabelOf<'_>> = config.as_ref().map(|_| &label as _);
         core.storage.commit_uberblock(&uberblock, label).map_err(|_| PoolError::Suspended)?;
         *lock(&core.durable) = Durable { txg, root };
+        core.mmp.note_group(&uberblock, core.env.clock.now(), core.living_leaves());
+        if config.is_some() {
+            core.sysevent("config_sync");
+        }
         Ok(())
     }
 }

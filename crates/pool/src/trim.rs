@@ -18,7 +18,7 @@ use dmu::{Objset, Tx};
 use env::{DiskError, Env, Nanos, Next, Worker, WorkerHandle, lock};
 use ondisk::trim::{
     ACTION_TIME, LAST_OFFSET, PARTIAL, RATE, SECURE, STATE, STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE,
-    STATE_SUSPENDED,
+    STATE_NONE, STATE_SUSPENDED,
 };
 use storage::{Storage, TrimError, VdevConfig};
 
@@ -75,6 +75,14 @@ impl TrimRefusal {
             TrimRefusal::NotRunning => "there is no active trim",
         }
     }
+}
+
+/// A disk whose trimming is in another state (`STATE_…`) than it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrimChange {
+    pub leaf: u64,
+    pub before: u64,
+    pub now: u64,
 }
 
 /// The trimming of a pool.
@@ -219,15 +227,21 @@ impl Trim {
         Ok(())
     }
 
-    /// Writes down how far each disk is. Syncing context, first pass.
-    pub fn persist(&self, mos: &Arc<Objset>, tree: impl FnOnce() -> VdevConfig, tx: &Tx) -> Result<()> {
-        let mut changed = Vec::new();
+    /// Writes down how far each disk is; gives those that are in another state than what was written. Syncing context,
+    /// first pass.
+    pub fn persist(
+        &self,
+        mos: &Arc<Objset>,
+        tree: impl FnOnce() -> VdevConfig,
+        tx: &Tx,
+    ) -> Result<Vec<TrimChange>> {
+        let (mut changed, mut changes) = (Vec::new(), Vec::new());
         for (guid, progress) in lock(&self.shared.leaves).iter_mut().filter(|(_, progress)| progress.dirty) {
             progress.dirty = false;
             changed.push((*guid, progress.trim));
         }
         if changed.is_empty() {
-            return Ok(());
+            return Ok(changes);
         }
         let tree = tree();
         for (guid, trim) in changed {
@@ -239,6 +253,10 @@ impl Trim {
             });
             let Some(zap) = zap else { continue };
             let zap = Zap::open(mos, zap)?;
+            let before = zap.find_u64(STATE)?.unwrap_or(STATE_NONE);
+            if before != trim.state {
+                changes.push(TrimChange { leaf: guid, before, now: trim.state });
+            }
             let pairs = [
                 (LAST_OFFSET, trim.next),
                 (ACTION_TIME, trim.time),
@@ -251,7 +269,7 @@ impl Trim {
                 zap.update(name, number, tx)?;
             }
         }
-        Ok(())
+        Ok(changes)
     }
 }
 

@@ -137,15 +137,15 @@ impl Txgs {
         assert!(self.observer.set(observer).is_ok(), "there is one observer");
     }
 
-    /// Has newcomers wait, or be refused, while the pool is suspended. Once.
-    pub fn heed(self: &Arc<Txgs>, storage: &Arc<Storage>) {
+    /// Has newcomers wait, or be refused, while the pool is suspended. Once. Whoever listens to the suspension calls
+    /// [`Txgs::reconsider`] then.
+    pub fn heed(&self, storage: &Arc<Storage>) {
         assert!(self.storage.set(Arc::downgrade(storage)).is_ok(), "a machine is of one pool");
-        let txgs = Arc::downgrade(self);
-        storage.suspension().listen(Box::new(move || {
-            if let Some(txgs) = txgs.upgrade() {
-                txgs.changed.notify_all();
-            }
-        }));
+    }
+
+    /// Whoever waits looks again.
+    pub fn reconsider(&self) {
+        self.changed.notify_all();
     }
 
     fn storage(&self) -> Option<Arc<Storage>> {

@@ -171,11 +171,28 @@ impl Device {
     /// Writes an uberblock into its slot of all four rings, at once. Not flushed.
     pub fn write_uberblock(&self, uberblock: &Uberblock, ashift: u32) -> Result<(), DiskError> {
         let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;
-        let slot = label::slot_offset(ashift, uberblock.txg, false);
-        let slots: Vec<(u64, AlignedBuf)> = offsets
+        let slot = label::slot_offset(ashift, uberblock.txg, uberblock.mmp_delay > 0);
+        self.write_slots(uberblock, ashift, offsets.map(|at| at + slot).to_vec())
+    }
+
+    /// Writes an uberblock into the slot that is kept for multihost protection, of one label or of all. Not flushed: who
+    /// shares the device sees it, and after a power cut nobody needs it.
+    pub fn write_heartbeat(
+        &self,
+        uberblock: &Uberblock,
+        ashift: u32,
+        only: Option<usize>,
+    ) -> Result<(), DiskError> {
+        let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;
+        let slot = label::heartbeat_offset(ashift);
+        let wanted = offsets.iter().enumerate().filter(|(n, _)| only.is_none_or(|only| only == *n));
+        self.write_slots(uberblock, ashift, wanted.map(|(_, at)| at + slot).collect())
+    }
+
+    fn write_slots(&self, uberblock: &Uberblock, ashift: u32, places: Vec<u64>) -> Result<(), DiskError> {
+        let slots: Vec<(u64, AlignedBuf)> = places
             .into_iter()
-            .map(|at| {
-                let place = at + slot;
+            .map(|place| {
                 let mut bytes = uberblock.encode_slot(label::slot_size(ashift), eck::label_verifier(place));
                 seal(&mut bytes, place);
                 (place, AlignedBuf::from_slice(&bytes))

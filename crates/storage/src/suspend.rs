@@ -65,8 +65,8 @@ pub enum Refusal {
     GivenUp,
 }
 
-/// Hears of every change of a suspension. Called without locks.
-pub type Listener = Box<dyn Fn() + Send + Sync>;
+/// Hears of every change of a suspension, and for what, if the pool has just been suspended. Called without locks.
+pub type Listener = Box<dyn Fn(Option<Cause>) + Send + Sync>;
 
 /// Whether a pool is suspended, and those who wait for its end.
 pub struct Suspension {
@@ -161,28 +161,29 @@ impl Suspension {
         self.is_suspended() && self.mode() == FailMode::Wait && self.is_patient()
     }
 
-    /// Suspends the pool. Nothing happens if it is suspended already.
+    /// Suspends the pool. Nothing happens if it is suspended already for a reason no better.
     pub fn suspend(&self, cause: Cause) {
         let mut state = lock(&self.state);
-        if state.cause.is_some() {
+        // That others may have the pool is worse than that it lacks disks, and it stays so.
+        if state.cause == Some(cause) || state.cause == Some(Cause::Multihost) {
             return;
         }
         tracing::error!(?cause, mode = ?self.mode(), "the pool is suspended");
         state.cause = Some(cause);
         state.patient &= self.mode() != FailMode::Panic && !self.env.quirk(Quirk::NoOperator);
         self.is_on.store(true, SeqCst);
-        self.tell(state);
+        self.tell(state, Some(cause));
     }
 
-    /// Lets everybody try again; false if the pool has been given up.
+    /// Lets everybody try again; false if the pool has been given up, or another host may have it.
     pub fn resume(&self) -> bool {
         let mut state = lock(&self.state);
-        if state.cause.is_some() && !state.patient {
+        if state.cause == Some(Cause::Multihost) || (state.cause.is_some() && !state.patient) {
             return false;
         }
         state.cause = None;
         self.is_on.store(false, SeqCst);
-        self.tell(state);
+        self.tell(state, None);
         true
     }
 
@@ -190,14 +191,14 @@ impl Suspension {
     pub fn give_up(&self) {
         let mut state = lock(&self.state);
         state.patient = false;
-        self.tell(state);
+        self.tell(state, None);
     }
 
-    fn tell(&self, state: std::sync::MutexGuard<'_, State>) {
+    fn tell(&self, state: std::sync::MutexGuard<'_, State>, begun: Option<Cause>) {
         drop(state);
         self.changed.notify_all();
         if let Some(listener) = self.listener.get() {
-            listener();
+            listener(begun);
         }
     }
 

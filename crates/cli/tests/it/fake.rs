@@ -567,9 +567,6 @@ impl Pool for FakePool {
     fn sync(&self) -> Result<u64> {
         Ok(lock(&self.tables).txg)
     }
-    fn events(&self, _after: u64) -> Vec<Event> {
-        Vec::new()
-    }
     fn errors(&self) -> Result<Vec<String>> {
         Ok(vec!["g_mirror2/fs:/some file".into(), "<0x36>:<0x2>".into()])
     }
@@ -673,6 +670,30 @@ impl Engine for FakeEngine {
     fn served_generation(&self) -> u64 {
         0
     }
+    fn zevents(&self, _eid: u64, _patience: u64) -> Vec<engine_api::Zevent> {
+        Vec::new()
+    }
+
+    fn clear_zevents(&self) -> u64 {
+        0
+    }
+
+    fn inject(&self, fault: &engine_api::DeviceFault) -> Result<u64> {
+        Err(Error::Unsupported(format!("faults of {}", fault.pool)))
+    }
+
+    fn injected(&self) -> Vec<engine_api::ActiveFault> {
+        Vec::new()
+    }
+
+    fn cancel_fault(&self, _id: u64) -> bool {
+        false
+    }
+
+    fn condemn(&self, pool: &str, _guid: u64, _how: engine_api::Condemn) -> Result<()> {
+        Err(Error::Unsupported(format!("faults of {pool}")))
+    }
+
     fn cache_counts(&self) -> Counts {
         lock(&self.cache_counts).clone()
     }

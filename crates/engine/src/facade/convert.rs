@@ -7,7 +7,7 @@ use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use engine_api::{
     Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Rewound, ScanCommand, ScanKind,
-    ScanState, ScanStatus, Source, TrimState, TrimStatus, VdevStatus,
+    ScanState, ScanStatus, Source, TrimState, TrimStatus, VdevStatus, Zevent, ZeventValue,
 };
 use ondisk::prop::Render;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
@@ -204,6 +204,19 @@ fn note(stat: &VdevStat) -> Option<String> {
         VdevState::Faulted => Some("too many errors".into()),
         VdevState::Unavail => Some("cannot open".into()),
         VdevState::Online | VdevState::Degraded | VdevState::Offline | VdevState::Removed => None,
+    }
+}
+
+pub(super) fn zevent(event: ::pool::zevent::Zevent) -> Zevent {
+    let value = |value| match value {
+        ::pool::zevent::Value::Number(number) => ZeventValue::Number(number),
+        ::pool::zevent::Value::Text(text) => ZeventValue::Text(text),
+    };
+    Zevent {
+        eid: event.eid,
+        time: (event.time.secs, event.time.nanos),
+        class: event.class,
+        payload: event.payload.into_iter().map(|(name, of)| (name.to_owned(), value(of))).collect(),
     }
 }
 

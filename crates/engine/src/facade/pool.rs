@@ -1,6 +1,6 @@
 //! One imported pool: `engine_api::Pool` over `pool::Pool`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use ::pool::spa::vdevs::NewVdevs;
 use ::pool::trim::{TrimCommand, TrimRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    Error, Event, EventKind, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange,
+    Error, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange,
     Result, ScanState, VdevTallies,
 };
 use env::{Env, lock};
@@ -24,9 +24,6 @@ use super::serve::{Mounted, SharedList};
 use super::{measure, pool_props, vdev_spec, words};
 use crate::zpl::path::path_of;
 
-/// Events kept for slow readers.
-const EVENTS_MAX: usize = 4096;
-
 pub(super) struct LocalPool {
     pub(super) env: Env,
     pub(super) pool: Arc<::pool::Pool>,
@@ -37,13 +34,6 @@ pub(super) struct LocalPool {
     pub(super) shared: Mutex<Option<SharedList>>,
     /// The engine's: grows with every change of what may be served.
     pub(super) generation: Arc<AtomicU64>,
-    events: Mutex<Events>,
-}
-
-#[derive(Default)]
-struct Events {
-    last: u64,
-    kept: VecDeque<Event>,
 }
 
 impl LocalPool {
@@ -55,7 +45,6 @@ impl LocalPool {
             mounting: Mutex::default(),
             shared: Mutex::default(),
             generation,
-            events: Mutex::default(),
         })
     }
 
@@ -63,36 +52,8 @@ impl LocalPool {
         &self.pool
     }
 
-    fn emit(&self, kind: EventKind) {
-        let mut events = lock(&self.events);
-        events.last += 1;
-        let seq = events.last;
-        events.kept.push_back(Event { seq, kind });
-        if events.kept.len() > EVENTS_MAX {
-            events.kept.pop_front();
-        }
-    }
-
-    /// What a change means for those who watch, and for open file systems.
-    fn after(&self, change: &Change, txg: u64) {
-        match change {
-            Change::CreateFilesystem { name, .. } => {
-                self.emit(EventKind::DatasetCreated { name: name.clone() })
-            }
-            Change::Destroy { names, .. } => {
-                names.iter().for_each(|name| self.emit(EventKind::DatasetDestroyed { name: name.clone() }));
-            }
-            Change::Rename { from, to, .. } => {
-                self.emit(EventKind::DatasetRenamed { from: from.clone(), to: to.clone() });
-            }
-            Change::SetProperties { name, props } => self.emit_properties(name, props),
-            Change::SetPoolProperties { props } => self.emit_properties(&self.name(), props),
-            Change::Inherit { name, property, .. } => {
-                self.emit(EventKind::PropertyChanged { name: name.clone(), property: property.clone() });
-            }
-            _ => {}
-        }
-        self.emit(EventKind::Synced { txg });
+    /// What a change means for open file systems, and for those who serve them.
+    fn after_change(&self) {
         self.refresh_file_systems();
         self.generation.fetch_add(1, SeqCst);
     }
@@ -128,12 +89,6 @@ impl LocalPool {
         match open.and_then(|open| path_of(open.objset(), object)) {
             Ok(path) => format!("{dataset}:{path}"),
             Err(_) => format!("{dataset}:<{object:#x}>"),
-        }
-    }
-
-    fn emit_properties(&self, name: &str, props: &[PropertyChange]) {
-        for prop in props {
-            self.emit(EventKind::PropertyChanged { name: name.to_owned(), property: prop.name.clone() });
         }
     }
 
@@ -288,7 +243,7 @@ impl Pool for LocalPool {
         };
         if let Some(done) = vdevs {
             let txg = done.map_err(api_error)?;
-            self.after(change, txg);
+            self.after_change();
             return Ok(Committed { txg });
         }
         let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
@@ -299,7 +254,7 @@ impl Pool for LocalPool {
         if matches!(change, Change::SetPoolProperties { .. }) {
             self.pool.follow_props().map_err(api_error)?;
         }
-        self.after(change, txg);
+        self.after_change();
         Ok(Committed { txg })
     }
 
@@ -341,10 +296,6 @@ impl Pool for LocalPool {
             return Ok(self.pool.core().txgs.synced());
         }
         self.pool.core().txgs.sync_now().map_err(|error| api_error(error.into()))
-    }
-
-    fn events(&self, after: u64) -> Vec<Event> {
-        lock(&self.events).kept.iter().filter(|event| event.seq > after).cloned().collect()
     }
 
     fn errors(&self) -> Result<Vec<String>> {

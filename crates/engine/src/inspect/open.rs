@@ -74,6 +74,7 @@ pub struct Opened {
 /// Opens a pool read-only, whoever uses it; `Err` says why that cannot be.
 pub fn open(env: &Env, found: &FoundPool) -> Result<Opened, String> {
     let around = Surroundings {
+        events: Arc::default(),
         env: env.clone(),
         cache: Cache::new(CACHE),
         limits: Limits::default(),

@@ -43,3 +43,15 @@ fn garbage_is_refused() {
     }
     assert!(Uberblock::decode(&slot[..Uberblock::SIZE]).is_ok());
 }
+
+#[test]
+fn multihost_settings_come_back() {
+    let mut uberblock = Uberblock::new(5000);
+    let mmp = Mmp { interval_ms: Some(1000), sequence: Some(77), fail_intervals: Some(10) };
+    uberblock.set_mmp(mmp, 1_000_000_000);
+    assert_eq!((uberblock.mmp(), uberblock.mmp_delay), (Some(mmp), 1_000_000_000));
+    // As include/sys/uberblock_impl.h packs them.
+    assert_eq!(uberblock.mmp_config, 10 << 48 | 77 << 32 | 1000 << 8 | 7);
+    uberblock.set_mmp(Mmp::default(), 0);
+    assert_eq!(uberblock.mmp_config, 0);
+}

@@ -1,7 +1,5 @@
 //! Setting properties of the pool.
 
-use storage::FailMode;
-
 use super::SyncCx;
 use crate::dsl::Dsl;
 use crate::history::Record;
@@ -24,6 +22,9 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
             "altroot" | "cachefile" | "version" => {
                 let why = format!("property '{}' can only be set during pool creation or import", prop.name);
                 return Err(PoolError::Refused(format!("{prefix}: {why}")));
+            }
+            "multihost" if raw.number() != Some(0) && dsl.parts.hostid == 0 => {
+                return Err(PoolError::Refused(format!("{prefix}: requires a non-zero system hostid")));
             }
             "bootfs" => {
                 let name = raw.text().unwrap_or("");
@@ -68,9 +69,6 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
             _ => raw,
         };
         cx.dsl.write_pool_prop(prop.name, &raw, cx.tx)?;
-        if prop.name == "failmode" {
-            cx.dsl.parts.storage.suspension().set_mode(FailMode::from_raw(raw.number().unwrap_or(0)));
-        }
         let record = Record::internal("set", &format!("{}={value}", prop.name), cx.tx.txg());
         crate::history::append(cx.dsl, record, cx.tx)?;
     }

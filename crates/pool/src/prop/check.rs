@@ -200,9 +200,6 @@ pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'stat
             "property '{}' number {value} is invalid, only values between 9 and 16 are allowed",
             prop.name
         ))),
-        "multihost" if raw.number() != Some(0) => {
-            Err(PoolError::Unsupported(format!("{}={value}", prop.name)))
-        }
         _ => Ok((prop, raw)),
     }
 }

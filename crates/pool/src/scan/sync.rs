@@ -102,6 +102,7 @@ impl Pool {
             position.phys.flags & !FLAG_SCRUB_PAUSED | if paused { FLAG_SCRUB_PAUSED } else { 0 };
         scan.store(&self.dsl.mos, position, tx)?;
         scan.wake();
+        self.core.sysevent(if paused { "scrub_paused" } else { "scrub_resume" });
         Ok(())
     }
 
@@ -133,6 +134,10 @@ impl Pool {
         }
         scan.store(&self.dsl.mos, Position { phys, ..Position::default() }, tx)?;
         scan.wake();
+        match func {
+            FUNC_RESILVER => core.resilver_sysevent("resilver_start"),
+            _ => core.sysevent("scrub_start"),
+        }
         let text = format!("func={func} mintxg={} maxtxg={}", phys.min_txg, phys.max_txg);
         self.note_scan("scan setup", &text, tx)
     }
@@ -171,6 +176,12 @@ impl Pool {
         }
         scan.store(&self.dsl.mos, Position { phys, ..Position::default() }, tx)?;
         scan.wake();
+        match (end, phys.func) {
+            (End::Done, FUNC_RESILVER) => core.resilver_sysevent("resilver_finish"),
+            (End::Done, _) => core.sysevent("scrub_finish"),
+            (End::Canceled, _) => core.sysevent("scrub_abort"),
+            (End::Restarting, _) => {}
+        }
         Ok(())
     }
 

@@ -36,6 +36,7 @@ use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::trim::Trim;
 use crate::txg::{Limits, Txgs};
+use crate::zevent::Zevents;
 use crate::{PoolError, Result};
 
 /// Most devices of a raidz.
@@ -88,6 +89,8 @@ pub struct Surroundings {
     pub limits: Limits,
     pub fs_format: Arc<dyn FsFormat>,
     pub spares_in_use: Arc<SparesInUse>,
+    /// Where what happens is told.
+    pub events: Arc<Zevents>,
 }
 
 impl Surroundings {
@@ -213,6 +216,9 @@ fn first_group(
         scan: Arc::default(),
         errlog: Arc::default(),
         durable: Default::default(),
+        events: around.events.clone(),
+        told_states: Mutex::default(),
+        mmp: Arc::default(),
         lost_logs: Default::default(),
         rewound: None,
     });
@@ -233,9 +239,10 @@ fn first_group(
     txgs.start(pool.clone());
     pool.core.scan.start(&pool);
     pool.dsl.log_command(&spec.history)?;
-    pool.stand_by()?;
+    pool.stand_by();
     pool.core.trim.start(&pool.core.storage);
     pool.follow_props()?;
+    pool.core.sysevent("pool_create");
     Ok(pool)
 }
 
@@ -252,6 +259,8 @@ pub(crate) fn dsl_parts(
         txgs: core.txgs.clone(),
         frees: core.frees.clone(),
         features: core.features.clone(),
+        events: core.events.clone(),
+        hostid: core.host().id,
         pool_name: core.name.clone(),
         fs_format,
         readonly: core.readonly,

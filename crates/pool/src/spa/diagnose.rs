@@ -84,19 +84,26 @@ impl Core {
     }
 
     fn judge(&self, report: &DiskReport, at: Nanos) {
-        match self.diagnosis.record(report, at) {
-            Some(Verdict::Fault) if self.storage.fault(report.guid) => {
-                tracing::error!(guid = report.guid, "disk faulted: too many errors");
-                self.sentence(report.guid, |vdev| vdev.faulted = true);
-            }
-            Some(Verdict::Degrade) if self.storage.wear(report.guid) => {
-                tracing::error!(guid = report.guid, "disk degraded: too many checksum errors");
-                self.sentence(report.guid, |vdev| {
-                    vdev.pairs.set(key::DEGRADED, 1u64);
-                });
-            }
-            _ => {}
+        self.disk_ereport(report);
+        let Some(verdict) = self.diagnosis.record(report, at) else { return };
+        if self.condemn(report.guid, verdict == Verdict::Fault) {
+            tracing::error!(guid = report.guid, ?verdict, "a disk has erred too often");
         }
+    }
+
+    /// Judges a disk whatever it does; false if it is not there, or the pool cannot do without it.
+    pub(super) fn condemn(&self, guid: u64, fault: bool) -> bool {
+        let done = if fault { self.storage.fault(guid) } else { self.storage.wear(guid) };
+        if done && fault {
+            self.sentence(guid, |vdev| vdev.faulted = true);
+            self.leaf_faulted(guid);
+        } else if done {
+            self.sentence(guid, |vdev| {
+                vdev.pairs.set(key::DEGRADED, 1u64);
+            });
+        }
+        self.tell_states();
+        done
     }
 
     /// Puts a verdict into the configuration.
@@ -162,6 +169,9 @@ impl Worker for Diagnoser {
         for report in core.storage.reports().take() {
             core.judge(&report, now);
         }
+        // Storage may have given a disk up by itself: it is told of, and a spare need not wait for somebody to write.
+        core.tell_states();
+        core.watch_vdevs();
         Next::WaitForWork
     }
 }

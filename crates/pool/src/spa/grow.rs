@@ -86,6 +86,7 @@ impl Pool {
             lock(&core.config).guid = guid;
             core.put_tree(tree, &[], &[])
         }))?;
+        self.core.sysevent("pool_reguid");
         drop(alone);
         self.list_vdevs(history)
     }

@@ -27,6 +27,7 @@ use super::create::{Surroundings, dsl_parts};
 use super::dtl::DirtyTimeLogs;
 use super::extra::Extras;
 use super::labels::FoundPool;
+use super::mmp;
 use super::rewind::{Candidate, Rewind, Rewound};
 use super::status::{found_vdev_state, vdev_name};
 use super::topology::Topology;
@@ -64,7 +65,7 @@ pub struct ImportSpec {
     /// Import a pool that was destroyed: its devices were left as they were, but for the word in the labels.
     pub destroyed: bool,
     pub rewind: Rewind,
-    /// Do not mind what cannot be read of the last groups: for who wants to see the damage.
+    /// Do not mind what cannot be read of the last groups, nor whether another host uses the pool: for who only looks.
     pub as_is: bool,
     /// Import though devices that hold intent logs are missing; what is in the logs there is lost (`-m`).
     pub missing_log: bool,
@@ -78,6 +79,9 @@ pub struct ImportSpec {
 pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Result<Arc<Pool>> {
     let name = spec.new_name.clone().unwrap_or_else(|| found.config.name.clone());
     let refuse = |why: String| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
+    if !spec.as_is {
+        mmp::watch(&around.env, found, &spec.host).map_err(refuse)?;
+    }
     check_label(&found.config, spec).map_err(refuse)?;
     let attempt = |spec: &ImportSpec, candidate: &Candidate| {
         let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
@@ -293,6 +297,9 @@ fn load(
         errlog: Arc::new(ErrorLog::load(&directory, scan.is_unfinished())?),
         scan,
         durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),
+        events: around.events.clone(),
+        told_states: Mutex::default(),
+        mmp: Arc::default(),
         lost_logs: Mutex::default(),
         rewound,
     };
@@ -312,14 +319,16 @@ fn load(
         );
         return Ok(Loaded::ReadOnlyOnly);
     }
+    mmp::claim(&around.env, storage, uberblock, &found.config, &spec.host)?;
+    pool.follow_props()?;
     pool.core.open_cache();
     pool.core.open_spares();
     begin(&pool, rewound.map(|_| uberblock.txg))?;
     pool.core.scan.start(&pool);
     pool.dsl.log_command(&spec.history)?;
-    pool.stand_by()?;
+    pool.stand_by();
     pool.core.trim.start(&pool.core.storage);
-    pool.follow_props()?;
+    pool.core.sysevent("pool_import");
     Ok(Loaded::Pool(pool))
 }
 

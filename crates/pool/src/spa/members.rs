@@ -97,7 +97,12 @@ impl Core {
         if !is_log {
             self.lack(new, TXG_INITIAL, &disk, tx);
         }
-        self.put_tree(tree, &[disk], &[])
+        self.put_tree(tree, &[disk], &[])?;
+        if *kind == VdevKind::Spare {
+            self.vdev_sysevent("vdev_spare", new);
+        }
+        self.vdev_sysevent("vdev_attach", new);
+        Ok(())
     }
 
     /// A disk that joins in this group lacks what groups from `first` on have written.
@@ -146,6 +151,7 @@ impl Core {
         if spare.is_some() {
             self.spares_in_use.release(guid);
         }
+        self.vdev_sysevent("vdev_remove", guid);
         self.see_off(guid, spare);
         if let Some((gone, renamed)) = take_out(&mut tree, guid) {
             self.free_vdev_objects(&gone, tx)?;

@@ -147,6 +147,9 @@ impl Pool {
             }
             Ok(())
         }))?;
+        if core.storage.is_usable(guid) {
+            core.vdev_sysevent("vdev_online", guid);
+        }
         drop(emptied);
         Ok(())
     }

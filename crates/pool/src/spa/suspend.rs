@@ -3,24 +3,32 @@
 //! What suspension means is [`storage::Suspension`]'s; here an operator's `zpool clear` ends it. Source: module/zfs/zfs_ioctl.c
 //! (`zfs_ioc_clear`), messages of lib/libzfs/libzfs_pool.c (`zpool_clear`).
 
+use std::sync::Arc;
+
 use env::lock;
-use storage::FailMode;
 
 use super::Pool;
 use crate::{PoolError, Result};
 
 impl Pool {
-    /// Once a pool is in use: from now on what fails waits for an operator, and disks are judged by how often they err.
-    pub(super) fn stand_by(&self) -> Result<()> {
+    /// Once a pool is in use: from now on what fails waits for an operator, disks are judged by how often they err, and
+    /// other hosts see that it is.
+    pub(super) fn stand_by(&self) {
         let core = &self.core;
-        let stored = self.dsl.pool_props()?;
-        let mode = stored.iter().find(|(name, _)| name == "failmode").and_then(|(_, value)| value.number());
         core.txgs.heed(&core.storage);
-        core.storage.suspension().set_mode(FailMode::from_raw(mode.unwrap_or(0)));
+        let of_pool = Arc::downgrade(core);
+        core.storage.suspension().listen(Box::new(move |begun| {
+            let Some(core) = of_pool.upgrade() else { return };
+            core.txgs.reconsider();
+            if let Some(cause) = begun {
+                core.suspension_ereport(cause);
+            }
+        }));
         core.storage.suspension().be_patient();
         core.judge_anew();
+        core.tell_states();
         core.watch_disks();
-        Ok(())
+        core.show_life();
     }
 
     /// Forgets the errors of one device or of all, takes those into use again that were given up for them, and lets a
@@ -42,8 +50,11 @@ impl Pool {
     pub fn resume(&self, guid: Option<u64>) -> Result<()> {
         let core = &self.core;
         core.storage.clear_errors_of(guid);
-        core.storage.reopen(guid);
+        for leaf in core.storage.reopen(guid) {
+            core.vdev_sysevent("vdev_clear", leaf);
+        }
         core.acquit(guid);
+        core.tell_states();
         if !core.storage.is_suspended() {
             return Ok(());
         }
@@ -53,6 +64,14 @@ impl Pool {
                 _ => format!("cannot clear errors for {}: I/O error", self.name()),
             })
         })
+    }
+
+    /// Has a disk thought of as if it had erred too often: faulted, or only degraded.
+    pub fn condemn(&self, guid: u64, fault: bool) -> Result<()> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        if self.core.condemn(guid, fault) { Ok(()) } else { Err(PoolError::Busy) }
     }
 
     /// Gives up a pool that waits for its disks: nobody waits any more, and it can be closed. What was not durable is lost.

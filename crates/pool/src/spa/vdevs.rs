@@ -47,6 +47,7 @@ impl Pool {
         self.add_tops(new, &refused)?;
         core.add_caches(&new.cache, new.ashift, &refused)?;
         core.add_spares(&new.spares, &refused)?;
+        core.sysevent("vdev_add");
         drop(alone);
         self.list_vdevs(history)
     }
@@ -101,7 +102,9 @@ impl Pool {
     /// Removes a vdev and waits until that is durable; gives the transaction group.
     pub fn remove_vdev(&self, guid: u64, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
-        if !self.core.remove_cache(guid) && !self.core.remove_spare(guid)? {
+        if self.core.remove_cache(guid) || self.core.remove_spare(guid)? {
+            self.core.vdev_sysevent("vdev_remove_aux", guid);
+        } else {
             let refused = |name: &str| format!("cannot remove {name}");
             let place = self.core.place(guid, &refused)?;
             let refused = refused(&place.name());
@@ -110,6 +113,7 @@ impl Pool {
                 return Err(PoolError::Refused(format!("{refused}: {why}")));
             }
             self.remove_log(&place, &refused)?;
+            self.core.vdev_sysevent("vdev_remove_dev", guid);
         }
         drop(alone);
         self.list_vdevs(history)

@@ -100,6 +100,11 @@ impl Storage {
         self.tree().leaf(guid).map(|leaf| leaf.state())
     }
 
+    /// What an operator sees of the disks of the tree, by guid.
+    pub fn leaf_states(&self) -> Vec<(u64, VdevState)> {
+        self.tree().leaves.iter().map(|leaf| (leaf.guid, leaf.shown_state())).collect()
+    }
+
     /// Whether a disk of the tree works, be it behind or not.
     pub fn is_usable(&self, guid: u64) -> bool {
         self.tree().leaf(guid).is_some_and(|leaf| leaf.is_usable())

@@ -207,6 +207,14 @@ impl Leaf {
         self.worn.load(Relaxed)
     }
 
+    /// What an operator sees: one that gave wrong bytes too often is not called online.
+    pub fn shown_state(&self) -> VdevState {
+        match self.state() {
+            VdevState::Online if self.is_worn() => VdevState::Degraded,
+            state => state,
+        }
+    }
+
     pub fn set_worn(&self, worn: bool) {
         self.worn.store(worn, Relaxed);
     }

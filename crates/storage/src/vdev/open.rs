@@ -184,10 +184,7 @@ pub(crate) fn leaf_stat(config: &VdevConfig, leaf: &Leaf) -> VdevStat {
 fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     use std::sync::atomic::Ordering::Relaxed;
     stat.is_worn = leaf.is_worn();
-    stat.state = leaf.state();
-    if stat.state == VdevState::Online && stat.is_worn {
-        stat.state = VdevState::Degraded;
-    }
+    stat.state = leaf.shown_state();
     stat.read_errors = leaf.counters.read_errors.load(Relaxed);
     stat.write_errors = leaf.counters.write_errors.load(Relaxed);
     stat.checksum_errors = leaf.counters.checksum_errors.load(Relaxed);

@@ -1,0 +1,39 @@
+//! Events of pools.
+
+use serde::{Deserialize, Serialize};
+
+/// Query of `GET /v1/events`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EventsQuery {
+    /// Only events with greater numbers.
+    pub after: u64,
+    /// How long to wait for one if there is none, at most 30 s.
+    pub wait_ms: u64,
+}
+
+/// A value of an event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum EventValue {
+    Number(u64),
+    Text(String),
+}
+
+/// One event, as `zpool events -v` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    pub eid: u64,
+    /// Seconds since 1970, and nanoseconds.
+    pub time: (i64, u32),
+    /// `sysevent.fs.zfs.config_sync`, `ereport.fs.zfs.checksum`, …
+    pub class: String,
+    /// In order.
+    pub payload: Vec<(String, EventValue)>,
+}
+
+/// `POST /v1/events/clear`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventsCleared {
+    pub cleared: u64,
+}

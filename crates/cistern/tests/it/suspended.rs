@@ -1,0 +1,188 @@
+//! Disks that fail by command: a pool that loses all of them is suspended and resumed or given up, one that errs is
+//! judged, and other pools, the daemon and those who use the pool come through it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::daemon::{Daemon, Ran, Scratch, text};
+use crate::zdb::assert_clean;
+
+/// Longer than any of it takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !so() {
+        assert!(start.elapsed() < PATIENCE, "{what} has not come about");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn zinject(daemon: &Daemon, line: &str) -> Ran {
+    daemon.run(&[&["zinject"], &line.split_whitespace().collect::<Vec<_>>()[..]].concat())
+}
+
+fn health(daemon: &Daemon) -> String {
+    daemon.zpool("list -H -o health tank").done().trim_end().to_owned()
+}
+
+/// The line of a device in `zpool status`, without its name.
+fn state(daemon: &Daemon, name: &str) -> String {
+    let status = daemon.zpool("status tank").done();
+    let line = status.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
+    line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+}
+
+/// Has both disks vanish, and somebody notice.
+fn lose_all(daemon: &Daemon, disks: &[&str]) {
+    for disk in disks {
+        zinject(daemon, &format!("-q -d {disk} -e nxio tank")).done();
+    }
+}
+
+#[track_caller]
+fn refused(ran: Ran, message: &str) {
+    assert_eq!((ran.status, ran.err.trim_end()), (1, message));
+}
+
+#[test]
+fn a_pool_without_disks_waits_and_others_do_not() {
+    let scratch = Scratch::new("suspended");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b) = (scratch.image("a", 128), scratch.image("b", 128));
+    let (c, at) = (scratch.image("c", 128), scratch.folder("mnt"));
+    daemon.zpool(&format!("create -m {} tank mirror {a} {b}", text(&at))).done();
+    daemon.zfs("mount tank").done();
+    daemon.zpool(&format!("create -m none other {c}")).done();
+    fs::write(at.join("before"), b"before").expect("written");
+    daemon.zpool("sync tank").done();
+
+    lose_all(&daemon, &[&a, &b]);
+    let (file, data) = (at.join("during"), vec![0x5a; 1 << 20]);
+    let writer = std::thread::spawn({
+        let (file, data) = (file.clone(), data.clone());
+        move || {
+            use std::io::Write;
+            let mut file = fs::File::create(file)?;
+            file.write_all(&data)?;
+            file.sync_all()
+        }
+    });
+    until("the suspension", || health(&daemon) == "SUSPENDED");
+    assert!(!writer.is_finished(), "who asked for stable storage waits");
+    let status = daemon.zpool("status tank").done();
+    assert!(
+        status.contains("status: One or more devices are faulted in response to IO failures.\n"),
+        "{status}"
+    );
+    let action = "action: Make sure the affected devices are connected, then run 'zpool clear'.\n";
+    assert!(status.contains(action), "{status}");
+    let suspended = "pool I/O is currently suspended";
+    refused(daemon.zfs("create tank/new"), &format!("cannot create 'tank/new': {suspended}"));
+    refused(daemon.zpool("export tank"), &format!("cannot export 'tank': {suspended}"));
+    refused(daemon.zpool("clear tank"), "cannot clear errors for tank: I/O error");
+    daemon.zfs("create other/new").done();
+    daemon.zpool("sync other").done();
+
+    zinject(&daemon, "-c all").done();
+    daemon.zpool("clear tank").done();
+    writer.join().expect("no panic").expect("written and flushed in the end");
+    assert_ne!(health(&daemon), "SUSPENDED");
+    assert_eq!(fs::read(&file).expect("read"), data);
+    daemon.zfs("create tank/new").done();
+
+    // Given up, it comes back as it was when it was last promised.
+    lose_all(&daemon, &[&a, &b]);
+    fs::write(at.join("late"), b"late").expect("it is in memory");
+    let sync = std::thread::scope(|scope| {
+        let sync = scope.spawn(|| daemon.zpool("sync tank"));
+        until("the suspension", || health(&daemon) == "SUSPENDED");
+        daemon.zpool("export -f tank").done();
+        sync.join().expect("no panic")
+    });
+    assert_eq!(sync.status, 1, "{sync:?}");
+    zinject(&daemon, "-c all").done();
+    daemon.zpool(&format!("import -f -d {} tank", text(&scratch.path("disks")))).done();
+    daemon.zfs("mount tank").done();
+    assert_eq!(fs::read(&file).expect("read"), data);
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
+
+#[test]
+fn failmode_decides_what_writers_hear() {
+    let scratch = Scratch::new("failmode");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, at) = (scratch.image("a", 128), scratch.folder("mnt"));
+    daemon.zpool(&format!("create -o failmode=continue -m {} tank {a}", text(&at))).done();
+    daemon.zfs("mount tank").done();
+    fs::write(at.join("before"), b"before").expect("written");
+    daemon.zpool("sync tank").done();
+    zinject(&daemon, &format!("-d {a} -e nxio -T write tank")).done();
+    let write = || {
+        use std::io::Write;
+        let mut file = fs::File::create(at.join("during"))?;
+        file.write_all(b"during")?;
+        file.sync_all()
+    };
+    assert!(write().is_err(), "an error, and no wait");
+    until("the suspension", || health(&daemon) == "SUSPENDED");
+    assert!(fs::write(at.join("after"), b"after").is_err());
+    assert_eq!(fs::read(at.join("before")).expect("what is there can be read"), b"before");
+    zinject(&daemon, "-c all").done();
+    daemon.zpool("clear tank").done();
+    write().expect("it goes on");
+    daemon.zpool("set failmode=panic tank").done();
+    zinject(&daemon, &format!("-d {a} -e nxio tank")).done();
+    assert!(write().is_err());
+    until("the suspension", || health(&daemon) == "SUSPENDED");
+    zinject(&daemon, "-c all").done();
+    refused(daemon.zpool("clear tank"), "cannot clear errors for tank: pool I/O is currently suspended");
+    daemon.zpool("export -f tank").done();
+    daemon.zpool(&format!("import -d {} tank", text(&scratch.path("disks")))).done();
+    daemon.zfs("mount tank").done();
+    assert_eq!(fs::read(at.join("before")).expect("read"), b"before");
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
+
+#[test]
+fn a_disk_is_judged_by_how_often_it_errs() {
+    let scratch = Scratch::new("judged");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b) = (scratch.image("a", 128), scratch.image("b", 128));
+    let at = scratch.folder("mnt");
+    daemon.zpool(&format!("create -m {} tank mirror {a} {b}", text(&at))).done();
+    daemon.zfs("mount tank").done();
+    zinject(&daemon, &format!("-d {a} -e io -T write -f 50 tank")).done();
+    let shown = zinject(&daemon, "").done();
+    let row: Vec<&str> = shown.lines().nth(2).expect("one handler").split_whitespace().collect();
+    assert_eq!((row[0], row[1], row[3], row[4], row[5]), ("1", "tank", "write", "io", "50.0000%"));
+    let fill = |name: &str| {
+        let data: Vec<u8> =
+            (0..4_000_000_u32).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+        fs::write(at.join(name), &data[..8 << 20]).expect("written");
+        daemon.zpool("sync tank").done();
+    };
+    let mut turn = 0;
+    until("a verdict", || {
+        turn += 1;
+        fill(&format!("file{turn}"));
+        state(&daemon, &a).starts_with("FAULTED")
+    });
+    assert!(state(&daemon, &a).ends_with("too many errors"), "{}", state(&daemon, &a));
+    let status = daemon.zpool("status tank").done();
+    assert!(status.contains("faulted in response to persistent errors"), "{status}");
+    zinject(&daemon, "-c 1").done();
+    refused(zinject(&daemon, "-c 1"), "failed to remove handler 1: No such file or directory");
+    daemon.zpool("clear tank").done();
+    assert!(!state(&daemon, &a).starts_with("FAULTED"), "{}", state(&daemon, &a));
+    zinject(&daemon, &format!("-d {b} -A degrade tank")).done();
+    assert_eq!(state(&daemon, &b), "DEGRADED 0 0 0 too many errors");
+    refused(
+        zinject(&daemon, &format!("-d {b} -e corrupt tank")),
+        "device corrupt errors require io type read",
+    );
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}

@@ -1,0 +1,279 @@
+//! Multihost protection: a pool that is in use shows it on its disks all the time, so that no other host opens it.
+//!
+//! While the property `multihost` is on, an uberblock like the last one, with a newer time and a number that grows, is
+//! written every [`INTERVAL`] to each disk on average, now here, now there, into the slot of a label's ring that
+//! transaction groups leave alone. Who wants to import a pool that was used so watches its labels for longer than its
+//! user may be silent: if anything changes, it is in use. Then the importer claims the pool with a number drawn at random
+//! and looks whether it is still there, for two may have watched at the same time.
+//!
+//! A host whose writes have failed for [`FAIL_INTERVALS`] intervals must take it that another one has the pool by now: it
+//! suspends the pool, and that ends by export only. Which disks can be reached does not matter otherwise: one write that
+//! lands is a sign of life.
+//!
+//! The check does not hang on `-f`. It is spared where the same host has exported the pool.
+//!
+//! Sources: module/zfs/mmp.c (theory, delays), include/sys/mmp.h (numbers), module/zfs/spa.c (`spa_activity_check_…`),
+//! lib/libzfs/libzfs_pool.c (messages).
+
+use std::sync::{Arc, Mutex, Weak};
+
+use env::{Env, Nanos, Next, Worker, WorkerHandle, lock};
+use ondisk::label::config::PoolState;
+use ondisk::uberblock::{Mmp as Fields, Uberblock};
+use storage::{Cause, Storage};
+
+use super::Core;
+use super::config::{Host, PoolConfig};
+use super::labels::{FoundPool, probe};
+use crate::{PoolError, Result};
+
+/// `MMP_DEFAULT_INTERVAL`
+const INTERVAL: Nanos = Nanos::from_millis(1000);
+/// `MMP_DEFAULT_FAIL_INTERVALS`
+const FAIL_INTERVALS: u64 = 10;
+/// `MMP_DEFAULT_IMPORT_INTERVALS`
+const IMPORT_INTERVALS: u64 = 20;
+/// `MMP_IMPORT_SAFETY_FACTOR`, in hundredths.
+const SAFETY: u64 = 200;
+/// How often a claim is looked at (`MMP_IMPORT_VERIFY_ITERS`), and how long between.
+const CLAIM_LOOKS: u32 = 10;
+const CLAIM_PAUSE: Nanos = Nanos::from_millis(100);
+/// How often labels are looked at while a pool is watched.
+const LOOK: Nanos = Nanos::from_millis(1000);
+
+/// The signs of life of one pool.
+#[derive(Default)]
+pub struct Mmp {
+    state: Mutex<State>,
+    worker: Mutex<Option<WorkerHandle>>,
+}
+
+#[derive(Default)]
+struct State {
+    is_on: bool,
+    /// The last one that is durable.
+    uberblock: Option<Uberblock>,
+    sequence: u16,
+    last_write: Nanos,
+    /// A mean that rises at once and falls slowly, in nanoseconds.
+    delay: u64,
+}
+
+impl State {
+    fn fields(&self, sequence: u16) -> Fields {
+        Fields {
+            interval_ms: Some((INTERVAL.0 / 1_000_000) as u32),
+            sequence: Some(sequence),
+            fail_intervals: Some(FAIL_INTERVALS as u16),
+        }
+    }
+
+    /// `mmp_delay_update`
+    fn note_write(&mut self, now: Nanos, leaves: u64) {
+        let delay = now.since(self.last_write).0;
+        self.last_write = now;
+        let least = INTERVAL.0 / leaves.max(1);
+        let mean = if delay > self.delay { delay } else { (delay + self.delay * 127) / 128 };
+        self.delay = mean.max(least);
+    }
+}
+
+impl Mmp {
+    /// The property has changed, or is known.
+    pub fn set(&self, is_on: bool, now: Nanos) {
+        let mut state = lock(&self.state);
+        if is_on && !state.is_on {
+            (state.last_write, state.delay) = (now, INTERVAL.0);
+        }
+        state.is_on = is_on;
+        drop(state);
+        if let Some(worker) = lock(&self.worker).clone() {
+            worker.wake();
+        }
+    }
+
+    /// What the uberblock of a group says of multihost protection.
+    pub(crate) fn stamp(&self, uberblock: &mut Uberblock) {
+        let state = lock(&self.state);
+        if state.is_on {
+            uberblock.set_mmp(state.fields(0), state.delay);
+        }
+    }
+
+    /// A group's uberblock is durable: that is a sign of life too.
+    pub(crate) fn note_group(&self, uberblock: &Uberblock, now: Nanos, leaves: u64) {
+        let mut state = lock(&self.state);
+        state.uberblock = Some(uberblock.clone());
+        state.sequence = 1;
+        state.note_write(now, leaves);
+    }
+}
+
+impl Core {
+    /// Starts to show that the pool is in use, while its property says so.
+    pub(super) fn show_life(self: &Arc<Core>) {
+        let worker = self.env.driver.spawn(Box::new(Heart(Arc::downgrade(self))));
+        *lock(&self.mmp.worker) = Some(worker);
+    }
+
+    /// No sign of life is written any more.
+    pub(super) fn stop_heart(&self) {
+        let worker = lock(&self.mmp.worker).take();
+        if let Some(worker) = worker {
+            worker.stop_and_join();
+        }
+    }
+
+    /// Disks that uberblocks are written to.
+    pub(crate) fn living_leaves(&self) -> u64 {
+        self.storage.leaves().iter().filter(|leaf| leaf.usable).count() as u64
+    }
+
+    fn beat(&self, now: Nanos) -> Next {
+        let (mut uberblock, since) = {
+            let mut state = lock(&self.mmp.state);
+            if !state.is_on {
+                return Next::WaitForWork;
+            }
+            let Some(mut uberblock) = state.uberblock.clone() else { return Next::WaitForWork };
+            let time = self.env.clock.wall().secs.max(0) as u64;
+            if time > uberblock.timestamp {
+                (uberblock.timestamp, state.sequence) = (time, 1);
+            }
+            uberblock.set_mmp(state.fields(state.sequence), state.delay);
+            state.sequence = state.sequence.wrapping_add(1);
+            (uberblock, state.last_write)
+        };
+        uberblock.software_version = ondisk::feature::VERSION_FEATURES;
+        let leaves: Vec<_> = self.storage.leaves().into_iter().filter(|leaf| leaf.usable).collect();
+        let pause = Nanos(INTERVAL.0 / (leaves.len() as u64).max(1));
+        if self.storage.suspension().cause() != Some(Cause::Multihost) {
+            let draw = self.env.entropy.u64();
+            let leaf = leaves.get((draw % leaves.len().max(1) as u64) as usize);
+            let written = leaf.map(|leaf| {
+                leaf.device.write_heartbeat(&uberblock, leaf.ashift, Some((draw >> 32) as usize % 4))
+            });
+            if let Some(Ok(())) = written {
+                let mut state = lock(&self.mmp.state);
+                state.note_write(self.env.clock.now(), leaves.len() as u64);
+                // A group may have been synced meanwhile: its uberblock is the newer one.
+                if let Some(own) = state.uberblock.as_mut().filter(|own| own.txg == uberblock.txg) {
+                    own.timestamp = uberblock.timestamp;
+                }
+            } else if now.since(since).0 > FAIL_INTERVALS * INTERVAL.0 {
+                tracing::error!("multihost writes have failed for too long: another host may take the pool");
+                self.storage.suspension().suspend(Cause::Multihost);
+            }
+        }
+        Next::WaitUntil(now + pause)
+    }
+}
+
+struct Heart(Weak<Core>);
+
+impl Worker for Heart {
+    fn name(&self) -> &'static str {
+        "mmp"
+    }
+
+    fn step(&mut self, now: Nanos) -> Next {
+        self.0.upgrade().map_or(Next::Stop, |core| core.beat(now))
+    }
+}
+
+// ── Importing ──
+
+/// Whether a pool must be watched before it is imported.
+fn needs_check(uberblock: &Uberblock, config: &PoolConfig, host: &Host) -> bool {
+    let protected = uberblock.mmp().is_some() && uberblock.mmp_delay > 0;
+    let own = host.id != 0 && config.host.id == host.id && config.state == PoolState::Exported;
+    protected && !own && config.state != PoolState::Destroyed
+}
+
+/// How long (`spa_activity_check_duration`).
+fn duration(uberblock: &Uberblock) -> Nanos {
+    let least = (IMPORT_INTERVALS * INTERVAL.0).max(1_000_000_000);
+    let fields = uberblock.mmp().unwrap_or_default();
+    Nanos(match (fields.interval_ms, fields.fail_intervals) {
+        (Some(ms), Some(fails)) if fails > 0 => u64::from(fails) * u64::from(ms) * 1_000_000 * SAFETY / 100,
+        (Some(ms), Some(_)) => least.max(
+            (u64::from(ms) * 1_000_000).saturating_add(uberblock.mmp_delay).saturating_mul(IMPORT_INTERVALS),
+        ),
+        _ => least.max(INTERVAL.0.saturating_add(uberblock.mmp_delay).saturating_mul(IMPORT_INTERVALS)),
+    })
+}
+
+/// Watches a pool that may be in use; `Err` in OpenZFS's words if it is, or if this host cannot say who it is.
+pub(super) fn watch(env: &Env, found: &FoundPool, host: &Host) -> std::result::Result<(), String> {
+    let Some(before) = found.uberblocks().into_iter().next() else { return Ok(()) };
+    if !needs_check(&before, &found.config, host) {
+        return Ok(());
+    }
+    if host.id == 0 {
+        return Err("pool has the multihost property on and the system's hostid is not set.\n\
+                    Set a unique system hostid with the zgenhostid(8) command."
+            .into());
+    }
+    let span = duration(&before);
+    // Two that begin at the same time must not end so.
+    let span = Nanos(span.0 + env.entropy.u64() % (span.0 / 4).max(1));
+    tracing::info!(pool = found.config.name, seconds = span.as_secs_f64(), "watching for another host");
+    let end = env.clock.now() + span;
+    while env.clock.now() < end {
+        env.clock.sleep(LOOK.min(end.since(env.clock.now())));
+        let now = found.devices.iter().filter_map(|device| newest(env, &device.path));
+        if now.max_by(Uberblock::cmp_age).is_some_and(|now| now != before) {
+            return Err(in_use(&found.config.host));
+        }
+    }
+    Ok(())
+}
+
+fn newest(env: &Env, path: &str) -> Option<Uberblock> {
+    probe(env, path)?.uberblocks.into_iter().next()
+}
+
+fn in_use(host: &Host) -> String {
+    let name = if host.name.is_empty() { "<unknown>" } else { &host.name };
+    format!(
+        "pool is imported on host '{name}' (hostid={:x}).\n\
+         Export the pool on the other system, then run 'zpool import'.",
+        host.id
+    )
+}
+
+/// Takes a pool that was watched, before anything else is written; `uberblock` is the one it is opened with.
+pub(super) fn claim(
+    env: &Env,
+    storage: &Storage,
+    uberblock: &Uberblock,
+    config: &PoolConfig,
+    host: &Host,
+) -> Result<()> {
+    if !needs_check(uberblock, config, host) {
+        return Ok(());
+    }
+    let mut mark = uberblock.clone();
+    mark.timestamp = mark.timestamp.saturating_add(1).max(env.clock.wall().secs.max(0) as u64);
+    let sequence = Some(env.entropy.u64() as u16);
+    mark.set_mmp(Fields { sequence, ..uberblock.mmp().unwrap_or_default() }, uberblock.mmp_delay);
+    let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", config.name));
+    let leaves: Vec<_> = storage.leaves().into_iter().filter(|leaf| leaf.usable).collect();
+    let written = leaves.iter().filter(|leaf| leaf.device.write_heartbeat(&mark, leaf.ashift, None).is_ok());
+    if written.count() == 0 {
+        return Err(refuse("I/O errors occurred while writing the multihost claim."));
+    }
+    for _ in 0..CLAIM_LOOKS {
+        env.clock.sleep(CLAIM_PAUSE);
+        // Where the pool is taken back to an older group, the younger ones are still there.
+        let found = leaves.iter().flat_map(|leaf| leaf.device.read_labels().uberblocks);
+        let newest = found.filter(|found| found.txg <= mark.txg).max_by(Uberblock::cmp_age);
+        if newest.as_ref() != Some(&mark) {
+            return Err(refuse(&in_use(&config.host)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
