@@ -1,7 +1,7 @@
 //! The cache of blocks, shared by all pools: an adaptive replacement cache.
 //!
-//! A block is named by pool, first DVA and birth, so an entry never goes stale. Within one transaction group a block may
-//! be overwritten in place; then its entry is replaced under the same name.
+//! A block is named by pool, first DVA and birth, so an entry never goes stale while its pool is open; with the pool it
+//! goes. Within one transaction group a block may be overwritten in place; then its entry is replaced under the same name.
 //!
 //! ```text
 //!              used once              used again
@@ -183,6 +183,15 @@ impl Cache {
         self.sample(hash, |curve, hash| curve.gone(key, hash));
         let removed = lock(self.shard_of(hash)).remove(key);
         drop(removed);
+    }
+
+    /// Drops all blocks of a pool that is not open. A birth names a block only as long as its pool is: what was written and
+    /// not durable when a pool was given up is written anew, otherwise, after the next import.
+    pub fn forget_pool(&self, pool: u64) {
+        for shard in &self.shards {
+            let keys = lock(shard).keys_of(pool);
+            keys.iter().for_each(|key| self.remove(key));
+        }
     }
 
     /// Data that is not on disk yet, of any pool, has become more (or less, if negative) by so many bytes. The cache

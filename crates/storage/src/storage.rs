@@ -89,6 +89,8 @@ const POISON: &str = "another thread panicked while holding this lock";
 impl Storage {
     /// A pool without vdevs.
     pub fn new(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Arc<Storage> {
+        // Somebody may have read late from the pool when it was closed before.
+        cache.forget_pool(pool_guid);
         let storage = Arc::new(Storage {
             level2: Level2::new(env.clone(), pool_guid, cache.clone()),
             suspension: Suspension::new(env.clone()),
@@ -148,6 +150,7 @@ impl Storage {
         *self.tree.write().expect(POISON) = Arc::default();
         self.classes.detach_source();
         self.moved.detach();
+        self.cache.forget_pool(self.pool_guid);
     }
 
     pub fn pool_guid(&self) -> u64 {

@@ -198,6 +198,11 @@ impl Shard {
         self.forget(at)
     }
 
+    /// All that is known of a pool's blocks.
+    pub fn keys_of(&self, pool: u64) -> Vec<Key> {
+        self.by_key.keys().filter(|key| key.pool == pool).copied().collect()
+    }
+
     /// Notes that a block is on a cache device now.
     pub fn set_on_device(&mut self, key: &Key) {
         if let Some(&at) = self.by_key.get(key) {

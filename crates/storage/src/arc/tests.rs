@@ -42,6 +42,20 @@ fn a_block_is_found_until_it_is_removed_and_replaced_under_its_name() {
 }
 
 #[test]
+fn a_pool_takes_its_blocks_along() {
+    let cache = Cache::new(64 << 20);
+    let other = |n: u64| Key { pool: 2, ..key(n) };
+    for n in 0..100 {
+        cache.insert(key(n), block(n), false);
+        cache.insert(other(n), block(n), n % 2 == 0);
+    }
+    cache.forget_pool(2);
+    assert!((0..100).all(|n| cache.get(&key(n)).is_some() && cache.get(&other(n)).is_none()));
+    cache.forget_pool(1);
+    assert_eq!(cache.bytes(), 0);
+}
+
+#[test]
 fn it_never_holds_more_than_its_limit() {
     for limit in [64 << 10, 1 << 20, 80 << 20] {
         let cache = Cache::new(limit);
