@@ -16,7 +16,7 @@ use ondisk::scan::{
 
 use super::request::ScanCommand;
 use super::{Pace, Position, Scan};
-use crate::Result;
+use crate::{PoolError, Result};
 use crate::history::{self, Record};
 use crate::spa::Pool;
 
@@ -165,7 +165,11 @@ impl Pool {
         phys.flags &= !FLAG_SCRUB_PAUSED;
         phys.state = if end == End::Done { STATE_FINISHED } else { STATE_CANCELED };
         phys.end_time = self.dsl.now();
-        let others_wait = end == End::Done && core.dtl.excise(&core.storage, phys.max_txg);
+        let others_wait = end == End::Done && {
+            // Nothing is believed of what a disk has taken and may still lose.
+            core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
+            core.dtl.excise(&core.storage, phys.max_txg, tx.txg())
+        };
         core.errlog.rotate();
         {
             let mut state = lock(&scan.state);

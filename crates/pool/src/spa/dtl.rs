@@ -170,11 +170,12 @@ impl DirtyTimeLogs {
     }
 
     /// A scan has gone through all blocks born before `max_txg`: leaves that were there all the time lack none of them,
-    /// but those that could not be rewritten. Gives whether others have to wait for the next scan.
-    pub(crate) fn excise(&self, storage: &Storage, max_txg: u64) -> bool {
+    /// but those that could not be rewritten. Gives whether others have to wait for the next scan. What was rewritten has
+    /// been flushed just now, and a leaf that was opened anew before that was not there all the time. `txg` is being synced.
+    pub(crate) fn excise(&self, storage: &Storage, max_txg: u64, txg: u64) -> bool {
+        self.note(storage, txg);
         let mut logs = lock(&self.0);
         let logs = &mut *logs;
-        logs.take_unrepaired(storage);
         let mut waiting = false;
         for (guid, missing) in logs.missing.iter_mut().filter(|(_, missing)| !missing.is_empty()) {
             let unrepaired = logs.unrepaired.get(guid);

@@ -7,7 +7,7 @@ use ondisk::uberblock::Uberblock;
 
 use super::*;
 use crate::testing::{Rig, noise, plain, rig};
-use crate::{Block, ReadError, VdevState, WriteError};
+use crate::{Block, Missed, ReadError, VdevState, WriteError};
 
 fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
     FaultRule { path: Some(path.to_owned()), ..FaultRule::new(op, kind) }
@@ -161,4 +161,20 @@ fn a_pool_that_is_given_up_fails_at_once() {
         rig.storage.reopen(None);
         assert_eq!(rig.storage.resume(), Err(WriteError::Suspended), "what was given up stays so");
     }
+}
+
+#[test]
+fn a_disk_that_was_opened_anew_was_away() {
+    let rig = patient();
+    rig.faults.inject(on("b", FaultOp::Read, GONE));
+    let bps: Vec<BlkPtr> = rig.write(&blocks(), plain(), 4).into_iter().map(Result::unwrap).collect();
+    rig.storage.flush_all().unwrap();
+    are_there(&rig, &bps, &blocks());
+    assert_eq!(rig.leaf("b").state, VdevState::Faulted, "a read found it gone");
+    rig.faults.clear();
+    let guid = rig.leaf("b").guid;
+    assert_eq!(rig.storage.reopen(None), [guid]);
+    // It has taken all writes before and after, but whether it has kept those between is not known.
+    assert_eq!(rig.storage.take_missed(), [(guid, Missed::Away)]);
+    assert_eq!(rig.storage.take_missed(), []);
 }

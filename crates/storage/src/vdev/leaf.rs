@@ -36,6 +36,8 @@ pub struct Counters {
     pub write_errors: AtomicU64,
     /// A write failed since the leaf was opened; unlike the counts, nobody clears this.
     pub missed_write: AtomicBool,
+    /// It was opened anew while it was not whole: what it had taken and not flushed, repairs among it, may be lost.
+    pub was_away: AtomicBool,
     pub checksum_errors: AtomicU64,
     /// Bytes that a scan has rewritten here, since it began.
     pub scan_processed: AtomicU64,
@@ -239,6 +241,7 @@ impl Leaf {
         device.disk.replace(found.disk);
         self.counters.gone.store(false, Relaxed);
         self.counters.lost_writes.store(false, Relaxed);
+        self.counters.was_away.fetch_or(!self.is_whole(), Relaxed);
         if self.state() == VdevState::Faulted {
             self.set_state(VdevState::Degraded);
         }

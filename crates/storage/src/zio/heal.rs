@@ -238,15 +238,17 @@ impl Storage {
         taken.filter(|(_, groups)| !groups.is_empty()).collect()
     }
 
-    /// Disks of vdevs with redundancy that may have missed a write since the last call: those that cannot be written,
-    /// and those that failed.
+    /// Disks of vdevs with redundancy that may have missed a write since the last call: those that cannot be written, or
+    /// could not meanwhile, and those that failed.
     pub fn take_missed(&self) -> Vec<(u64, Missed)> {
         let tree = self.tree();
         let redundant = tree.tops.iter().filter(|top| !top.vdev.children.is_empty());
         let leaves = redundant.flat_map(|top| top.vdev.leaves()).map(|leaf| &tree.leaves[leaf]);
         let missed = leaves.filter_map(|leaf| {
             let failed = leaf.counters.missed_write.swap(false, Relaxed);
+            let was_away = leaf.counters.was_away.swap(false, Relaxed);
             let missed = match leaf.is_usable() {
+                true if was_away => Missed::Away,
                 false => Missed::Away,
                 true if failed => Missed::Failed,
                 true => return None,
@@ -281,7 +283,7 @@ impl Storage {
 /// Why a disk lacks something of the groups that were under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Missed {
-    /// It cannot be written.
+    /// It cannot be written, or has been opened anew.
     Away,
     /// A write failed.
     Failed,
