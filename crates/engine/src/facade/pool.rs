@@ -32,6 +32,8 @@ pub(super) struct LocalPool {
     /// One file system is opened at a time.
     pub(super) mounting: Mutex<()>,
     pub(super) shared: Mutex<Option<SharedList>>,
+    /// Names of datasets, by object, whose logs could not be replayed: they are read-only.
+    pub(super) unreplayable: Mutex<BTreeMap<u64, String>>,
     /// The engine's: grows with every change of what may be served.
     pub(super) generation: Arc<AtomicU64>,
 }
@@ -44,6 +46,7 @@ impl LocalPool {
             mounted: Mutex::default(),
             mounting: Mutex::default(),
             shared: Mutex::default(),
+            unreplayable: Mutex::default(),
             generation,
         })
     }
@@ -181,7 +184,8 @@ impl Pool for LocalPool {
         let running = scan.filter(|scan| scan.state == ScanState::Running).map(|scan| scan.kind);
         let root = vdev_status(&report.root, running);
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
-        let words = words::words(&report, state);
+        let logs: Vec<String> = lock(&self.unreplayable).values().cloned().collect();
+        let words = words::words(&report, state, &logs);
         PoolStatus {
             name: self.name(),
             guid: self.guid(),
@@ -243,6 +247,9 @@ impl Pool for LocalPool {
         };
         if let Some(done) = vdevs {
             let txg = done.map_err(api_error)?;
+            if matches!(change, Change::ClearErrors { guid: None }) {
+                self.give_up_logs()?;
+            }
             self.after_change();
             return Ok(Committed { txg });
         }

@@ -30,6 +30,13 @@ pub(super) struct SharedList {
     list: Vec<Served>,
 }
 
+/// What becomes of a log that cannot be replayed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unreplayable {
+    Keep,
+    GiveUp,
+}
+
 struct PoolHost {
     txgs: Arc<Txgs>,
     storage: Arc<Storage>,
@@ -71,8 +78,23 @@ fn settings(props: &FsProps) -> Settings {
 }
 
 impl LocalPool {
-    /// The open file system of a dataset.
+    /// The open file system of a dataset. Where its log cannot be replayed, it can be read, and the log stays for another
+    /// try.
     pub(super) fn mount(&self, name: &str) -> Result<Arc<Mounted>> {
+        self.mount_or(name, Unreplayable::Keep)
+    }
+
+    /// Logs that could not be replayed are tried once more; what still cannot be done again is given up.
+    pub(super) fn give_up_logs(&self) -> Result<()> {
+        let failed = std::mem::take(&mut *lock(&self.unreplayable));
+        for (object, name) in failed {
+            lock(&self.mounted).remove(&object);
+            self.mount_or(&name, Unreplayable::GiveUp)?;
+        }
+        Ok(())
+    }
+
+    fn mount_or(&self, name: &str, unreplayable: Unreplayable) -> Result<Arc<Mounted>> {
         let dataset = self.pool.dsl.open_dataset(name).map_err(api_error)?;
         let found = || lock(&self.mounted).get(&dataset.object()).cloned();
         if let Some(mounted) = found() {
@@ -86,15 +108,19 @@ impl LocalPool {
         if dataset.objset().kind() != ObjsetType::Zfs {
             return Err(Error::Invalid(format!("'{name}' is not a filesystem")));
         }
-        let fs = self.open_zpl(name, &dataset)?;
+        let fs = self.open_zpl(name, &dataset, unreplayable)?;
         let mounted = Arc::new(Mounted { dataset: dataset.clone(), fs });
         lock(&self.mounted).insert(dataset.object(), mounted.clone());
         Ok(mounted)
     }
 
-    /// A file system ready for use: what its log says has been done. Where that fails it can be read, and the log stays
-    /// for another try.
-    fn open_zpl(&self, name: &str, dataset: &Arc<Dataset>) -> Result<Arc<Zpl>> {
+    /// A file system ready for use: what its log says has been done.
+    fn open_zpl(
+        &self,
+        name: &str,
+        dataset: &Arc<Dataset>,
+        unreplayable: Unreplayable,
+    ) -> Result<Arc<Zpl>> {
         let props = dataset.props().map_err(api_error)?;
         let core = self.pool.core();
         let id = FsId { pool_guid: self.pool.guid(), dataset_guid: dataset.guid() };
@@ -112,12 +138,17 @@ impl LocalPool {
         if let Some(zil) = dataset.zil() {
             intent::set_mode(zil, &props);
             if let Err(why) = intent::replay(&fs, zil, name) {
-                tracing::error!(
-                    name,
-                    why,
-                    "the intent log cannot be replayed: the file system is read-only, and its log is kept"
-                );
-                return open(true);
+                if unreplayable == Unreplayable::Keep {
+                    tracing::error!(
+                        name,
+                        why,
+                        "the intent log cannot be replayed: the file system is read-only, and its log is kept"
+                    );
+                    lock(&self.unreplayable).insert(dataset.object(), name.to_owned());
+                    return open(true);
+                }
+                tracing::error!(name, why, "the intent log is given up: its last records are lost");
+                zil.abandon().map_err(|error| api_error(error.into()))?;
             }
             let source: Weak<dyn LogData> = Arc::<Zpl>::downgrade(&fs);
             zil.attach(source);

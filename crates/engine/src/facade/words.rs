@@ -12,9 +12,13 @@ pub(super) struct Words {
     pub action: String,
 }
 
-pub(super) fn words(report: &PoolReport, health: Health) -> Option<Words> {
+/// `unreplayable`: datasets whose intent logs cannot be replayed.
+pub(super) fn words(report: &PoolReport, health: Health, unreplayable: &[String]) -> Option<Words> {
     if health == Health::Suspended {
         return Some(suspended(report.cause));
+    }
+    if !unreplayable.is_empty() {
+        return Some(bad_logs(unreplayable));
     }
     if report.resilvering {
         return say(
@@ -92,6 +96,17 @@ fn suspended(cause: Option<Cause>) -> Words {
         ),
     };
     Words { status: status.to_owned(), action: action.to_owned() }
+}
+
+/// OpenZFS's words, but for what is waited for: the pool goes on, the datasets are read-only.
+fn bad_logs(datasets: &[String]) -> Words {
+    let status = format!(
+        "An intent log record could not be read.\n\tWaiting for administrator intervention to fix what is read-only:\n\t{}",
+        datasets.join("\n\t")
+    );
+    let action = "Either restore the affected device(s) and run 'zpool online',\n\tor ignore the intent log records by \
+                  running 'zpool clear'.";
+    Words { status, action: action.to_owned() }
 }
 
 /// What to say after an import without devices that held intent logs.

@@ -38,6 +38,19 @@ impl Zil {
     /// Does again what the log on disk says, if there is one, and gives the log back. Before anybody else writes. Gives
     /// the number of records done. An error leaves the log as it is, for another try.
     pub fn replay(&self, to: &dyn Replay) -> Result<u64, DmuError> {
+        self.end_unreplayed(|header| match header.flags & FLAG_REPLAY_NEEDED {
+            0 => Ok(0),
+            _ => self.replay_records(header, to),
+        })
+    }
+
+    /// Gives a log back that is on disk, whatever it says that was not done again is lost. Before anybody else writes.
+    pub fn abandon(&self) -> Result<(), DmuError> {
+        self.end_unreplayed(|_| Ok(0)).map(drop)
+    }
+
+    /// Does with the log of before this import what is to be done, and gives it back; nothing if there is none.
+    fn end_unreplayed(&self, work: impl FnOnce(&ZilHeader) -> Result<u64, DmuError>) -> Result<u64, DmuError> {
         let header = self.parts.objset.zil_header();
         {
             let mut state = lock(&self.state);
@@ -49,18 +62,16 @@ impl Zil {
                 return Err(DmuError::Busy);
             }
         }
-        let done = self.replay_and_give_back(&header, to);
+        let done = work(&header).and_then(|done| self.give_back(&header).map(|()| done));
         lock(&self.state).replaying = false;
         done
     }
 
-    fn replay_and_give_back(&self, header: &ZilHeader, to: &dyn Replay) -> Result<u64, DmuError> {
-        let done = if header.flags & FLAG_REPLAY_NEEDED == 0 { 0 } else { self.replay_records(header, to)? };
+    fn give_back(&self, header: &ZilHeader) -> Result<(), DmuError> {
         let (blocks, targets) = self.owned(header);
         // The end of the replay is in the header of some group before the log is gone in a later one, or in the same.
         lock(&self.state).chain = Some(Chain::replayed(blocks, targets));
-        self.retire()?;
-        Ok(done)
+        self.retire()
     }
 
     /// Whether a log of before this import is still there, with or without records.
