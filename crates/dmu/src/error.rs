@@ -90,6 +90,7 @@ impl From<WriteError> for SyncError {
 /// What a failed read of `block` of `object` means to a caller.
 pub(crate) fn read_failed(error: ReadError, object: u64, block: u64) -> DmuError {
     match error {
+        ReadError::Suspended => DmuError::Suspended,
         ReadError::Corrupt => DmuError::Corrupt { object, block },
         ReadError::Unsupported => DmuError::Unsupported("a block pointer of an unknown kind"),
         _ => DmuError::Io,

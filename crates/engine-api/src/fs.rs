@@ -311,7 +311,8 @@ pub enum XattrMode {
 pub trait FileSystem: Send + Sync {
     fn id(&self) -> FsId;
     fn root(&self) -> NodeId;
-    /// Whether the pool waits for lost devices: any call may last until an operator brings them back.
+    /// Whether the pool waits for lost devices: any call may last until an operator brings them back, but on threads that do
+    /// not wait for operators (`stdx::patience`); there it ends with `Error::Suspended`.
     fn is_waiting(&self) -> bool {
         false
     }

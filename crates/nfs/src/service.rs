@@ -2,12 +2,17 @@
 //!
 //! [`Service::answer`] is a function of the record, the client's address and the engine; `listen` and `conn` only
 //! carry bytes. It may be called from any number of threads at once.
+//!
+//! No call waits for an operator ([`stdx::patience`]): its thread, its buffer and its connection are needed for other
+//! pools. If a pool is suspended while a call is under way, the client is told to ask again (`NFS3ERR_JUKEBOX`). A change
+//! of names may have been made by then, though not be durable: who asks again may hear that the name exists, or does not.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use engine_api::{Engine, ReadBuf, Stable};
+use stdx::patience::hurried;
 use sunrpc::msg::{Accepted, Call, Credential, NotCall, parse_call, put_accepted, put_denied};
 use sunrpc::record;
 use sunrpc::xdr::{Decoder, Encoder, Malformed, padding};
@@ -144,7 +149,7 @@ impl Service {
                 add(&session.counters.mount_calls, 1);
                 let work = |out: &mut Out| {
                     let which = (call.version, call.procedure);
-                    mount::run(&cx, &self.mounts, which, call.args, &mut out.enc)
+                    hurried(|| mount::run(&cx, &self.mounts, which, call.args, &mut out.enc))
                 };
                 Answer::Reply(execute(&cx, &call, work))
             }
@@ -159,7 +164,7 @@ impl Service {
         if let Some(counter) = cx.counters.calls.get(call.procedure as usize) {
             add(counter, 1);
         }
-        let work = |out: &mut Out| v3::run(cx, call.procedure, call.args, out);
+        let work = |out: &mut Out| hurried(|| v3::run(cx, call.procedure, call.args, out));
         if !v3::is_remembered(call.procedure) {
             return Answer::Reply(execute(cx, call, work));
         }

@@ -229,9 +229,12 @@ impl Txgs {
     /// As [`Txgs::enter`], for whoever makes data durable: only a closing group is waited for, no matter how much is dirty.
     pub fn enter_now(self: &Arc<Txgs>) -> Result<TxHold, DmuError> {
         let state = lock(&self.state);
-        let mut ready = |state: &mut State| state.stopped || !state.quiescing;
+        let mut ready = |state: &mut State| state.stopped || !state.quiescing || self.refusal().is_some();
         let state = self.env.wait(&self.state, state, &self.changed, &mut ready);
-        self.join(state)
+        match self.refusal().filter(|_| state.quiescing) {
+            Some(refusal) => Err(refusal),
+            None => self.join(state),
+        }
     }
 
     fn delay<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
@@ -374,7 +377,7 @@ impl Drop for Txgs {
 fn refused(refusal: Refusal) -> DmuError {
     match refusal {
         Refusal::Error => DmuError::Io,
-        Refusal::GivenUp => DmuError::Suspended,
+        Refusal::Later | Refusal::GivenUp => DmuError::Suspended,
     }
 }
 

@@ -6,5 +6,6 @@ pub mod bits;
 pub mod bounded;
 pub mod cursor;
 pub mod mark;
+pub mod patience;
 pub mod posix;
 pub mod prng;

@@ -13,6 +13,8 @@ pub enum ReadError {
     Io,
     /// The disks that have it are not there.
     Missing,
+    /// Nor are they, and the pool waits for them, which the caller does not.
+    Suspended,
     /// The pointer, or what it leads to, makes no sense: sizes, vdev numbers, gang headers, compressed bytes.
     Corrupt,
     /// A checksum or compression we cannot compute, or an encrypted block.
@@ -25,6 +27,7 @@ impl fmt::Display for ReadError {
             ReadError::Checksum => "checksum error",
             ReadError::Io => "input/output error",
             ReadError::Missing => "missing device",
+            ReadError::Suspended => "pool is suspended",
             ReadError::Corrupt => "corrupt block",
             ReadError::Unsupported => "unsupported block",
         })

@@ -17,6 +17,9 @@
 //! - `panic`: the pool is given up at once. A machine would stop to let another take over; here it is the pool alone that
 //!   stops, for good: every call fails, and it can be exported and imported again.
 //!
+//! Whoever is in a hurry ([`stdx::patience`]), as servers are whose threads serve other pools too, does not wait in any
+//! case, be it that its call began before: it hears that it should ask again.
+//!
 //! A pool is given up, too, by `zpool export -f`. Before a pool is patient ([`Suspension::be_patient`]: it has been
 //! imported) failures are errors. Source: module/zfs/zio.c (`zio_suspend`, `zio_resume`, `zio_done`).
 
@@ -25,6 +28,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, OnceLock};
 
 use env::{Env, Quirk, lock};
+use stdx::patience::is_hurried;
 
 /// The property `failmode`, by the numbers it has on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -61,6 +65,8 @@ pub enum Cause {
 pub enum Refusal {
     /// By `failmode=continue`: an error now.
     Error,
+    /// The caller is in a hurry ([`stdx::patience`]): later.
+    Later,
     /// The pool has been given up.
     GivenUp,
 }
@@ -233,6 +239,7 @@ impl Suspension {
             (None, ..) => None,
             (Some(_), false, _) => Some(Refusal::GivenUp),
             (Some(_), true, FailMode::Continue) => Some(Refusal::Error),
+            (Some(_), true, _) if is_hurried() => Some(Refusal::Later),
             (Some(_), true, FailMode::Wait | FailMode::Panic) => None,
         }
     }

@@ -29,6 +29,11 @@ fn well(reply: &[u8]) -> &[u8] {
 }
 
 impl File {
+    /// The same file, reached by the connection of another.
+    pub fn by_way_of(self, other: File) -> File {
+        File { client: other.client, handle: self.handle }
+    }
+
     fn named(daemon: &Daemon, export: &str, name: &str, call: u32, rest: &[u32]) -> File {
         let addr = format!("{}:{}", daemon.host, daemon.port);
         let credential = Credential::Sys(AuthSys::new(0, 0, &[]));
@@ -60,6 +65,13 @@ impl File {
 
     /// Bytes that are on stable storage when it returns.
     pub fn write_stable(&mut self, offset: u64, data: &[u8]) -> Result<(), CallError> {
+        let status = self.try_write_stable(offset, data)?;
+        assert_eq!(status, 0, "the call succeeds");
+        Ok(())
+    }
+
+    /// As [`File::write_stable`], with the status of the call.
+    pub fn try_write_stable(&mut self, offset: u64, data: &[u8]) -> Result<u32, CallError> {
         let mut args = Encoder::new();
         args.opaque(&self.handle);
         args.u64(offset);
@@ -67,12 +79,16 @@ impl File {
         args.u32(FILE_SYNC);
         args.opaque(data);
         let reply = self.client.call(WRITE, args.bytes())?;
+        let status = Decoder::new(&reply).u32().expect("a status");
+        if status != 0 {
+            return Ok(status);
+        }
         // Count and `stable_how` stand before the verifier.
         let said: [u8; 8] =
             well(&reply).last_chunk::<16>().expect("it ends with them")[..8].try_into().unwrap();
         let wanted = [(data.len() as u32).to_be_bytes(), FILE_SYNC.to_be_bytes()].concat();
         assert_eq!(said[..], wanted, "all of it is stable");
-        Ok(())
+        Ok(0)
     }
 
     /// Commits the file; the server's verifier.

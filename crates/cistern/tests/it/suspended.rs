@@ -5,6 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::daemon::{Daemon, Ran, Scratch, text};
+use crate::nfs3::File;
 use crate::zdb::assert_clean;
 
 /// Longer than any of it takes.
@@ -105,6 +106,59 @@ fn a_pool_without_disks_waits_and_others_do_not() {
     daemon.zpool(&format!("import -f -d {} tank", text(&scratch.path("disks")))).done();
     daemon.zfs("mount tank").done();
     assert_eq!(fs::read(&file).expect("read"), data);
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
+
+#[test]
+fn nfs_clients_of_other_pools_do_not_wait() {
+    /// NFS3ERR_JUKEBOX
+    const LATER: u32 = 10008;
+    let scratch = Scratch::new("bystanders");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b, c) = (scratch.image("a", 256), scratch.image("b", 256), scratch.image("c", 128));
+    daemon.zpool(&format!("create -O sharenfs=rw,no_root_squash tank mirror {a} {b}")).done();
+    daemon.zpool(&format!("create -O sharenfs=rw,no_root_squash other {c}")).done();
+    let block = vec![0x5a; 256 << 10];
+    // More than there are buffers for large calls, some of them from one client's share.
+    let writers: Vec<_> = (0..48)
+        .map(|n| {
+            let mut file = File::create(&daemon, "/tank", &format!("file{n}"), 0o644);
+            let block = block.clone();
+            std::thread::spawn(move || {
+                for turn in 0.. {
+                    match file.try_write_stable(turn % 8 * block.len() as u64, &block).expect("answered") {
+                        0 => {}
+                        status => return (file, status),
+                    }
+                }
+                unreachable!("the disks vanish")
+            })
+        })
+        .collect();
+    let mut bystander = File::create(&daemon, "/other", "file", 0o644);
+    std::thread::sleep(Duration::from_millis(300));
+    lose_all(&daemon, &[&a, &b]);
+    until("the suspension", || health(&daemon) == "SUSPENDED");
+    let begun = Instant::now();
+    bystander.write_stable(0, &block).expect("answered");
+    // Calls that were under way are answered, so connections and workers are free for other pools.
+    let mut waiting: Vec<File> = Vec::new();
+    for writer in writers {
+        let (file, status) = writer.join().expect("no panic");
+        assert_eq!(status, LATER);
+        waiting.push(file);
+    }
+    let shared = waiting.pop().expect("one of them");
+    let mut same = File::open(&daemon, "/other", "file").by_way_of(shared);
+    same.write_stable(0, &block).expect("answered");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert_eq!(waiting[0].try_write_stable(0, &block).expect("answered"), LATER);
+
+    zinject(&daemon, "-c all").done();
+    daemon.zpool("clear tank").done();
+    waiting[0].write_stable(0, &block).expect("answered");
+    drop((waiting, same, bystander));
     daemon.stop();
     assert_clean(&scratch.path("disks"), "tank");
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use env::{DiskError, IoClass};
+use stdx::patience::is_hurried;
 
 use super::{Storage, flush};
 use crate::suspend::Cause;
@@ -61,14 +62,14 @@ impl Storage {
         }
     }
 
-    /// Suspends the pool and waits until it is resumed.
+    /// Suspends the pool and waits until it is resumed; who is in a hurry does not.
     pub(crate) fn wait_resumed(&self, error: WriteError) -> Result<(), WriteError> {
         let suspension = self.suspension();
         if !suspension.is_patient() {
             return Err(error);
         }
         suspension.suspend(Cause::Io);
-        if suspension.park() { Ok(()) } else { Err(error) }
+        if !is_hurried() && suspension.park() { Ok(()) } else { Err(error) }
     }
 
     /// Writes what is not certain to be on the disks, if one of them has been opened anew. Syncing context.

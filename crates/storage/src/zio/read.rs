@@ -7,6 +7,7 @@ use env::metric::Waited;
 use env::{AlignedBuf, IoClass, Nanos, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
+use stdx::patience::is_hurried;
 
 use super::moved::Place;
 use super::{Flight, VerifyEach, write_io};
@@ -57,7 +58,13 @@ impl Storage {
             let failed: Vec<usize> = (0..bps.len())
                 .filter(|&n| answers[n].as_ref().is_err_and(|error| self.awaits(*error)))
                 .collect();
-            if failed.is_empty() || wish.is_prefetch || self.wait_resumed(WriteError::Io).is_err() {
+            if failed.is_empty() || wish.is_prefetch {
+                return answers;
+            }
+            if self.wait_resumed(WriteError::Io).is_err() {
+                if is_hurried() && self.suspension().is_waiting() {
+                    failed.into_iter().for_each(|n| answers[n] = Err(ReadError::Suspended));
+                }
                 return answers;
             }
             let again: Vec<BlkPtr> = failed.iter().map(|&n| bps[n]).collect();
