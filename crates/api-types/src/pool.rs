@@ -122,6 +122,8 @@ pub struct PoolOffline {
     pub guid: u64,
     /// Until the next import only.
     pub temporary: bool,
+    /// Faulted, rather than taken offline: the pool takes it for broken, and a spare steps in.
+    pub fault: bool,
     pub history: String,
 }
 

@@ -62,6 +62,11 @@ pub enum Change {
         guid: u64,
         temporary: bool,
     },
+    /// As if it had erred too often, until that is cleared, or with `temporary` until the next import.
+    FaultVdev {
+        guid: u64,
+        temporary: bool,
+    },
     /// Makes a device a side of the mirror that a vdev is part of, or becomes.
     AttachVdev {
         guid: u64,

@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
 use ::pool::spa::import::{ImportSpec, import};
+use ::pool::spa::diagnose::Verdict;
 use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
@@ -394,7 +395,11 @@ impl Engine for LocalEngine {
 
     fn condemn(&self, pool: &str, guid: u64, how: Condemn) -> Result<()> {
         let pool = self.local_pool(pool)?;
-        pool.inner().condemn(guid, how == Condemn::Fault).map_err(api_error)
+        let verdict = match how {
+            Condemn::Fault => Verdict::Fault,
+            Condemn::Degrade => Verdict::Degrade,
+        };
+        pool.inner().condemn(guid, verdict).map_err(api_error)
     }
 
     fn cache_counts(&self) -> Counts {

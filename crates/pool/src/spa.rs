@@ -5,7 +5,7 @@
 
 pub mod config;
 pub mod create;
-mod diagnose;
+pub mod diagnose;
 mod disks;
 pub(crate) mod dtl;
 pub mod extra;

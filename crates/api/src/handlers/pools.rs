@@ -207,7 +207,12 @@ pub async fn online(State(app): State<Shared>, Path(name): Path<String>, body: B
 
 pub async fn offline(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolOffline| {
-        Ok((Change::OfflineVdev { guid: of.guid, temporary: of.temporary }, of.history.clone()))
+        let PoolOffline { guid, temporary, fault, .. } = *of;
+        let change = match fault {
+            true => Change::FaultVdev { guid, temporary },
+            false => Change::OfflineVdev { guid, temporary },
+        };
+        Ok((change, of.history.clone()))
     };
     vdev_job(app, ("pool.offline", "taking a device offline in"), name, body, change).await
 }

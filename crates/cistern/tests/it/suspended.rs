@@ -233,6 +233,15 @@ fn a_disk_is_judged_by_how_often_it_errs() {
     assert!(!state(&daemon, &a).starts_with("FAULTED"), "{}", state(&daemon, &a));
     zinject(&daemon, &format!("-d {b} -A degrade tank")).done();
     assert_eq!(state(&daemon, &b), "DEGRADED 0 0 0 too many errors");
+    daemon.zpool("clear tank").done();
+    until("the resilver", || state(&daemon, &a).starts_with("ONLINE"));
+    daemon.zpool(&format!("offline -f tank {a}")).done();
+    assert_eq!(state(&daemon, &a), "FAULTED 0 0 0 external device fault");
+    daemon.zpool("export tank").done();
+    daemon.zpool(&format!("import -d {} tank", text(&scratch.path("disks")))).done();
+    assert_eq!(state(&daemon, &a), "FAULTED 0 0 0 external device fault", "it holds");
+    daemon.zpool(&format!("clear tank {a}")).done();
+    until("the resilver", || state(&daemon, &a).starts_with("ONLINE"));
     refused(
         zinject(&daemon, &format!("-d {b} -e corrupt tank")),
         "device corrupt errors require io type read",

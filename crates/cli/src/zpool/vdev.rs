@@ -70,12 +70,9 @@ pub fn offline(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if devices.is_empty() {
         return usage("missing device name");
     }
-    if options.has("f") {
-        return fail("zpool offline -f: not supported by this version of Cistern yet");
-    }
-    let temporary = options.has("t");
+    let (temporary, fault) = (options.has("t"), options.has("f"));
     each(cx, name, devices, "offline", &|cx, vdev| {
-        let request = PoolOffline { guid: vdev.guid, temporary, history: cx.history.clone() };
+        let request = PoolOffline { guid: vdev.guid, temporary, fault, history: cx.history.clone() };
         jobs::run(cx, &routes::at(routes::POOL_OFFLINE, name), &request).map(drop)
     })
 }

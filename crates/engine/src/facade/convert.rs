@@ -119,7 +119,7 @@ pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevSt
         path: stat.path.clone(),
         guid: stat.guid,
         health: health(stat.state),
-        note: note(stat).or_else(|| scan_note(stat, scan)),
+        note: note(report).or_else(|| scan_note(stat, scan)),
         ashift: report.ashift,
         read_errors: stat.read_errors,
         write_errors: stat.write_errors,
@@ -198,10 +198,11 @@ fn scan_note(stat: &VdevStat, scan: Option<ScanKind>) -> Option<String> {
 }
 
 /// What `zpool status` writes behind a vdev that is not well.
-fn note(stat: &VdevStat) -> Option<String> {
-    match stat.state {
-        VdevState::Degraded if stat.is_worn => Some("too many errors".into()),
-        VdevState::Faulted => Some("too many errors".into()),
+fn note(report: &VdevReport) -> Option<String> {
+    let why = if report.is_condemned { "external device fault" } else { "too many errors" };
+    match report.stat.state {
+        VdevState::Degraded if report.stat.is_worn => Some(why.into()),
+        VdevState::Faulted => Some(why.into()),
         VdevState::Unavail => Some("cannot open".into()),
         VdevState::Online | VdevState::Degraded | VdevState::Offline | VdevState::Removed => None,
     }

@@ -236,6 +236,9 @@ impl Pool for LocalPool {
             Change::OfflineVdev { guid, temporary } => {
                 Some(self.pool.offline_vdev(*guid, *temporary, history))
             }
+            Change::FaultVdev { guid, temporary } => {
+                Some(self.pool.fault_vdev(*guid, *temporary, history))
+            }
             Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, &new_disk(new), history)),
             Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
             Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),

@@ -7,7 +7,7 @@
 //! defaults are built.
 //!
 //! The verdict goes into the configuration. It holds while the pool is in use, until `zpool clear`: an import judges anew,
-//! for what was wrong may have been a cable of the other machine.
+//! for what was wrong may have been a cable of the other machine. An operator's (`zpool offline -f`) holds beyond that.
 //!
 //! One other rule is storage's: a disk that has vanished, or failed to flush, is faulted at once if the pool can do
 //! without it, for nothing it says can be believed until it is opened anew.
@@ -21,9 +21,10 @@ use std::sync::{Arc, Mutex, Weak};
 
 use env::{Nanos, Next, Worker, lock};
 use ondisk::label::config::key;
-use storage::{DiskReport, VdevConfig, What};
+use storage::{DiskReport, VdevConfig, VdevState, What};
 
-use super::Core;
+use super::{Core, Pool};
+use crate::{PoolError, Result};
 
 /// `DEFAULT_IO_N`, `DEFAULT_CHECKSUM_N`
 const ERRORS: usize = 10;
@@ -56,10 +57,14 @@ struct Case {
 
 /// What becomes of a disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Verdict {
+pub enum Verdict {
     Fault,
     Degrade,
 }
+
+/// Reasons, as the configuration has them: it has erred too often; an operator said so.
+const ERR_EXCEEDED: &str = "err_exceeded";
+const EXTERNAL: &str = "external";
 
 impl Diagnosis {
     fn record(&self, report: &DiskReport, at: Nanos) -> Option<Verdict> {
@@ -86,19 +91,20 @@ impl Core {
     fn judge(&self, report: &DiskReport, at: Nanos) {
         self.disk_ereport(report);
         let Some(verdict) = self.diagnosis.record(report, at) else { return };
-        if self.condemn(report.guid, verdict == Verdict::Fault) {
+        if self.condemn(report.guid, verdict, ERR_EXCEEDED) {
             tracing::error!(guid = report.guid, ?verdict, "a disk has erred too often");
         }
     }
 
-    /// Judges a disk whatever it does; false if it is not there, or the pool cannot do without it.
-    pub(super) fn condemn(&self, guid: u64, fault: bool) -> bool {
+    /// Judges a disk whatever it does; false if it is judged so already or not there, or the pool cannot do without it.
+    fn condemn(&self, guid: u64, verdict: Verdict, why: &str) -> bool {
+        let fault = verdict == Verdict::Fault;
         let done = if fault { self.storage.fault(guid) } else { self.storage.wear(guid) };
         if done && fault {
-            self.sentence(guid, |vdev| vdev.faulted = true);
+            self.sentence(guid, why, |vdev| vdev.faulted = true);
             self.leaf_faulted(guid);
         } else if done {
-            self.sentence(guid, |vdev| {
+            self.sentence(guid, why, |vdev| {
                 vdev.pairs.set(key::DEGRADED, 1u64);
             });
         }
@@ -107,10 +113,10 @@ impl Core {
     }
 
     /// Puts a verdict into the configuration.
-    fn sentence(&self, guid: u64, verdict: impl Fn(&mut VdevConfig)) {
+    fn sentence(&self, guid: u64, why: &str, verdict: impl Fn(&mut VdevConfig)) {
         let note = |vdev: &mut VdevConfig| {
             verdict(vdev);
-            vdev.pairs.set(key::AUX_STATE, "err_exceeded");
+            vdev.pairs.set(key::AUX_STATE, why);
         };
         self.rewrite_leaves(|leaf| leaf == guid, note);
         // A group that nobody waits for has it.
@@ -126,7 +132,7 @@ impl Core {
     /// Forgets the verdicts of another time, but for a disk that an operator has faulted (`vdev_alloc`).
     pub(super) fn judge_anew(&self) {
         let forget = |vdev: &mut VdevConfig| {
-            if vdev.pairs.string(key::AUX_STATE) != Some("external") {
+            if !is_condemned(vdev) {
                 acquitted(vdev);
             }
         };
@@ -148,6 +154,39 @@ impl Core {
             self.config_dirty.store(true, SeqCst);
         }
     }
+}
+
+impl Pool {
+    /// Has a disk thought of as if it had erred too often.
+    pub fn condemn(&self, guid: u64, verdict: Verdict) -> Result<()> {
+        self.judge(guid, verdict, ERR_EXCEEDED)
+    }
+
+    /// Faults a disk because an operator says so, until that is cleared, or with `temporary` until the next import; waits
+    /// until that is durable.
+    pub fn fault_vdev(&self, guid: u64, temporary: bool, history: &str) -> Result<u64> {
+        self.judge(guid, Verdict::Fault, if temporary { ERR_EXCEEDED } else { EXTERNAL })?;
+        self.list_vdevs(history)
+    }
+
+    /// One that the pool cannot do without is called degraded, and used (`vdev_fault`).
+    fn judge(&self, guid: u64, verdict: Verdict, why: &str) -> Result<()> {
+        let core = &self.core;
+        if core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        let Some(before) = core.storage.leaf_state(guid) else { return Err(PoolError::NotFound) };
+        let is_so = before == VdevState::Faulted && verdict == Verdict::Fault;
+        if !is_so && !core.condemn(guid, verdict, why) {
+            core.condemn(guid, Verdict::Degrade, why);
+        }
+        Ok(())
+    }
+}
+
+/// Whether an operator has said so.
+pub(super) fn is_condemned(vdev: &VdevConfig) -> bool {
+    vdev.pairs.string(key::AUX_STATE) == Some(EXTERNAL)
 }
 
 fn acquitted(vdev: &mut VdevConfig) {

@@ -245,6 +245,7 @@ impl Listed {
             trim: None,
             can_trim: false,
             expandable: 0,
+            is_condemned: false,
             used_by: None,
             children: Vec::new(),
             stat,

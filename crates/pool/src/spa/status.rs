@@ -4,6 +4,7 @@ use env::lock;
 use ondisk::indirect::RemovingPhys;
 use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 
+use super::diagnose::is_condemned;
 use super::labels::FoundPool;
 use super::{Core, Pool};
 use crate::trim::LeafTrim;
@@ -29,6 +30,8 @@ pub struct VdevReport {
     pub can_trim: bool,
     /// Bytes that the disks have more than the pool uses; of the root and top-level vdevs.
     pub expandable: u64,
+    /// It was an operator who faulted it.
+    pub is_condemned: bool,
     /// Of a hot spare: the pool that it is in use by.
     pub used_by: Option<String>,
     pub children: Vec<VdevReport>,
@@ -107,6 +110,7 @@ impl Pool {
             trim: None,
             can_trim: false,
             expandable: children.iter().map(|top| top.expandable).sum(),
+            is_condemned: false,
             used_by: None,
             children,
         };
@@ -149,6 +153,7 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
         trim: None,
         can_trim: false,
         expandable: 0,
+        is_condemned: config.is_some_and(is_condemned),
         used_by: None,
         children: children.collect(),
     }

@@ -66,14 +66,6 @@ impl Pool {
         })
     }
 
-    /// Has a disk thought of as if it had erred too often: faulted, or only degraded.
-    pub fn condemn(&self, guid: u64, fault: bool) -> Result<()> {
-        if self.core.readonly {
-            return Err(PoolError::ReadOnly);
-        }
-        if self.core.condemn(guid, fault) { Ok(()) } else { Err(PoolError::Busy) }
-    }
-
     /// Gives up a pool that waits for its disks: nobody waits any more, and it can be closed. What was not durable is lost.
     pub fn give_up(&self) {
         self.core.storage.give_up();
