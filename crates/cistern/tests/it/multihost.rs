@@ -42,8 +42,6 @@ fn a_pool_in_use_by_one_host_is_refused_to_another() {
 
     // Its host is gone: after a while without a sign of life the pool is taken.
     one.kill();
-    let foreign = two.zpool(&format!("import -d {disks} tank"));
-    assert!(foreign.err.contains("was previously in use from another system"), "{foreign:?}");
     timed("taken", || two.zpool(&format!("import -f -d {disks} tank")).done());
     assert_eq!(two.zpool("list -H -o health tank").done(), "ONLINE\n");
     two.zpool("export tank").done();
