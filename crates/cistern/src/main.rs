@@ -5,6 +5,7 @@
 
 mod appliance;
 mod bench;
+mod disk_watch;
 mod first_start;
 mod host;
 mod local;

@@ -15,6 +15,7 @@ use signal_hook::iterator::Signals;
 use tracing_subscriber::EnvFilter;
 
 use crate::appliance::Appliance;
+use crate::disk_watch::DiskWatch;
 use crate::local::Local;
 use crate::options::{HELP, Options, Parsed, parse};
 use crate::remember::Memory;
@@ -55,6 +56,7 @@ struct Daemon {
     local: Arc<Local>,
     api: ApiServer,
     nfs: Option<Server>,
+    disks: DiskWatch,
     signals: Signals,
 }
 
@@ -75,7 +77,8 @@ impl Daemon {
         };
         let memory = Memory::in_state(&state);
         let is_first = memory.load().is_empty();
-        let appliance = Appliance::new(LocalEngine::new(env, engine_options), memory);
+        let engine = LocalEngine::new(env, engine_options);
+        let appliance = Appliance::new(engine.clone(), memory);
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let local = Local::new(appliance.clone());
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
@@ -94,8 +97,9 @@ impl Daemon {
             Some(addr) => Some(start_nfs(addr, appliance.clone())?),
             None => None,
         };
+        let disks = DiskWatch::start(engine).map_err(|error| error.to_string())?;
         announce(&*appliance, &socket, nfs.as_ref());
-        Ok(Daemon { appliance, local, api, nfs, signals })
+        Ok(Daemon { appliance, local, api, nfs, disks, signals })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -110,6 +114,7 @@ impl Daemon {
             nfs.stop();
         }
         self.api.stop();
+        drop(self.disks);
         self.local.unmount_all();
         match self.appliance.export_all() {
             Ok(()) => {

@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
-use ::pool::spa::import::{ImportSpec, import};
 use ::pool::spa::diagnose::Verdict;
+use ::pool::spa::import::{ImportSpec, import};
 use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
@@ -32,6 +32,7 @@ use engine_api::{
 };
 use env::{Env, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
+use stdx::patience::hurried;
 use storage::arc::Cache;
 use storage::labels::Device;
 
@@ -98,6 +99,14 @@ impl LocalEngine {
             generation: Arc::new(AtomicU64::new(1)),
             injections,
         })
+    }
+
+    /// Takes disks into use that had vanished and are there again, and new ones in their place where a pool wants that
+    /// (`autoreplace`). To be called every few seconds, by a thread that may wait for transaction groups.
+    pub fn look_for_disks(&self) {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        // One pool that is suspended meanwhile does not keep the others waiting.
+        pools.iter().for_each(|pool| hurried(|| pool.inner().look_for_disks()));
     }
 
     fn host(&self) -> Host {

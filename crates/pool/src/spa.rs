@@ -23,6 +23,7 @@ pub mod spares;
 pub mod status;
 mod suspend;
 mod topology;
+mod turn_up;
 pub mod vdevs;
 
 use std::collections::BTreeMap;

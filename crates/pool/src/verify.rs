@@ -453,7 +453,9 @@ impl Visitor for Rest<'_, '_> {
 impl From<storage::ReadError> for PoolError {
     fn from(error: storage::ReadError) -> PoolError {
         match error {
-            storage::ReadError::Io | storage::ReadError::Missing | storage::ReadError::Suspended => PoolError::Io,
+            storage::ReadError::Io | storage::ReadError::Missing | storage::ReadError::Suspended => {
+                PoolError::Io
+            }
             other => PoolError::Corrupt(other.to_string()),
         }
     }

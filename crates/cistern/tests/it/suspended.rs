@@ -164,6 +164,54 @@ fn nfs_clients_of_other_pools_do_not_wait() {
 }
 
 #[test]
+fn disks_that_turn_up_are_taken_into_use() {
+    let scratch = Scratch::new("turn-up");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b, at) = (scratch.image("a", 128), scratch.image("b", 128), scratch.folder("mnt"));
+    daemon.zpool(&format!("create -m {} tank mirror {a} {b}", text(&at))).done();
+    daemon.zfs("mount tank").done();
+    let mut turn = 0;
+    let mut vanish = || {
+        zinject(&daemon, &format!("-q -d {a} -e nxio tank")).done();
+        until("the loss", || {
+            turn += 1;
+            fs::write(at.join(format!("file{turn}")), vec![turn as u8; 1 << 20]).expect("written");
+            daemon.zpool("sync tank").done();
+            state(&daemon, &a).starts_with("FAULTED")
+        });
+    };
+    let events = || daemon.zpool("events -H tank").done();
+    // It is back.
+    vanish();
+    zinject(&daemon, "-c all").done();
+    until("the return", || state(&daemon, &a).starts_with("ONLINE"));
+    assert!(
+        events().contains("sysevent.fs.zfs.vdev_online") && events().contains("resilver_finish"),
+        "{}",
+        events()
+    );
+    // Another one lies in its place, which counts where it is said to.
+    vanish();
+    fs::remove_file(&a).expect("an image");
+    assert_eq!(scratch.image("a", 128), a);
+    zinject(&daemon, "-c all").done();
+    std::thread::sleep(Duration::from_secs(6));
+    assert!(state(&daemon, &a).starts_with("FAULTED"), "{}", state(&daemon, &a));
+    daemon.zpool("set autoreplace=on tank").done();
+    until("the replacement", || state(&daemon, &a).starts_with("ONLINE"));
+    until("its end", || !daemon.zpool("status tank").done().contains("replacing"));
+    // It is somewhere else.
+    vanish();
+    let moved = text(&scratch.path("disks/moved.img"));
+    fs::rename(&a, &moved).expect("renamed");
+    zinject(&daemon, "-c all").done();
+    daemon.zpool(&format!("online tank {a}")).done();
+    until("the return", || state(&daemon, &moved).starts_with("ONLINE"));
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
+
+#[test]
 fn failmode_decides_what_writers_hear() {
     let scratch = Scratch::new("failmode");
     let mut daemon = Daemon::start(&scratch);

@@ -12,8 +12,8 @@ use ::pool::spa::vdevs::NewVdevs;
 use ::pool::trim::{TrimCommand, TrimRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    Error, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange,
-    Result, ScanState, VdevTallies,
+    Error, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange, Result, ScanState,
+    VdevTallies,
 };
 use env::{Env, lock};
 
@@ -236,9 +236,7 @@ impl Pool for LocalPool {
             Change::OfflineVdev { guid, temporary } => {
                 Some(self.pool.offline_vdev(*guid, *temporary, history))
             }
-            Change::FaultVdev { guid, temporary } => {
-                Some(self.pool.fault_vdev(*guid, *temporary, history))
-            }
+            Change::FaultVdev { guid, temporary } => Some(self.pool.fault_vdev(*guid, *temporary, history)),
             Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, &new_disk(new), history)),
             Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
             Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),

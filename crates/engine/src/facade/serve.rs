@@ -115,12 +115,7 @@ impl LocalPool {
     }
 
     /// A file system ready for use: what its log says has been done.
-    fn open_zpl(
-        &self,
-        name: &str,
-        dataset: &Arc<Dataset>,
-        unreplayable: Unreplayable,
-    ) -> Result<Arc<Zpl>> {
+    fn open_zpl(&self, name: &str, dataset: &Arc<Dataset>, unreplayable: Unreplayable) -> Result<Arc<Zpl>> {
         let props = dataset.props().map_err(api_error)?;
         let core = self.pool.core();
         let id = FsId { pool_guid: self.pool.guid(), dataset_guid: dataset.guid() };

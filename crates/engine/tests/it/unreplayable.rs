@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use dmu::Holds;
 use engine::facade::{LocalEngine, Options};
 use engine_api::{
-    Change, CreateMode, Cred, Engine, Error, FileSystem, ImportOptions, Pool, PoolSpec, SetAttr, Stable, VdevSpec,
+    Change, CreateMode, Cred, Engine, Error, FileSystem, ImportOptions, Pool, PoolSpec, SetAttr, Stable,
+    VdevSpec,
 };
 use env::{Disks, Env, MemDisks, lock};
 use ondisk::zil::record::{LoggedNode, LrCreate, Record};
@@ -122,7 +123,10 @@ fn a_record_that_cannot_be_done_again_makes_a_file_system_read_only() {
         let new = pool.open_fs(&name).unwrap();
         new.create(&ROOT, new.root(), b"new", CreateMode::Guarded, &attr).unwrap();
         let said = pool.status().status.unwrap_or_default();
-        assert!(said.starts_with("An intent log record could not be read.") && said.ends_with("\ttank"), "{said}");
+        assert!(
+            said.starts_with("An intent log record could not be read.") && said.ends_with("\ttank"),
+            "{said}"
+        );
         drop((fs, new, dataset));
         if turn == 2 {
             give_up(&*pool);

@@ -16,9 +16,9 @@ use ondisk::scan::{
 
 use super::request::ScanCommand;
 use super::{Pace, Position, Scan};
-use crate::{PoolError, Result};
 use crate::history::{self, Record};
 use crate::spa::Pool;
+use crate::{PoolError, Result};
 
 /// A resilver that has done less than this of its work (percent) begins again for another leaf
 /// (`zfs_resilver_defer_percent`).

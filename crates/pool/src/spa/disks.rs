@@ -80,17 +80,21 @@ impl Core {
         least: u64,
     ) -> std::result::Result<OpenedLeaf, DiskError> {
         let disk = self.open_patiently(config, id)?;
-        let pool = lock(&self.config).guid;
-        let found = disk.device().read_labels();
-        // A mirror's last side has the mirror's guid: its label may be older than that.
-        let is_it = |label: &NvList| {
-            label.u64(key::POOL_GUID) == Some(pool)
-                && [label.u64(key::GUID), label.u64(key::TOP_GUID)].contains(&Some(config.guid))
-        };
-        if !found.configs.iter().flatten().any(is_it) {
+        if !self.is_said_by(&disk.device(), config.guid) {
             return Err(DiskError::NotFound);
         }
         if disk.asize() < least { Err(DiskError::OutOfRange) } else { Ok(disk) }
+    }
+
+    /// Whether a device's labels say that it is this leaf of the pool.
+    pub(super) fn is_said_by(&self, device: &Device, guid: u64) -> bool {
+        let pool = lock(&self.config).guid;
+        // A mirror's last side has the mirror's guid: its label may be older than that.
+        let is_it = |label: &NvList| {
+            label.u64(key::POOL_GUID) == Some(pool)
+                && [label.u64(key::GUID), label.u64(key::TOP_GUID)].contains(&Some(guid))
+        };
+        device.read_labels().configs.iter().flatten().any(is_it)
     }
 
     /// Lets go of a disk that does not work and is to be opened anew, without a change of the configuration. Its state

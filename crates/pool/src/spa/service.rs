@@ -17,7 +17,8 @@ use super::{Core, Pool};
 use crate::{PoolError, Result};
 
 impl Pool {
-    /// Takes a device that is out of use into use again, if it is there and is what it was; else it stays listed as it is.
+    /// Takes a device that is out of use into use again, if it is there and is what it was, be it under another path of the
+    /// same folder; else it stays listed as it is.
     /// With `expand`, what it has more than before is used.
     pub fn online_vdev(&self, guid: u64, expand: bool, history: &str) -> Result<u64> {
         let verb = if expand { "expand" } else { "online" };
@@ -117,8 +118,12 @@ impl Pool {
             true => None,
             false => {
                 core.release(guid)?;
-                let opened = core.open_known(vdev, place.id(), place.least_asize());
-                opened.inspect_err(|why| tracing::warn!(path = vdev.path, %why, "cannot open a disk")).ok()
+                let path = core.where_is(vdev).or_else(|| vdev.path.clone());
+                let known = VdevConfig { path, ..vdev.clone() };
+                let opened = core.open_known(&known, place.id(), place.least_asize());
+                let opened =
+                    opened.inspect_err(|why| tracing::warn!(path = known.path, %why, "cannot open a disk"));
+                opened.ok().map(|disk| (disk, known.path))
             }
         };
         let is_faulted = vdev.faulted;
@@ -128,7 +133,11 @@ impl Pool {
             let is_back = disk.is_some();
             edit(&mut tree, guid, &mut |vdev| {
                 vdev.offline = false;
-                if is_back {
+                if let Some((_, path)) = &disk {
+                    if vdev.path != *path {
+                        vdev.path.clone_from(path);
+                        vdev.pairs.remove(key::DEVID);
+                    }
                     (vdev.faulted, vdev.removed) = (false, false);
                     vdev.pairs.remove(key::AUX_STATE);
                     if stood_in {
@@ -136,10 +145,10 @@ impl Pool {
                     }
                 }
             });
-            if let Some(disk) = &disk {
+            if let Some((disk, _)) = &disk {
                 core.welcome(&mut tree, guid, disk, tx)?;
             }
-            let opened: Vec<OpenedLeaf> = disk.into_iter().collect();
+            let opened: Vec<OpenedLeaf> = disk.into_iter().map(|(disk, _)| disk).collect();
             core.put_tree(tree, &opened, &[])?;
             if !is_back {
                 let state = if is_faulted { VdevState::Faulted } else { VdevState::Unavail };

@@ -50,7 +50,10 @@ impl Zil {
     }
 
     /// Does with the log of before this import what is to be done, and gives it back; nothing if there is none.
-    fn end_unreplayed(&self, work: impl FnOnce(&ZilHeader) -> Result<u64, DmuError>) -> Result<u64, DmuError> {
+    fn end_unreplayed(
+        &self,
+        work: impl FnOnce(&ZilHeader) -> Result<u64, DmuError>,
+    ) -> Result<u64, DmuError> {
         let header = self.parts.objset.zil_header();
         {
             let mut state = lock(&self.state);

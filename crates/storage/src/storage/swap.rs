@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use env::{DiskError, OpenMode};
 use ondisk::label;
@@ -103,6 +104,16 @@ impl Storage {
     /// What an operator sees of the disks of the tree, by guid.
     pub fn leaf_states(&self) -> Vec<(u64, VdevState)> {
         self.tree().leaves.iter().map(|leaf| (leaf.guid, leaf.shown_state())).collect()
+    }
+
+    /// Whether a disk of the tree could not be opened, or is gone.
+    pub fn has_vanished(&self, guid: u64) -> bool {
+        let tree = self.tree();
+        tree.leaf(guid).is_some_and(|leaf| match leaf.state() {
+            VdevState::Unavail | VdevState::Removed => true,
+            VdevState::Faulted => leaf.counters.gone.load(Relaxed),
+            VdevState::Offline | VdevState::Degraded | VdevState::Online => false,
+        })
     }
 
     /// Whether a disk of the tree works, be it behind or not.
