@@ -34,6 +34,17 @@ impl Scan {
 
     /// Stores what is remembered. Syncing context.
     pub(super) fn store(&self, mos: &Mos, position: Position, tx: &Tx) -> Result<()> {
+        self.store_with(mos, position, tx, |_| ())
+    }
+
+    /// As [`Scan::store`]; the rest of the state changes at the same moment, for the worker goes by both.
+    pub(super) fn store_with(
+        &self,
+        mos: &Mos,
+        position: Position,
+        tx: &Tx,
+        rest: impl FnOnce(&mut State),
+    ) -> Result<()> {
         let mut position = position;
         if position.phys.queue_obj != 0 {
             mos.free(position.phys.queue_obj, tx)?;
@@ -48,7 +59,9 @@ impl Scan {
             position.phys.queue_obj = zap.object();
         }
         mos.set(pool_directory::OBJECT, pool_directory::SCAN, position.phys.to_words().as_slice(), tx)?;
-        lock(&self.state).stored = position;
+        let mut state = lock(&self.state);
+        state.stored = position;
+        rest(&mut state);
         Ok(())
     }
 }

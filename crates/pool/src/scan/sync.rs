@@ -123,16 +123,12 @@ impl Pool {
         core.dtl.begin_scan();
         core.errlog.begin_scan();
         core.config_dirty.store(true, std::sync::atomic::Ordering::SeqCst);
-        {
-            let mut state = lock(&scan.state);
-            state.serial += 1;
-            state.live = phys;
-            (state.checkpoint, state.finished) = (None, false);
-            state.gone.clear();
-            state.leaves = core.dtl.spaces(&core.storage).into_keys().collect();
+        let leaves = core.dtl.spaces(&core.storage).into_keys().collect();
+        scan.store_with(&self.dsl.mos, Position { phys, ..Position::default() }, tx, |state| {
+            state.begin_anew(phys);
+            state.leaves = leaves;
             state.pace = Pace { start: phys.start_time, ..Pace::default() };
-        }
-        scan.store(&self.dsl.mos, Position { phys, ..Position::default() }, tx)?;
+        })?;
         scan.wake();
         match func {
             FUNC_RESILVER => core.resilver_sysevent("resilver_start"),
@@ -157,9 +153,6 @@ impl Pool {
             let mut phys = last.map_or(state.live, |position| position.phys);
             phys.queue_obj = queue_obj;
             phys.processed = state.processed(core.storage.scan_processed());
-            state.serial += 1;
-            state.finished = false;
-            state.gone.clear();
             phys
         };
         phys.flags &= !FLAG_SCRUB_PAUSED;
@@ -171,14 +164,13 @@ impl Pool {
             core.dtl.excise(&core.storage, phys.max_txg, tx.txg())
         };
         core.errlog.rotate();
-        {
-            let mut state = lock(&scan.state);
-            state.live = phys;
+        let hopeless = (!others_wait).then(|| core.dtl.spaces(&core.storage));
+        scan.store_with(&self.dsl.mos, Position { phys, ..Position::default() }, tx, |state| {
+            state.begin_anew(phys);
             if end == End::Done {
-                state.hopeless = (!others_wait).then(|| core.dtl.spaces(&core.storage));
+                state.hopeless = hopeless;
             }
-        }
-        scan.store(&self.dsl.mos, Position { phys, ..Position::default() }, tx)?;
+        })?;
         scan.wake();
         match (end, phys.func) {
             (End::Done, FUNC_RESILVER) => core.resilver_sysevent("resilver_finish"),
@@ -220,6 +212,14 @@ impl Pool {
 }
 
 impl super::State {
+    /// Another scan than before, or none: what the worker still does for the last one counts for nothing.
+    fn begin_anew(&mut self, phys: ScanPhys) {
+        self.serial += 1;
+        self.live = phys;
+        (self.checkpoint, self.finished) = (None, false);
+        self.gone.clear();
+    }
+
     /// Bytes rewritten in all, of which so many were since the scan was taken up here.
     pub(super) fn processed(&self, now: u64) -> u64 {
         self.pace.processed_before + now
