@@ -8,6 +8,7 @@
 //! code, of module/zfs/dmu_zfetch.c.
 
 use crate::dnode::Dnode;
+use crate::store::Foresight;
 use crate::tree::Walker;
 
 /// Streams an object has at most.
@@ -40,46 +41,54 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Notes a read of blocks `first..=last`; the blocks to ask for, if it continues a stream.
-    fn note(&mut self, first: u64, last: u64, block_size: u64) -> Option<(u64, u64)> {
+    /// Notes a read of blocks `first..=last`: what it was to the streams, and the blocks to ask for, if it continues one.
+    fn note(&mut self, first: u64, last: u64, block_size: u64) -> (Foresight, Option<(u64, u64)>) {
         self.reads += 1;
         let reads = self.reads;
         // A reader that takes less than a block at a time reads the same block several times.
         let known = self.streams.iter_mut().find(|s| s.next == first || s.next == first + 1);
         let Some(stream) = known else {
-            self.start(Stream { next: last + 1, asked: last + 1, ahead: 0, used: reads });
-            return None;
+            return (self.start(Stream { next: last + 1, asked: last + 1, ahead: 0, used: reads }), None);
         };
         stream.used = reads;
-        if stream.next > last {
-            return None;
-        }
-        let most = (MAX_AHEAD / block_size).max(1);
-        let soon = (SOON_AHEAD / block_size).max(1);
-        stream.ahead = match stream.ahead {
-            0 => last - first + 1,
-            near if near < soon => (near * 2).min(soon),
-            far => far + far / 8 + 1,
-        };
-        stream.ahead = stream.ahead.min(most);
-        stream.next = last + 1;
-        let from = stream.asked.max(stream.next);
-        let to = (stream.next + stream.ahead).min(from + MAX_BATCH);
-        // Many small requests cost more than few large ones: wait until a quarter of the distance is used up.
-        if from >= to || (from > stream.next && to - from < stream.ahead / 4) {
-            return None;
-        }
-        stream.asked = to;
-        Some((from, to - 1))
+        (Foresight::Hit, stream.advance(first, last, block_size))
     }
 
-    fn start(&mut self, stream: Stream) {
+    fn start(&mut self, stream: Stream) -> Foresight {
         if self.streams.len() < MAX_STREAMS {
-            return self.streams.push(stream);
+            self.streams.push(stream);
+            return Foresight::Miss;
         }
         if let Some(oldest) = self.streams.iter_mut().min_by_key(|s| s.used) {
             *oldest = stream;
         }
+        Foresight::MissAtLimit
+    }
+}
+
+impl Stream {
+    /// Its reader reads `first..=last`, where this was expected; the blocks to ask for.
+    fn advance(&mut self, first: u64, last: u64, block_size: u64) -> Option<(u64, u64)> {
+        if self.next > last {
+            return None;
+        }
+        let most = (MAX_AHEAD / block_size).max(1);
+        let soon = (SOON_AHEAD / block_size).max(1);
+        self.ahead = match self.ahead {
+            0 => last - first + 1,
+            near if near < soon => (near * 2).min(soon),
+            far => far + far / 8 + 1,
+        };
+        self.ahead = self.ahead.min(most);
+        self.next = last + 1;
+        let from = self.asked.max(self.next);
+        let to = (self.next + self.ahead).min(from + MAX_BATCH);
+        // Many small requests cost more than few large ones: wait until a quarter of the distance is used up.
+        if from >= to || (from > self.next && to - from < self.ahead / 4) {
+            return None;
+        }
+        self.asked = to;
+        Some((from, to - 1))
     }
 }
 
@@ -90,7 +99,8 @@ pub fn before_read(dnode: &Dnode, walker: &mut Walker<'_>, first: u64, last: u64
     if end == 0 {
         return;
     }
-    let ask = env::lock(dnode.streams()).note(first, last, size);
+    let (seen, ask) = env::lock(dnode.streams()).note(first, last, size);
+    walker.foresaw(seen);
     if let Some((from, to)) = ask.filter(|&(from, _)| from <= end) {
         range(walker, from, to.min(end));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use env::IoClass;
 use ondisk::BlkPtr;
 
-pub use storage::arc::{Keep, Scope};
+pub use storage::arc::{Foresight, Keep, Scope};
 pub use storage::{Block, ReadError, WriteError, WriteItem, WritePolicy};
 
 /// A transaction group's number.
@@ -29,6 +29,9 @@ pub trait BlockStore: Send + Sync {
 
     /// A hint that these will be read soon; may be dropped. What may not be kept is not read ahead.
     fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep);
+
+    /// What a read was to whoever reads ahead; for instruments.
+    fn foresaw(&self, _what: Foresight) {}
 
     /// While the answer lives, space freed from now on is not reused: clean pointers stay readable.
     fn epoch(&self) -> Box<dyn Send>;
@@ -57,6 +60,10 @@ impl BlockStore for storage::Storage {
 
     fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
         storage::Storage::prefetch(self, bps, keep);
+    }
+
+    fn foresaw(&self, what: Foresight) {
+        storage::Storage::foresaw(self, what);
     }
 
     fn epoch(&self) -> Box<dyn Send> {

@@ -14,7 +14,7 @@ use crate::DmuError;
 use crate::error::read_failed;
 use crate::overlay::Clean;
 use crate::owner::{BlockOwner, LostBlock};
-use crate::store::{Block, BlockStore, Keep, ReadError};
+use crate::store::{Block, BlockStore, Foresight, Keep, ReadError};
 
 /// What a search does at a block pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,11 @@ impl<'a> Walker<'a> {
     /// Asks for these to be in the cache soon.
     pub fn prefetch(&self, bps: Vec<BlkPtr>) {
         self.store.prefetch(bps, self.keep);
+    }
+
+    /// What a read was to whoever reads ahead.
+    pub fn foresaw(&self, what: Foresight) {
+        self.store.foresaw(what);
     }
 
     /// The highest indirect block above `blkid` that is not in the cache while its own pointer is.

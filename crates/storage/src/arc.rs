@@ -20,6 +20,7 @@
 //!
 //! Behind it may be cache devices, a pool's own: see [`l2`].
 
+mod ahead;
 mod curve;
 mod keep;
 pub mod l2;
@@ -34,6 +35,8 @@ use env::lock;
 use ondisk::BlkPtr;
 
 use crate::Block;
+use ahead::AheadCounts;
+pub use ahead::{AheadStats, Foresight};
 use curve::Curve;
 pub use curve::HitCurve;
 pub use keep::{Keep, Scope, is_metadata};
@@ -76,6 +79,7 @@ pub struct Cache {
     /// Something has been evicted.
     warm: AtomicBool,
     pub(crate) l2: L2Counts,
+    pub(crate) ahead: AheadCounts,
     curve: Mutex<Curve>,
     /// Of the curve, so that most lookups need not lock it.
     sampled_below: AtomicU32,
@@ -94,6 +98,7 @@ impl Cache {
             lent: AtomicUsize::new(0),
             warm: AtomicBool::new(false),
             l2: L2Counts::default(),
+            ahead: AheadCounts::default(),
             sampled_below: AtomicU32::new(curve.threshold()),
             curve: Mutex::new(curve),
         })
@@ -221,7 +226,12 @@ impl Cache {
     }
 
     pub fn stats(&self) -> Stats {
-        let here = Stats { lent: self.lent.load(Relaxed) as u64, l2: self.l2.snapshot(), ..Stats::default() };
+        let here = Stats {
+            lent: self.lent.load(Relaxed) as u64,
+            ahead: self.ahead.snapshot(),
+            l2: self.l2.snapshot(),
+            ..Stats::default()
+        };
         self.shards.iter().fold(here, |sum, shard| sum.plus(&lock(shard).stats()))
     }
 }

@@ -14,7 +14,7 @@ use ondisk::{BlkPtr, Dva};
 use stdx::bounded::Bounded;
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
-use crate::arc::{Cache, Keep};
+use crate::arc::{Cache, Foresight, Keep};
 use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
@@ -346,15 +346,22 @@ impl Storage {
         let useful = |bp: &BlkPtr| {
             !bp.is_hole() && !bp.is_embedded() && keep.primary.takes(crate::arc::is_metadata(bp))
         };
+        let before = hints.len();
         for bp in bps.into_iter().filter(useful) {
             if hints.push((bp, keep, epoch.clone())).is_err() {
                 break;
             }
         }
+        self.cache.ahead.begin((hints.len() - before) as u64);
         drop(hints);
         if let Some(prefetcher) = self.prefetcher.get() {
             prefetcher.wake();
         }
+    }
+
+    /// A read was, or was not, what its object's earlier ones led to expect.
+    pub fn foresaw(&self, what: Foresight) {
+        self.cache.ahead.saw(what);
     }
 
     /// While it lives, no block that could be read when it was taken is overwritten.
@@ -477,6 +484,7 @@ impl Drop for Storage {
         }
         self.level2.wake();
         self.reports.wake();
+        self.cache.ahead.end(lock(&self.hints).len() as u64);
     }
 }
 
@@ -504,6 +512,7 @@ impl Worker for Prefetcher {
             let bps: Vec<BlkPtr> = same.iter().map(|hint| hint.0).collect();
             storage.read_ahead(&bps, same[0].1);
         }
+        storage.cache.ahead.end(burst.len() as u64);
         Next::Again
     }
 }

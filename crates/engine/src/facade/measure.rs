@@ -14,7 +14,7 @@ const WHOLE: u64 = 1 << 32;
 
 /// The kstat `arcstats`. `room` is what the cache could still take, `devices` the number of cache devices.
 pub fn cache_counts(stats: &Stats, room: u64, devices: u64) -> Counts {
-    let Stats { hits, missed, l2, .. } = stats;
+    let Stats { hits, missed, ahead, l2, .. } = stats;
     let bytes = stats.mru_bytes + stats.mfu_bytes;
     let metadata = stats.mru_metadata_bytes + stats.mfu_metadata_bytes;
     let share = (u128::from(stats.target) * u128::from(WHOLE) / u128::from(stats.limit.max(1))) as u64;
@@ -43,6 +43,9 @@ pub fn cache_counts(stats: &Stats, room: u64, devices: u64) -> Counts {
         ("l2_hdr_size", l2.header_bytes),
         ("data_size", bytes - metadata),
         ("metadata_size", metadata),
+        // What is not on disk yet belongs to no list.
+        ("anon_size", stats.lent),
+        ("anon_data", stats.lent),
         ("memory_free_bytes", room),
         ("memory_available_bytes", room),
     ];
@@ -82,6 +85,11 @@ pub fn cache_counts(stats: &Stats, room: u64, devices: u64) -> Counts {
         ("mfu_ghost_size", stats.mfu_ghost_bytes),
         ("mfu_ghost_data", stats.mfu_ghost_bytes - stats.mfu_ghost_metadata_bytes),
         ("mfu_ghost_metadata", stats.mfu_ghost_metadata_bytes),
+        ("zfetch_hits", ahead.hits),
+        ("zfetch_misses", ahead.misses),
+        ("zfetch_max_streams", ahead.max_streams),
+        ("zfetch_io_issued", ahead.issued),
+        ("zfetch_io_active", ahead.active),
     ]);
     counts.extend(level2(l2, devices));
     counts

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::AheadStats;
+
 /// Lookups by who asked and for what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
@@ -72,6 +74,7 @@ pub struct Stats {
     /// What the cache may hold, and what of that unwritten data takes now.
     pub limit: u64,
     pub lent: u64,
+    pub ahead: AheadStats,
     pub l2: L2Stats,
 }
 
@@ -109,6 +112,7 @@ impl Stats {
             target: self.target + other.target,
             limit: self.limit + other.limit,
             lent: self.lent + other.lent,
+            ahead: self.ahead,
             l2: self.l2,
         }
     }
