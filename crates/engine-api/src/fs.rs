@@ -306,6 +306,9 @@ pub enum XattrMode {
     Replace,
 }
 
+/// A change that is done and not yet on stable storage: the call waits until it is. No lock may be held.
+pub type Promise = Box<dyn FnOnce() -> Result<()> + Send>;
+
 /// A file system. Names are bytes without NUL and slash, 1 to 255 of them, not `.` or `..` where one is made or removed
 /// (`Error::Invalid`, `Error::NameTooLong`); `lookup` takes `.` and `..`.
 pub trait FileSystem: Send + Sync {
@@ -331,8 +334,24 @@ pub trait FileSystem: Send + Sync {
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written>;
     /// At the end of the file, whatever it is when the write happens. Gives the offset too.
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)>;
+    /// As `write` with `FileSync`, but the waiting is left to the caller: one who has many to wait for waits once.
+    fn write_promised(
+        &self,
+        cred: &Cred,
+        node: NodeId,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(Written, Promise)> {
+        let written = self.write(cred, node, offset, data, Stable::FileSync)?;
+        Ok((written, Box::new(|| Ok(()))))
+    }
     /// Make everything written so far to the node stable.
     fn commit(&self, node: NodeId) -> Result<Verifier>;
+    /// As `commit`, but the waiting is left to the caller.
+    fn promise(&self, node: NodeId) -> Result<Promise> {
+        self.commit(node)?;
+        Ok(Box::new(|| Ok(())))
+    }
     /// Make everything written so far to the file system stable.
     fn sync(&self) -> Result<()>;
     fn verifier(&self) -> Verifier;

@@ -5,6 +5,10 @@
 //! (see [`Pace`]). What has been slow goes to the workers, so that later requests overtake it, unless the request is
 //! alone on the connection anyway. When workers or the connection's allowance are exhausted the reader works too,
 //! which stops it from reading: that is the backpressure.
+//!
+//! Replies that may not leave before a change is on stable storage are put aside, and the reader goes on. A *keeper* takes
+//! all that are there, waits once, and sends them together; so a hundred writes in flight need two threads, not a hundred.
+//! The reader itself is the keeper of a request that is alone.
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,25 +18,27 @@ use std::time::{Duration, Instant};
 
 use sunrpc::record::{self, Patience, Pool, RecordError};
 
-use crate::limits::{BATCH_REPLIES, RECORD_TIME};
+use crate::limits::{BATCH_REPLIES, KEEPERS, RECORD_TIME};
 use crate::outbox::Outbox;
-use crate::service::{Answer, CLASSES, Service, Session, class_of, fault, is_slow_by_nature};
+use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, class_of, fault};
 use crate::workers::Workers;
 
 /// Up to this, work is done by the reader even when more requests wait behind it.
 const FAST: Duration = Duration::from_micros(100);
 /// Up to this, it is done by the reader when nothing else is known to wait.
 const BEARABLE: Duration = Duration::from_millis(2);
-/// What is assumed of work that waits for the disk by its nature until it has been measured.
+/// What is assumed of waiting for the disk until it has been measured.
 const SLOW: Duration = Duration::from_millis(10);
+/// The class of waiting for stable storage.
+const KEEPING: usize = CLASSES;
 
 /// How long each class of request took lately, in microseconds.
-struct Pace([AtomicU32; CLASSES]);
+struct Pace([AtomicU32; CLASSES + 1]);
 
 impl Pace {
     fn new() -> Pace {
         Pace(std::array::from_fn(|class| {
-            let guess = if is_slow_by_nature(class) { SLOW } else { Duration::ZERO };
+            let guess = if class == KEEPING { SLOW } else { Duration::ZERO };
             AtomicU32::new(guess.as_micros() as u32)
         }))
     }
@@ -58,25 +64,80 @@ struct Conn<W> {
     /// Requests with workers.
     in_flight: Mutex<usize>,
     landed: Condvar,
+    promises: Mutex<Promises>,
+    /// Promises were kept.
+    kept: Condvar,
     /// Connections that have requests with workers.
     busy: Arc<AtomicUsize>,
 }
 
+/// Replies that wait for stable storage.
+#[derive(Default)]
+struct Promises {
+    /// Nobody waits for these yet.
+    waiting: Vec<Promised>,
+    /// All that are not in the outbox yet.
+    open: usize,
+    keepers: usize,
+}
+
 impl<W: Write> Conn<W> {
+    fn promises(&self) -> MutexGuard<'_, Promises> {
+        self.promises.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what is promised, as long as there is anything and not enough others are at it.
+    fn keep(&self) {
+        loop {
+            let batch = {
+                let mut promises = self.promises();
+                if promises.waiting.is_empty() || promises.keepers == KEEPERS {
+                    return;
+                }
+                promises.keepers += 1;
+                std::mem::take(&mut promises.waiting)
+            };
+            let (start, count) = (Instant::now(), batch.len());
+            for promised in batch {
+                self.outbox.push(promised.keep());
+            }
+            self.pace.note(KEEPING, start.elapsed());
+            let mut promises = self.promises();
+            promises.keepers -= 1;
+            promises.open -= count;
+            drop(promises);
+            self.kept.notify_all();
+            self.outbox.flush();
+        }
+    }
+
+    /// As [`Conn::keep`], and waits for the other keepers until fewer than `most` promises are open.
+    fn keep_below(&self, most: usize) {
+        self.keep();
+        let promises = self.promises();
+        let below = |promises: &mut Promises| promises.open >= most && promises.keepers == KEEPERS;
+        drop(self.kept.wait_while(promises, below).unwrap_or_else(PoisonError::into_inner));
+    }
+
     fn in_flight(&self) -> MutexGuard<'_, usize> {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet written.
+    /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet written, or promised.
     fn work(&self, class: usize, record: &[u8]) -> bool {
         let start = Instant::now();
         // A panic is a broken invariant in the engine; it must not take other clients' connections along.
-        let answer = catch_unwind(AssertUnwindSafe(|| self.service.answer(&self.session, record)));
+        let answer = catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));
         self.pace.note(class, start.elapsed());
         match answer {
-            Ok(Answer::Reply(reply)) => drop(self.outbox.push(reply)),
-            Ok(Answer::Nothing) => {}
-            Ok(Answer::HangUp) => return false,
+            Ok(Begun::Answer(Answer::Reply(reply))) => drop(self.outbox.push(reply)),
+            Ok(Begun::Answer(Answer::Nothing)) => {}
+            Ok(Begun::Answer(Answer::HangUp)) => return false,
+            Ok(Begun::Promised(promised)) => {
+                let mut promises = self.promises();
+                promises.open += 1;
+                promises.waiting.push(promised);
+            }
             Err(_) => {
                 tracing::error!(session = ?self.session, "request ended in a panic");
                 if let Some(reply) = fault(record) {
@@ -121,12 +182,15 @@ pub fn serve<W: Write + Send + 'static>(
         pace: Pace::new(),
         in_flight: Mutex::new(0),
         landed: Condvar::new(),
+        promises: Mutex::default(),
+        kept: Condvar::new(),
         busy: workers.busy(),
     });
     let start = Instant::now();
     let patience = Patience { now: Arc::new(move || start.elapsed()), record: RECORD_TIME };
     let mut reader = record::Reader::guarded(pool, conn.session.peer(), patience);
     let ended = read_loop(&conn, &mut reader, &mut from, workers);
+    conn.keep_below(1);
     let mut in_flight = conn.in_flight();
     while *in_flight > 0 {
         in_flight = conn.landed.wait(in_flight).unwrap_or_else(PoisonError::into_inner);
@@ -142,6 +206,7 @@ fn read_loop<W: Write + Send + 'static>(
     from: &mut impl Read,
     workers: &Workers,
 ) -> Result<(), RecordError> {
+    // Since replies were written last.
     let mut unsent = 0;
     while conn.outbox.wait_for_room() {
         let Some(record) = reader.next(from)? else { break };
@@ -159,6 +224,8 @@ fn read_loop<W: Write + Send + 'static>(
             if reader.has_record() && unsent < BATCH_REPLIES && pace < FAST {
                 continue;
             }
+            conn.outbox.flush();
+            see_promises_kept(conn, alone && unsent == 1, workers);
         } else {
             conn.take_off();
             let conn = conn.clone();
@@ -168,6 +235,7 @@ fn read_loop<W: Write + Send + 'static>(
                 }
                 drop(record);
                 conn.outbox.flush();
+                conn.keep();
                 conn.land();
             }));
         }
@@ -175,4 +243,28 @@ fn read_loop<W: Write + Send + 'static>(
         conn.outbox.flush();
     }
     Ok(())
+}
+
+/// Finds somebody who keeps what was promised just now. `alone`: nothing else is known to wait on this connection.
+fn see_promises_kept<W: Write + Send + 'static>(conn: &Arc<Conn<W>>, alone: bool, workers: &Workers) {
+    let (open, keepers) = {
+        let promises = conn.promises();
+        if promises.waiting.is_empty() {
+            return;
+        }
+        (promises.open, promises.keepers)
+    };
+    if (alone && conn.pace.of(KEEPING) < BEARABLE) || !workers.has_room() {
+        conn.keep();
+    } else if keepers < KEEPERS {
+        conn.take_off();
+        let conn = conn.clone();
+        workers.submit(Box::new(move || {
+            conn.keep();
+            conn.land();
+        }));
+    }
+    if open >= workers.share() {
+        conn.keep_below(open);
+    }
 }

@@ -48,17 +48,17 @@ struct Shard {
 }
 
 /// What to do with a call.
-pub enum Verdict<'a> {
+pub enum Verdict {
     /// Run it, then give the reply to the ticket.
-    Run(Ticket<'a>),
+    Run(Ticket),
     /// The same call runs right now.
     Drop,
     Replay(Arc<[u8]>),
 }
 
 /// The obligation to say how a call ended; dropped without an answer it is as if the call never came.
-pub struct Ticket<'a> {
-    cache: &'a Cache,
+pub struct Ticket {
+    cache: Arc<Cache>,
     key: Key,
     now: u64,
     answered: bool,
@@ -76,7 +76,7 @@ impl Cache {
     }
 
     /// `now` in seconds of any clock that only goes forward.
-    pub fn begin(&self, key: Key, now: u64) -> Verdict<'_> {
+    pub fn begin(self: &Arc<Cache>, key: Key, now: u64) -> Verdict {
         let mut shard = self.shard(&key);
         match shard.entries.get(&key) {
             Some(Entry::Running) => return Verdict::Drop,
@@ -89,7 +89,8 @@ impl Cache {
         shard.make_room();
         shard.entries.insert(key, Entry::Running);
         shard.ages.push_back(key);
-        Verdict::Run(Ticket { cache: self, key, now, answered: false })
+        drop(shard);
+        Verdict::Run(Ticket { cache: self.clone(), key, now, answered: false })
     }
 
     #[cfg(test)]
@@ -99,7 +100,7 @@ impl Cache {
 }
 
 impl Shard {
-    /// Running calls are bounded by the server's threads, far fewer than a shard holds, so this ends.
+    /// Running calls are bounded by what connections may have in flight, fewer than a shard holds, so this ends.
     fn make_room(&mut self) {
         for _ in 0..self.ages.len() {
             if self.ages.len() < DRC_PER_SHARD {
@@ -115,7 +116,7 @@ impl Shard {
     }
 }
 
-impl Ticket<'_> {
+impl Ticket {
     pub fn done(mut self, reply: &[u8]) {
         if reply.len() <= DRC_MAX_REPLY {
             self.answered = true;
@@ -125,7 +126,7 @@ impl Ticket<'_> {
     }
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.answered {
             let mut shard = self.cache.shard(&self.key);

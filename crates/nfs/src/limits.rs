@@ -24,8 +24,12 @@ pub const MAX_MOUNTS: usize = 1024;
 pub const PREFERRED_DIR: u32 = 128 << 10;
 /// Threads for requests that wait: as many clients can wait for the disk at a time, and share what they wait for.
 pub const WORKERS: usize = 512;
-/// Requests that any connection may have with workers, however many share them; beyond, its reader works itself.
+/// Requests that any connection may have with workers, however many share them, and replies that wait for stable storage;
+/// beyond, its reader works or waits itself.
 pub const LEAST_SHARE: usize = 16;
+/// Threads of a connection that wait for what its calls have changed to be on stable storage: while one waits for a
+/// flush, the other's records are written.
+pub const KEEPERS: usize = 2;
 /// Stack of such a thread. What is never touched takes no memory.
 pub const THREAD_STACK: usize = 512 << 10;
 /// A thread that had nothing to do for this long ends.

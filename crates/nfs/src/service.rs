@@ -1,26 +1,30 @@
 //! The server without its sockets: a record in, a reply out.
 //!
-//! [`Service::answer`] is a function of the record, the client's address and the engine; `listen` and `conn` only
-//! carry bytes. It may be called from any number of threads at once.
+//! [`Service::begin`] is a function of the record, the client's address and the engine; `listen` and `conn` only
+//! carry bytes. It may be called from any number of threads at once. What a call has changed need not be on stable
+//! storage then: such an answer is [`Promised`], and leaves when that is kept.
 //!
 //! No call waits for an operator ([`stdx::patience`]): its thread, its buffer and its connection are needed for other
 //! pools. If a pool is suspended while a call is under way, the client is told to ask again (`NFS3ERR_JUKEBOX`). A change
 //! of names may have been made by then, though not be durable: who asks again may hear that the name exists, or does not.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine_api::{Engine, ReadBuf, Stable};
+use engine_api::{Engine, Promise, ReadBuf};
 use stdx::patience::hurried;
 use sunrpc::msg::{Accepted, Call, Credential, NotCall, parse_call, put_accepted, put_denied};
 use sunrpc::record;
-use sunrpc::xdr::{Decoder, Encoder, Malformed, padding};
+use sunrpc::xdr::{Encoder, Malformed, padding};
 
-use crate::drc::{Cache, Key, Verdict};
+use crate::drc::{Cache, Key, Ticket, Verdict};
 use crate::mount::{self, Mounts};
 use crate::shares::{Shares, Table};
 use crate::stats::{ClientStats, Counters, PROCEDURES, Stats, add};
+use crate::status::Status;
 use crate::v3::{self, Out};
 
 /// Room for the reply of any procedure but the listing ones, record mark included.
@@ -34,6 +38,14 @@ pub struct Context<'a> {
     pub(crate) shares: &'a Shares,
     pub(crate) table: Arc<Table>,
     pub(crate) counters: &'a Counters,
+    promises: RefCell<Vec<Promise>>,
+}
+
+impl Context<'_> {
+    /// The answer may leave when this is kept.
+    pub(crate) fn answer_after(&self, promise: Promise) {
+        self.promises.borrow_mut().push(promise);
+    }
 }
 
 /// A client's connection as the service sees it.
@@ -95,15 +107,52 @@ pub enum Answer {
     HangUp,
 }
 
-/// Kinds of work that take about equally long: NFS procedures, then stable writes, then everything else.
-pub const CLASSES: usize = PROCEDURES + 2;
-const CLASS_STABLE_WRITE: usize = PROCEDURES;
-const CLASS_OTHER: usize = PROCEDURES + 1;
+/// What becomes of a record, perhaps later.
+pub(crate) enum Begun {
+    Answer(Answer),
+    Promised(Promised),
+}
+
+/// A reply that may not leave yet.
+pub(crate) struct Promised {
+    reply: Reply,
+    promises: Vec<Promise>,
+    xid: u32,
+    procedure: u32,
+    ticket: Option<Ticket>,
+}
+
+impl Promised {
+    /// Waits until the reply is true; says what failed where it is not.
+    pub fn keep(self) -> Reply {
+        let promises = self.promises;
+        let keep = || hurried(|| promises.into_iter().try_for_each(|promise| promise()));
+        let reply = match catch_unwind(AssertUnwindSafe(keep)) {
+            Ok(Ok(())) => self.reply,
+            Ok(Err(error)) => bare(|enc| {
+                put_accepted(enc, self.xid, Accepted::Success);
+                v3::put_failure(self.procedure, Status::from(error), enc);
+            }),
+            Err(_) => {
+                tracing::error!(procedure = self.procedure, "a promise ended in a panic");
+                bare(|enc| put_accepted(enc, self.xid, Accepted::SystemErr))
+            }
+        };
+        if let Some(ticket) = self.ticket {
+            ticket.done(&reply.head);
+        }
+        reply
+    }
+}
+
+/// Kinds of work that take about equally long: NFS procedures, then everything else.
+pub const CLASSES: usize = PROCEDURES + 1;
+const CLASS_OTHER: usize = PROCEDURES;
 
 /// The NFSv3 and MOUNT programs over one engine.
 pub struct Service {
     shares: Shares,
-    cache: Cache,
+    cache: Arc<Cache>,
     mounts: Mounts,
     stats: Stats,
     start: Instant,
@@ -114,7 +163,7 @@ impl Service {
     pub fn new(engine: Arc<dyn Engine>, reserved_ports: bool) -> Service {
         Service {
             shares: Shares::new(engine, reserved_ports),
-            cache: Cache::default(),
+            cache: Arc::default(),
             mounts: Mounts::default(),
             stats: Stats::default(),
             start: Instant::now(),
@@ -131,9 +180,17 @@ impl Service {
 
     /// Answers one record.
     pub fn answer(&self, session: &Session, record: &[u8]) -> Answer {
+        match self.begin(session, record) {
+            Begun::Answer(answer) => answer,
+            Begun::Promised(promised) => Answer::Reply(promised.keep()),
+        }
+    }
+
+    /// Does what a record asks for.
+    pub(crate) fn begin(&self, session: &Session, record: &[u8]) -> Begun {
         let call = match parse_call(record) {
             Ok(call) => call,
-            Err(not) => return refuse(session, not),
+            Err(not) => return Begun::Answer(refuse(session, not)),
         };
         let cx = Context {
             client: session.client,
@@ -141,9 +198,10 @@ impl Service {
             shares: &self.shares,
             table: self.shares.table(),
             counters: &session.counters,
+            promises: RefCell::default(),
         };
-        match (call.program, call.version) {
-            (v3::PROGRAM, v3::VERSION) => self.answer_nfs(&cx, &call),
+        let answer = match (call.program, call.version) {
+            (v3::PROGRAM, v3::VERSION) => return self.begin_nfs(&cx, &call),
             (v3::PROGRAM, _) => plain(session, &call, Accepted::ProgMismatch(v3::VERSION, v3::VERSION)),
             (mount::PROGRAM, mount::LOWEST..=mount::HIGHEST) => {
                 add(&session.counters.mount_calls, 1);
@@ -157,30 +215,38 @@ impl Service {
                 plain(session, &call, Accepted::ProgMismatch(mount::LOWEST, mount::HIGHEST))
             }
             _ => plain(session, &call, Accepted::ProgUnavail),
-        }
+        };
+        Begun::Answer(answer)
     }
 
-    fn answer_nfs(&self, cx: &Context<'_>, call: &Call<'_>) -> Answer {
+    fn begin_nfs(&self, cx: &Context<'_>, call: &Call<'_>) -> Begun {
         if let Some(counter) = cx.counters.calls.get(call.procedure as usize) {
             add(counter, 1);
         }
         let work = |out: &mut Out| hurried(|| v3::run(cx, call.procedure, call.args, out));
-        if !v3::is_remembered(call.procedure) {
-            return Answer::Reply(execute(cx, call, work));
+        let mut ticket = None;
+        if v3::is_remembered(call.procedure) {
+            let now = self.start.elapsed().as_secs();
+            match self.cache.begin(Key::new(cx.client.ip().to_canonical(), call), now) {
+                Verdict::Run(given) => ticket = Some(given),
+                Verdict::Drop => return Begun::Answer(Answer::Nothing),
+                Verdict::Replay(head) => {
+                    add(&cx.counters.replays, 1);
+                    let reply = Reply { head: head.to_vec(), body: ReadBuf::default(), pad: 0 };
+                    return Begun::Answer(Answer::Reply(reply));
+                }
+            }
         }
-        let now = self.start.elapsed().as_secs();
-        match self.cache.begin(Key::new(cx.client.ip().to_canonical(), call), now) {
-            Verdict::Run(ticket) => {
-                let reply = execute(cx, call, work);
+        let reply = execute(cx, call, work);
+        let promises = cx.promises.take();
+        if promises.is_empty() {
+            if let Some(ticket) = ticket {
                 ticket.done(&reply.head);
-                Answer::Reply(reply)
             }
-            Verdict::Drop => Answer::Nothing,
-            Verdict::Replay(head) => {
-                add(&cx.counters.replays, 1);
-                Answer::Reply(Reply { head: head.to_vec(), body: ReadBuf::default(), pad: 0 })
-            }
+            return Begun::Answer(Answer::Reply(reply));
         }
+        let (xid, procedure) = (call.xid, call.procedure);
+        Begun::Promised(Promised { reply, promises, xid, procedure, ticket })
     }
 }
 
@@ -237,20 +303,8 @@ pub fn fault(record: &[u8]) -> Option<Reply> {
 
 /// Which class a record belongs to, below [`CLASSES`].
 pub fn class_of(record: &[u8]) -> usize {
-    let Ok(call) = parse_call(record) else { return CLASS_OTHER };
-    if call.program != v3::PROGRAM || call.procedure as usize >= PROCEDURES {
-        return CLASS_OTHER;
+    match parse_call(record) {
+        Ok(call) if call.program == v3::PROGRAM => (call.procedure as usize).min(CLASS_OTHER),
+        _ => CLASS_OTHER,
     }
-    if call.procedure == v3::procedure::WRITE {
-        let args = v3::write_args(&mut Decoder::new(call.args));
-        if args.is_ok_and(|(_, _, stable, _)| stable != Stable::Unstable) {
-            return CLASS_STABLE_WRITE;
-        }
-    }
-    call.procedure as usize
-}
-
-/// Whether work of this class waits for the disk by its nature.
-pub fn is_slow_by_nature(class: usize) -> bool {
-    class == CLASS_STABLE_WRITE || class == v3::procedure::COMMIT as usize
 }

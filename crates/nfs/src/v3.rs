@@ -11,12 +11,11 @@ mod info;
 mod names;
 pub(crate) mod target;
 
-pub(crate) use file::write_args;
-
 use engine_api::ReadBuf;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
 use crate::service::Context;
+use crate::status::Status;
 
 pub const PROGRAM: u32 = 100_003;
 pub const VERSION: u32 = 3;
@@ -57,6 +56,18 @@ pub struct Out {
 /// Whether a second execution could give another result than the first.
 pub fn is_remembered(procedure: u32) -> bool {
     matches!(procedure, procedure::SETATTR | procedure::WRITE..=procedure::LINK)
+}
+
+/// The results of a procedure that changes something, when it did not succeed and nothing more is told.
+pub fn put_failure(procedure: u32, status: Status, out: &mut Encoder) {
+    // Attributes that are not there: before and after, of one or two directories, or of a file and a directory.
+    let absent = match procedure {
+        procedure::RENAME => 4,
+        procedure::LINK => 3,
+        _ => 2,
+    };
+    out.u32(status.0);
+    (0..absent).for_each(|_| out.bool(false));
 }
 
 /// Runs one procedure. `Ok(false)`: there is no such procedure.

@@ -45,6 +45,7 @@ use commit::Pipeline;
 use queue::{Itx, Queue, What};
 use waiters::Waiters;
 
+pub use commit::Promise;
 pub use replay::{LoggedRecord, Replay};
 pub(crate) use walk::{Walk, free_on_disk, records, target};
 

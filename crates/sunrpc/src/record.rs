@@ -19,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How far to read ahead; a record up to this long, mark included, is small.
-const AHEAD: usize = 4096;
+const AHEAD: usize = 16 << 10;
 const MARK: usize = 4;
 /// A record in more fragments than this is an attack.
 const MAX_FRAGMENTS: u32 = 1024;

@@ -57,6 +57,11 @@ impl IntentLog for FileSystemLog {
         self.zil.commit(object)
     }
 
+    fn promise(&self, object: Option<u64>) -> Box<dyn FnOnce() -> Result<(), DmuError> + Send> {
+        let promise = self.zil.promise(object);
+        Box::new(move || promise.keep())
+    }
+
     fn is_always(&self) -> bool {
         self.zil.is_always()
     }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use dmu::{Chunk, Holds};
-use engine_api::{Cred, Error, NodeId, ReadBuf, Result, Seek, Slice, Stable, Time, Written};
+use engine_api::{Cred, Error, NodeId, Promise, ReadBuf, Result, Seek, Slice, Stable, Time, Written};
 use ondisk::znode::{attr, flags, kind};
 use stdx::posix;
 
@@ -63,7 +63,37 @@ impl Zpl {
         stable: Stable,
     ) -> Result<(u64, Written)> {
         let node = self.node(id)?;
-        let attrs = self.attrs(&node)?;
+        let soon = stable > Stable::Unstable;
+        let (at, written) = self.write_volatile(cred, &node, offset, data, soon)?;
+        if soon || self.commits_always() {
+            self.make_durable(Some(&node))?;
+        }
+        Ok((at, written))
+    }
+
+    /// As [`Zpl::write_at`] that is to be stable; whoever keeps the promise waits for it.
+    pub(super) fn write_promised_at(
+        &self,
+        cred: &Cred,
+        id: NodeId,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(Written, Promise)> {
+        let node = self.node(id)?;
+        let (_, written) = self.write_volatile(cred, &node, Some(offset), data, true)?;
+        Ok((written, self.promise_durable(&node)?))
+    }
+
+    /// The write itself; its log record is there. `soon`: the caller is going to commit it.
+    fn write_volatile(
+        &self,
+        cred: &Cred,
+        node: &Node,
+        offset: Option<u64>,
+        data: &[u8],
+        soon: bool,
+    ) -> Result<(u64, Written)> {
+        let attrs = self.attrs(node)?;
         check_file(&attrs)?;
         check_data(cred, &attrs, posix::WRITE)?;
         check_mutable(&attrs)?;
@@ -79,11 +109,11 @@ impl Zpl {
             }
             _ => node.ranges().whole(&self.env),
         };
-        let mut attrs = self.attrs(&node)?;
+        let mut attrs = self.attrs(node)?;
         if offset.is_some_and(|at| at + data.len() as u64 > attrs.size) {
             drop(range);
             range = node.ranges().whole(&self.env);
-            attrs = self.attrs(&node)?;
+            attrs = self.attrs(node)?;
         }
         node.check_alive()?;
         let at = offset.unwrap_or(attrs.size);
@@ -93,18 +123,14 @@ impl Zpl {
         if attrs.flags & flags::APPENDONLY != 0 && at < attrs.size {
             return Err(Error::NotPermitted);
         }
-        let before = self.show(&node, &attrs);
+        let before = self.show(node, &attrs);
         if data.is_empty() {
             let verifier = self.verifier;
             return Ok((at, Written { before, after: before, stable: Stable::FileSync, verifier }));
         }
-        let soon = stable > Stable::Unstable;
-        self.write_locked(cred, &node, at, data, soon)?;
-        let after = self.show_now(&node)?;
+        self.write_locked(cred, node, at, data, soon)?;
+        let after = self.show_now(node)?;
         drop(range);
-        if soon || self.commits_always() {
-            self.make_durable(Some(&node))?;
-        }
         let stable = if soon { Stable::FileSync } else { Stable::Unstable };
         Ok((at, Written { before, after, stable, verifier: self.verifier }))
     }

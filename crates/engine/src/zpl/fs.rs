@@ -3,8 +3,8 @@
 use dmu::Holds;
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, FileSystem, FsId, FsStat,
-    NAME_MAX, NewNode, NodeId, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier, Written,
-    XattrMode,
+    NAME_MAX, NewNode, NodeId, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier,
+    Written, XattrMode,
 };
 
 use super::Zpl;
@@ -82,6 +82,21 @@ impl FileSystem for Zpl {
 
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {
         self.write_at(cred, node, None, data, stable)
+    }
+
+    fn write_promised(
+        &self,
+        cred: &Cred,
+        node: NodeId,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(Written, Promise)> {
+        self.write_promised_at(cred, node, offset, data)
+    }
+
+    fn promise(&self, node: NodeId) -> Result<Promise> {
+        let node = self.node(node)?;
+        self.promise_durable(&node)
     }
 
     fn commit(&self, node: NodeId) -> Result<Verifier> {

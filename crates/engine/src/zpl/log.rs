@@ -13,7 +13,7 @@
 //! Source: module/zfs/zfs_log.c, and its callers in zfs_vnops.c, zfs_vnops_os.c and zfs_sa.c.
 
 use dmu::{DmuError, Dnode, Tx};
-use engine_api::{Error, Result, Time};
+use engine_api::{Error, Promise, Result, Time};
 use ondisk::zil::record::{
     Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, LrSetAttr, LrSetSaXattr, LrTruncate, LrWrite,
     Record, RenameKind, attr,
@@ -45,6 +45,11 @@ pub trait IntentLog: Send + Sync {
     fn replayed(&self, tx: &Tx);
     /// Until all ordered records, and those of the object (or of all), are on stable storage.
     fn commit(&self, object: Option<u64>) -> std::result::Result<(), DmuError>;
+    /// As `commit`; the waiting is left to the caller.
+    fn promise(&self, object: Option<u64>) -> Box<dyn FnOnce() -> std::result::Result<(), DmuError> + Send> {
+        let done = self.commit(object);
+        Box::new(move || done)
+    }
     /// Property `sync=always`: every operation commits before it answers.
     fn is_always(&self) -> bool;
     /// Whether extended attributes among the system attributes have records (feature `zilsaxattr`).
@@ -226,6 +231,16 @@ impl Zpl {
             Some(log) => log.commit(node.map(Node::object)).map_err(api_error),
             None => self.wait_synced(node.map_or_else(|| self.newest_change(), Node::changed)),
         }
+    }
+
+    /// As [`Zpl::make_durable`] of one node; the waiting is left to the caller.
+    pub(super) fn promise_durable(&self, node: &Node) -> Result<Promise> {
+        let Some(log) = self.journal() else {
+            self.wait_synced(node.changed())?;
+            return Ok(Box::new(|| Ok(())));
+        };
+        let promise = log.promise(Some(node.object()));
+        Ok(Box::new(move || promise().map_err(api_error)))
     }
 
     /// Property `sync=always`.

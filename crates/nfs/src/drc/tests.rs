@@ -7,7 +7,7 @@ fn key(host: u8, xid: u32, procedure: u32, args: &[u8]) -> Key {
     Key::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)), &call)
 }
 
-fn run(cache: &Cache, key: Key, now: u64) -> Ticket<'_> {
+fn run(cache: &Arc<Cache>, key: Key, now: u64) -> Ticket {
     match cache.begin(key, now) {
         Verdict::Run(ticket) => ticket,
         Verdict::Drop => panic!("dropped"),
@@ -17,7 +17,7 @@ fn run(cache: &Cache, key: Key, now: u64) -> Ticket<'_> {
 
 #[test]
 fn the_second_call_gets_the_first_reply() {
-    let cache = Cache::default();
+    let cache = Arc::new(Cache::default());
     let first = key(1, 9, 12, b"name");
     let ticket = run(&cache, first, 0);
     assert!(matches!(cache.begin(first, 0), Verdict::Drop));
@@ -33,7 +33,7 @@ fn the_second_call_gets_the_first_reply() {
 
 #[test]
 fn a_call_that_never_answered_may_come_again() {
-    let cache = Cache::default();
+    let cache = Arc::new(Cache::default());
     drop(run(&cache, key(1, 1, 8, b"x"), 0));
     run(&cache, key(1, 1, 8, b"x"), 0).done(&[0; DRC_MAX_REPLY + 1]);
     assert_eq!(cache.len(), 0);
@@ -41,8 +41,8 @@ fn a_call_that_never_answered_may_come_again() {
 
 #[test]
 fn the_cache_is_bounded_and_keeps_what_runs() {
-    let cache = Cache::default();
-    let running: Vec<Ticket<'_>> = (0..50).map(|xid| run(&cache, key(1, xid, 8, b"run"), 0)).collect();
+    let cache = Arc::new(Cache::default());
+    let running: Vec<Ticket> = (0..50).map(|xid| run(&cache, key(1, xid, 8, b"run"), 0)).collect();
     for xid in 0..100_000 {
         run(&cache, key(1, xid, 9, b"done"), 0).done(b"reply");
     }

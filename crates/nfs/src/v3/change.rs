@@ -20,7 +20,7 @@ pub fn setattr(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resu
         Err(status) => return refuse(out, status),
     };
     let done = target.fs().setattr(&target.cred, target.node, &set);
-    match done.and_then(|attrs| target.settled().map(|()| attrs)) {
+    match done.and_then(|attrs| target.settled(cx).map(|()| attrs)) {
         Ok((before, after)) => {
             out.u32(Status::OK.0);
             put_wcc(out, target.fs_id(), Some(&before), Some(&after));
@@ -125,7 +125,7 @@ fn answer(
         }
     };
     let done = place.name().and_then(|name| work(&target, name));
-    match done.and_then(|created| target.settle().map(|()| created)) {
+    match done.and_then(|created| target.settle(cx).map(|()| created)) {
         Ok(created) => {
             out.u32(Status::OK.0);
             put_handle_and_attr(out, &target, &created.attr);

@@ -70,7 +70,7 @@ fn get_stable(d: &mut Decoder<'_>) -> Result<Stable> {
 /// Arguments of WRITE: handle, offset, how stable, and as many bytes as both count and opaque promise.
 type WriteArgs<'a> = (&'a [u8], u64, Stable, Option<&'a [u8]>);
 
-pub(crate) fn write_args<'a>(d: &mut Decoder<'a>) -> Result<WriteArgs<'a>> {
+fn write_args<'a>(d: &mut Decoder<'a>) -> Result<WriteArgs<'a>> {
     let (handle, offset, count) = (get_handle(d)?, d.u64()?, d.u32()?);
     let stable = get_stable(d)?;
     let data = d.opaque(MAX_TRANSFER)?;
@@ -84,7 +84,16 @@ pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result
         Err(status) => return refuse(out, status),
     };
     let Some(data) = data else { return refuse(out, Status::INVAL) };
-    match target.fs().write(&target.cred, target.node, offset, data, stable) {
+    let done = if stable == Stable::Unstable {
+        target.fs().write(&target.cred, target.node, offset, data, stable)
+    } else {
+        let done = target.fs().write_promised(&target.cred, target.node, offset, data);
+        done.map(|(written, promise)| {
+            cx.answer_after(promise);
+            written
+        })
+    };
+    match done {
         Ok(written) => {
             add(&cx.counters.bytes_written, data.len() as u64);
             out.u32(Status::OK.0);
@@ -113,7 +122,10 @@ pub fn commit(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
         Err(status) => return refuse(out, status),
     };
     let before = target.attr();
-    let done = target.fs().commit(target.node);
+    let done = target.fs().promise(target.node).map(|promise| {
+        cx.answer_after(promise);
+        target.fs().verifier()
+    });
     let after = target.attr();
     out.u32(done.as_ref().map_or_else(|error| Status::from(error.clone()), |_| Status::OK).0);
     put_wcc(out, target.fs_id(), before.as_ref(), after.as_ref());

@@ -70,7 +70,7 @@ fn one_dir(
         }
     };
     let done = place.name().and_then(|name| Ok(work(&target, name)?));
-    match done.and_then(|change| target.settle().map(|()| change)) {
+    match done.and_then(|change| target.settle(cx).map(|()| change)) {
         Ok(change) => {
             out.u32(Status::OK.0);
             put_dir_change(out, target.fs_id(), &change);
@@ -95,7 +95,7 @@ pub fn rename(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
     let source = Target::for_change(cx, from.handle);
     let target = Target::for_change(cx, to.handle);
     let done = match (&source, &target) {
-        (Ok(source), Ok(target)) => rename_between(source, &from, target, &to),
+        (Ok(source), Ok(target)) => rename_between(cx, source, &from, target, &to),
         (Err(status), _) | (_, Err(status)) => Err(*status),
     };
     match (done, &source) {
@@ -114,6 +114,7 @@ pub fn rename(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
 }
 
 fn rename_between(
+    cx: &Context<'_>,
     source: &Target,
     from: &Place<'_>,
     target: &Target,
@@ -124,7 +125,7 @@ fn rename_between(
     }
     let (from, to) = ((source.node, from.name()?), (target.node, to.name()?));
     let changes = source.fs().rename(&source.cred, from, to, RenameMode::Replace)?;
-    source.settle()?; // One transaction: both directories are durable with either.
+    source.settle(cx)?; // One transaction: both directories are durable with either.
     Ok(changes)
 }
 
@@ -138,7 +139,7 @@ pub fn link(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<
         (Ok(node), Ok(dir)) => {
             let done =
                 place.name().and_then(|name| Ok(dir.fs().link(&dir.cred, node.node, dir.node, name)?));
-            done.and_then(|linked| dir.settle().map(|()| linked))
+            done.and_then(|linked| dir.settle(cx).map(|()| linked))
         }
         (Err(status), _) | (_, Err(status)) => Err(*status),
     };

@@ -52,16 +52,19 @@ impl Target {
         &*self.share.fs
     }
 
-    /// Waits until what was just done to the node, a directory where names changed, is on stable storage: RFC 1813
-    /// section 4.8 wants every change but an unstable write to be so before it is answered. Changes of one moment share
-    /// the wait.
-    pub fn settle(&self) -> Result<(), Status> {
-        Ok(self.settled()?)
+    /// What was just done to the node, a directory where names changed, is to be on stable storage: RFC 1813
+    /// section 4.8 wants every change but an unstable write to be so before it is answered. So the call's promise is kept
+    /// before its answer leaves, and changes of one moment share the wait.
+    pub fn settle(&self, cx: &Context<'_>) -> Result<(), Status> {
+        Ok(self.settled(cx)?)
     }
 
     /// As [`Target::settle`], with the engine's own error.
-    pub fn settled(&self) -> engine_api::Result<()> {
-        if self.share.options.sync { self.fs().commit(self.node).map(drop) } else { Ok(()) }
+    pub fn settled(&self, cx: &Context<'_>) -> engine_api::Result<()> {
+        if self.share.options.sync {
+            cx.answer_after(self.fs().promise(self.node)?);
+        }
+        Ok(())
     }
 
     pub fn fs_id(&self) -> FsId {

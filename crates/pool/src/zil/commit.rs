@@ -10,7 +10,7 @@
 //! not wait for that. Flushes are shared further down, with the logs of the other datasets.
 
 use std::collections::VecDeque;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use dmu::{DmuError, Tx};
 use env::lock;
@@ -101,22 +101,32 @@ impl Zil {
     /// Makes durable what was done so far to an object, and all changes of names; `None` stands for all objects. The
     /// caller holds no lock and no transaction.
     pub fn commit(&self, object: Option<u64>) -> Result<(), DmuError> {
+        self.ask(object).map_or(Ok(()), |ticket| self.keep(&ticket))
+    }
+
+    /// As [`Zil::commit`], but the waiting is left to whoever is given the promise.
+    pub fn promise(self: &Arc<Zil>, object: Option<u64>) -> Promise {
+        Promise { zil: self.clone(), ticket: self.ask(object) }
+    }
+
+    /// What a commit now would have to wait for.
+    fn ask(&self, object: Option<u64>) -> Option<Ticket> {
         if self.mode() == SyncMode::Disabled {
-            return Ok(());
+            return None;
         }
         self.parts.stats.commits.add(1);
         let synced = self.parts.txgs.synced();
         let mut state = lock(&self.state);
         state.pipeline.synced = state.pipeline.synced.max(synced);
         let ticket = state.queue.ticket(object, synced);
-        if ticket.txg <= state.pipeline.synced {
-            return Ok(());
-        }
-        drop(state);
+        (ticket.txg > state.pipeline.synced).then_some(ticket)
+    }
+
+    fn keep(&self, ticket: &Ticket) -> Result<(), DmuError> {
         let begun = self.parts.env.clock.now();
         self.parts.stats.processor_before.get_or_init(|| self.parts.env.clock.processor());
         self.parts.stats.waits.begin(begun);
-        let done = self.wait_for(&ticket);
+        let done = self.wait_for(ticket);
         self.parts.stats.waits.end(begun, self.parts.env.clock.now());
         done
     }
@@ -355,6 +365,11 @@ impl Zil {
         let stats = &self.parts.stats;
         match (itx.what, place) {
             (What::Record(record), _) => Ok(Some(record)),
+            (What::Copied { record, len }, _) => {
+                stats.copied.add(1);
+                stats.copied_bytes.add(len);
+                Ok(Some(record))
+            }
             (What::Indirect { object, offset, len, .. }, Some(bp)) => {
                 stats.indirect.add(1);
                 stats.indirect_bytes.add(len);
@@ -394,6 +409,20 @@ impl Zil {
         let txg = tx.txg();
         drop(tx);
         self.parts.txgs.wait_synced(txg)
+    }
+}
+
+/// A commit that was asked for: nothing is durable before it is kept.
+#[must_use]
+pub struct Promise {
+    zil: Arc<Zil>,
+    ticket: Option<Ticket>,
+}
+
+impl Promise {
+    /// Waits. The caller holds no lock and no transaction.
+    pub fn keep(self) -> Result<(), DmuError> {
+        self.ticket.map_or(Ok(()), |ticket| self.zil.keep(&ticket))
     }
 }
 

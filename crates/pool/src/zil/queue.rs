@@ -18,6 +18,8 @@ pub(super) struct Itx {
 pub(super) enum What {
     /// A whole record, but for group and sequence number.
     Record(Vec<u8>),
+    /// The whole record of a write of so many bytes.
+    Copied { record: Vec<u8>, len: u64 },
     /// Bytes of a file, fetched when the record is written.
     Write { object: u64, generation: u64, offset: u64, len: u64 },
     /// Bytes within one block, which is written to its place; the record leads there.
@@ -29,7 +31,8 @@ impl What {
         let &LoggedWrite { object, generation, offset, len, data, .. } = write;
         match data {
             Some(data) if len <= COPIED_MAX => {
-                What::Record(LrWrite { object, offset, length: len }.encode_with(data))
+                let record = LrWrite { object, offset, length: len }.encode_with(data);
+                What::Copied { record, len }
             }
             _ => What::Write { object, generation, offset, len },
         }
@@ -59,7 +62,7 @@ impl What {
     /// Bytes in a log block, not split.
     pub fn size(&self) -> usize {
         match self {
-            What::Record(record) => record.len(),
+            What::Record(record) | What::Copied { record, .. } => record.len(),
             What::Write { len, .. } => WRITE_HEAD + (*len as usize).next_multiple_of(8),
             What::Indirect { .. } => WRITE_HEAD,
         }

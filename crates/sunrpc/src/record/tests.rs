@@ -61,18 +61,18 @@ fn records_come_out_whole_however_they_arrive() {
 
 #[test]
 fn impossible_lengths_end_the_stream() {
-    let pool = Pool::new(10_000, 1, 1);
+    let pool = Pool::new(20_000, 1, 1);
     let case = |parts: &[(bool, u32)]| {
         let mut wire = Vec::new();
         for &(last, len) in parts {
             wire.extend((if last { LAST } else { 0 } | len).to_be_bytes());
-            wire.extend(vec![0; (len as usize).min(20_000)]);
+            wire.extend(vec![0; (len as usize).min(40_000)]);
         }
         read_all(&wire, 1 << 20, &pool)
     };
-    assert!(matches!(case(&[(true, 10_001)]), Err(RecordError::Impossible(_))));
+    assert!(matches!(case(&[(true, 20_001)]), Err(RecordError::Impossible(_))));
     assert!(matches!(case(&[(true, 0x7fff_ffff)]), Err(RecordError::Impossible(_))));
-    assert!(matches!(case(&[(false, 6000), (true, 6000)]), Err(RecordError::Impossible(_))));
+    assert!(matches!(case(&[(false, 12_000), (true, 12_000)]), Err(RecordError::Impossible(_))));
     assert!(matches!(case(&[(true, 0)]), Err(RecordError::Impossible(_))));
     assert!(matches!(case(&vec![(false, 0); 5000]), Err(RecordError::Impossible(_))));
     assert!(matches!(case(&[(false, 10)]), Err(RecordError::Broken)));
@@ -118,9 +118,9 @@ fn a_timeout_matters_inside_a_record_only() {
 
 #[test]
 fn a_pool_makes_readers_wait_for_its_buffers() {
-    let pool = Pool::new(8192, 1, 1);
+    let pool = Pool::new(2 * AHEAD, 1, 1);
     let mut wire = Vec::new();
-    fragment(&mut wire, true, &[7; 8000]);
+    fragment(&mut wire, true, &[7; AHEAD]);
     let held = Reader::new(pool.clone()).next(&mut &wire[..]).expect("good").expect("one");
     let (pool2, wire2) = (pool.clone(), wire.clone());
     let other = std::thread::spawn(move || {
@@ -128,7 +128,7 @@ fn a_pool_makes_readers_wait_for_its_buffers() {
     });
     assert_eq!(pool.in_use(), 1);
     drop(held);
-    assert_eq!(other.join().expect("the other reader goes on"), 8000);
+    assert_eq!(other.join().expect("the other reader goes on"), AHEAD);
     assert_eq!(pool.in_use(), 0);
 }
 
@@ -166,12 +166,12 @@ fn a_record_that_drips_is_cut_off_and_its_buffer_comes_back() {
 
 #[test]
 fn a_peer_has_its_share_and_the_others_theirs() {
-    let pool = Pool::shared(8192, 3, 2, 3);
+    let pool = Pool::shared(2 * AHEAD, 3, 2, 3);
     let [greedy, modest] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
     let patience = Patience { now: Arc::new(|| Duration::ZERO), record: Duration::from_secs(1) };
     let read = |peer: IpAddr, pool: Arc<Pool>| {
         let mut wire = Vec::new();
-        fragment(&mut wire, true, &[7; 8000]);
+        fragment(&mut wire, true, &[7; AHEAD]);
         let mut reader = Reader::guarded(pool, peer, patience.clone());
         reader.next(&mut &wire[..]).expect("good").expect("one")
     };

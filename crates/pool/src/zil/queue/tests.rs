@@ -12,7 +12,7 @@ fn pieces(batch: &[Itx]) -> Vec<(u64, u64)> {
     let piece = |itx: &Itx| match itx.what {
         What::Write { offset, len, .. } => (offset, len),
         What::Indirect { offset, len, .. } => (offset, len),
-        What::Record(ref record) => (u64::MAX, record.len() as u64),
+        What::Record(ref record) | What::Copied { ref record, .. } => (u64::MAX, record.len() as u64),
     };
     batch.iter().map(piece).collect()
 }
