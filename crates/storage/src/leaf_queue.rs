@@ -3,7 +3,9 @@
 //! **Order.** Every I/O has a class. A class has a guaranteed number of I/Os on the disk (min) and a limit (max). The
 //! next I/O comes from the first class, in order of priority, that waits and is below its min; if all are served, from
 //! the first below its max. So a flood of background writes leaves room for a reader at once, and readers cannot starve
-//! the transaction group (`vdev_queue.c`). Within a class the disk is swept in one direction; neighbours of the same
+//! the transaction group (`vdev_queue.c`). While callers wait for writes to be durable, and for a moment after,
+//! write-behind keeps to its min: a flood of it on the disk is what their writes would wait for, and their flushes.
+//! Within a class the disk is swept in one direction; neighbours of the same
 //! kind are joined up to [`AGGREGATE`] bytes.
 //!
 //! **Who.** Disks take batches and answer them whole, so overlap comes from several carriers: any thread may take a
@@ -38,6 +40,9 @@ pub const WORKERS: usize = 2;
 pub const AGGREGATE: usize = 1 << 20;
 /// Neighbours are joined by copying, which pays below this size; larger ones go side by side in one burst.
 const JOINED_BELOW: usize = 64 << 10;
+
+/// How long after the last synchronous write write-behind keeps to its min: longer than such a writer thinks.
+const CALM: Nanos = Nanos::from_millis(5);
 
 /// (min, max) on the disk, by class in order of priority: sync read and write, async read and write, scrub, trim.
 const LIMITS: [(usize, usize); CLASSES] = [(10, 32), (10, 32), (1, 8), (4, 32), (1, 4), (1, 2)];
@@ -154,7 +159,11 @@ pub struct LeafQueue {
 }
 
 #[derive(Default)]
-struct Lanes([Lane; CLASSES]);
+struct Lanes {
+    lanes: [Lane; CLASSES],
+    /// When a synchronous write was here last.
+    urgent: Option<Nanos>,
+}
 
 /// The waiting I/Os of one class by offset; a number makes equal offsets distinct.
 #[derive(Default)]
@@ -178,7 +187,10 @@ impl LeafQueue {
         let mut state = lock(&self.state);
         for request in requests {
             let request = Request { since: now, ..request };
-            let lane = &mut state.0[index(request.class)];
+            if request.class == IoClass::SyncWrite {
+                state.urgent = Some(now);
+            }
+            let lane = &mut state.lanes[index(request.class)];
             lane.next += 1;
             lane.waiting.insert((request.offset, lane.next), request);
         }
@@ -187,14 +199,14 @@ impl LeafQueue {
     /// I/Os that wait, and I/Os on the disk, by class.
     pub fn depths(&self) -> ([u64; CLASSES], [u64; CLASSES]) {
         let state = lock(&self.state);
-        let lanes = state.0.each_ref();
+        let lanes = state.lanes.each_ref();
         (lanes.map(|lane| lane.waiting.len() as u64), lanes.map(|lane| lane.active as u64))
     }
 
     /// Whether a reader or writer, not only background work, has something here.
     pub fn is_wanted(&self) -> bool {
         let wanted = |lane: &Lane| !lane.waiting.is_empty() || lane.active > 0;
-        lock(&self.state).0[..index(IoClass::AsyncWrite)].iter().any(wanted)
+        lock(&self.state).lanes[..index(IoClass::AsyncWrite)].iter().any(wanted)
     }
 
     /// Lets the workers carry.
@@ -207,10 +219,11 @@ impl LeafQueue {
     /// Takes one burst to the disk, of `only` this class if given. False if there is none to take.
     pub fn carry(&self, only: Option<IoClass>) -> bool {
         let (mut burst, more) = {
+            let now = self.clock.now();
             let mut state = lock(&self.state);
-            let Some(class) = state.choose(only.map(index)) else { return false };
-            let burst = state.0[class].take_burst(class);
-            (burst, state.choose(None).is_some())
+            let Some(class) = state.choose(only.map(index), now) else { return false };
+            let burst = state.take_burst(class, now);
+            (burst, state.choose(None, now).is_some())
         };
         if more && only.is_some() {
             self.wake();
@@ -218,8 +231,8 @@ impl LeafQueue {
         burst.submit(&*self.disk, &*self.clock, &self.counters);
         let left = {
             let mut state = lock(&self.state);
-            state.0[burst.class].active -= burst.len();
-            state.0.iter().any(|lane| !lane.waiting.is_empty())
+            state.lanes[burst.class].active -= burst.len();
+            state.lanes.iter().any(|lane| !lane.waiting.is_empty())
         };
         self.counters.pending.fetch_sub(burst.requests() as u64, Relaxed);
         burst.answer();
@@ -232,34 +245,42 @@ impl LeafQueue {
 
 impl Lanes {
     /// The class to serve next; see the module.
-    fn choose(&self, only: Option<usize>) -> Option<usize> {
-        let below = |limit: fn((usize, usize)) -> usize| {
+    fn choose(&self, only: Option<usize>, now: Nanos) -> Option<usize> {
+        let below = |limit: &dyn Fn(usize) -> usize| {
             let ready = |&class: &usize| {
-                !self.0[class].waiting.is_empty() && self.0[class].active < limit(LIMITS[class])
+                !self.lanes[class].waiting.is_empty() && self.lanes[class].active < limit(class)
             };
             match only {
                 Some(class) => Some(class).filter(ready),
                 None => (0..CLASSES).find(ready),
             }
         };
-        below(|(min, _)| min).or_else(|| below(|(_, max)| max))
+        below(&|class| LIMITS[class].0).or_else(|| below(&|class| self.most(class, now)))
+    }
+
+    /// I/Os of a class that may be on the disk now.
+    fn most(&self, class: usize, now: Nanos) -> usize {
+        let (min, max) = LIMITS[class];
+        let is_calm = self.urgent.is_none_or(|urgent| now.since(urgent) > CALM);
+        if class == index(IoClass::AsyncWrite) && !is_calm { min } else { max }
+    }
+
+    /// Takes up to half of what the class may have, so that a second carrier keeps the disk busy meanwhile.
+    fn take_burst(&mut self, class: usize, now: Nanos) -> Burst {
+        let most = self.most(class, now);
+        let lane = &mut self.lanes[class];
+        let room = most.saturating_sub(lane.active).min((most / 2).max(1));
+        let mut burst = Burst::new(class);
+        while burst.len() < room {
+            let Some(group) = lane.take_group() else { break };
+            burst.push(group);
+        }
+        lane.active += burst.len();
+        burst
     }
 }
 
 impl Lane {
-    /// Takes up to half of the class's limit, so that a second carrier keeps the disk busy meanwhile.
-    fn take_burst(&mut self, class: usize) -> Burst {
-        let (_, max) = LIMITS[class];
-        let room = (max - self.active).min((max / 2).max(1));
-        let mut burst = Burst::new(class);
-        while burst.len() < room {
-            let Some(group) = self.take_group() else { break };
-            burst.push(group);
-        }
-        self.active += burst.len();
-        burst
-    }
-
     /// The next I/O of the sweep and the neighbours that can go with it.
     fn take_group(&mut self) -> Option<Vec<Request>> {
         let key = self.waiting.range((self.at, 0)..).next().or_else(|| self.waiting.iter().next());

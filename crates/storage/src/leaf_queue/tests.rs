@@ -77,6 +77,24 @@ fn readers_pass_a_flood_of_writes() {
 }
 
 #[test]
+fn write_behind_makes_room_for_who_waits_for_a_write() {
+    let rig = rig();
+    let flood = (0..200).map(|n| (n * 1024, write(1, 512))).collect();
+    let written = ask(&rig.queue, IoClass::AsyncWrite, flood);
+    let logged = ask(&rig.queue, IoClass::SyncWrite, vec![(4 << 20, write(2, 512))]);
+    assert!(rig.queue.carry(None));
+    assert!(logged.is_done() && rig.disks.counts("d").writes == 1);
+    let (min, _) = LIMITS[index(IoClass::AsyncWrite)];
+    assert!(rig.queue.carry(None));
+    assert_eq!(rig.disks.counts("d").writes as usize, 1 + min / 2);
+    std::thread::sleep(std::time::Duration::from_nanos(2 * CALM.0));
+    assert!(rig.queue.carry(None));
+    assert_eq!(rig.disks.counts("d").writes as usize, 1 + min / 2 + 16, "nobody waits any more");
+    while rig.queue.carry(None) {}
+    assert!(written.is_done());
+}
+
+#[test]
 fn a_bad_sector_spoils_only_its_own_io() {
     let rig = rig();
     rig.faults.inject(FaultRule {
