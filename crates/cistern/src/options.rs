@@ -14,7 +14,7 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
                        127.0.0.1:12049 otherwise; port 0 picks one)
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
   --cache SIZE         memory for the block cache, as 512M or 8G          (default: a quarter of memory, at most 4G)
-  --dirty SIZE         memory for unwritten data, of each pool            (default: 256M, at most half the cache)
+  --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
   --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info)
@@ -94,7 +94,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
         }
     }
     if options.dirty == 0 {
-        options.dirty = (options.cache as u64 / 2).clamp(16 << 20, 256 << 20);
+        options.dirty = (options.cache as u64 / 2).min((memory / 10).max(16 << 20));
     }
     Parsed::Run(options)
 }

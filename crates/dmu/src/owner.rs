@@ -100,8 +100,9 @@ pub trait Admission: Send + Sync {
     /// caller holds no lock that another transaction might want, and no other [`TxHold`].
     fn assign(&self, want: &Holds, wait: bool) -> Result<TxHold, DmuError>;
 
-    /// A block of so many bytes has become dirty in this group.
-    fn dirtied(&self, txg: Txg, bytes: u64);
+    /// A block of so many bytes has become dirty in this group, or one that is has changed again (then `bytes` is 0), in
+    /// `changed` of its bytes.
+    fn dirtied(&self, txg: Txg, bytes: u64, changed: u64);
 
     /// So many of them have been written. All are, once the group is synced, whatever was said here.
     fn written(&self, txg: Txg, bytes: u64);
@@ -115,7 +116,7 @@ impl Admission for ReadOnlyAdmission {
         Err(DmuError::ReadOnly)
     }
 
-    fn dirtied(&self, _txg: Txg, _bytes: u64) {}
+    fn dirtied(&self, _txg: Txg, _bytes: u64, _changed: u64) {}
 
     fn written(&self, _txg: Txg, _bytes: u64) {}
 }

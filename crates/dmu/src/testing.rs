@@ -147,7 +147,7 @@ impl Admission for Books {
         Ok(TxHold::new(self.open.load(Ordering::Relaxed), || ()))
     }
 
-    fn dirtied(&self, _txg: Txg, _bytes: u64) {}
+    fn dirtied(&self, _txg: Txg, _bytes: u64, _changed: u64) {}
 
     fn written(&self, _txg: Txg, _bytes: u64) {}
 }

@@ -5,8 +5,10 @@
 //! written out (syncing) by the worker `txg-sync`. So at any moment one group is open and at most one is syncing, and
 //! **transactions of two groups never overlap**, on which `dmu`'s overlays rely.
 //!
-//! A group is closed when it has grown to a fifth of the dirty limit, when somebody waits for it, or five seconds after
-//! its first change. A pool without changes writes nothing.
+//! A group is closed when as much has changed in it as is worth writing at once, when somebody waits for it, or five
+//! seconds after its first change. A pool without changes writes nothing. Small changes here and there in large blocks
+//! make many times their size dirty; the longer such a group is open, the more of them meet in the same block, which is
+//! written once. So it stays open until half of the dirty limit is full.
 //!
 //! The throttle smooths rather than stops: above 60 % of the limit each newcomer is delayed, and the delay grows
 //! with how little room is left. Delays are handed out one behind the other, so that n writers together get the rate
@@ -23,6 +25,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use dmu::{DmuError, SyncError, TxHold};
 use env::{Env, Nanos, Next, Quirk, Worker, WorkerHandle, lock};
 use storage::{Refusal, Storage};
+
+/// Changed bytes that are worth writing at once: as much as keeps any disk busy for a while, and more would only keep
+/// those waiting who want them durable.
+const SYNC_FROM: u64 = 64 << 20;
 
 /// How much may be dirty and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +51,14 @@ impl Limits {
         self.dirty_max / 10 * 6
     }
 
-    /// From here on the group is closed early.
+    /// From so many changed bytes on the group is closed early, if they are no less than half of what is dirty.
     fn sync_from(&self) -> u64 {
-        self.dirty_max / 5
+        (self.dirty_max / 5).min(SYNC_FROM)
+    }
+
+    /// From so many dirty bytes on it is closed whatever they are.
+    fn full_from(&self) -> u64 {
+        self.dirty_max / 2
     }
 
     /// `zfs_delay_scale` and `zfs_delay_max_ns`, in nanoseconds.
@@ -92,6 +103,8 @@ struct State {
     synced: u64,
     /// Bytes by `txg & 3`.
     dirty: [u64; 4],
+    /// Of those, how many have really changed.
+    changed: [u64; 4],
     /// When the last delayed newcomer is let in.
     last_wakeup: Nanos,
     stopped: bool,
@@ -118,6 +131,7 @@ impl Txgs {
             wanted: 0,
             synced,
             dirty: [0; 4],
+            changed: [0; 4],
             last_wakeup: Nanos(0),
             stopped: false,
         };
@@ -260,22 +274,28 @@ impl Txgs {
         }
     }
 
-    /// So many bytes became dirty in this group.
-    pub fn dirtied(&self, txg: u64, bytes: u64) {
+    /// So many bytes became dirty in this group, and so many have changed.
+    pub fn dirtied(&self, txg: u64, bytes: u64, changed: u64) {
         self.tell(bytes as i64);
         let mut state = lock(&self.state);
         state.dirty[txg as usize & 3] += bytes;
+        state.changed[txg as usize & 3] += changed;
         let open = state.open;
-        let full = state.dirty[open as usize & 3] >= self.sync_from() && state.wanted < open;
-        if full {
+        let (dirty, changed) = (state.dirty[open as usize & 3], state.changed[open as usize & 3]);
+        if state.wanted < open && self.is_full(dirty, changed) {
             state.wanted = open;
             drop(state);
             self.wake();
         }
     }
 
-    fn sync_from(&self) -> u64 {
-        if self.env.quirk(Quirk::SmallTxg) { 64 << 10 } else { self.limits.sync_from() }
+    /// Whether a group is closed because of what is in it.
+    fn is_full(&self, dirty: u64, changed: u64) -> bool {
+        let (worth, most) = match self.env.quirk(Quirk::SmallTxg) {
+            true => (64 << 10, 256 << 10),
+            false => (self.limits.sync_from(), self.limits.full_from()),
+        };
+        dirty >= most || (changed >= worth && 2 * changed >= dirty)
     }
 
     /// So many of them are on disk, though not reachable yet.
@@ -439,6 +459,7 @@ impl Worker for SyncWorker {
         let mut state = lock(&self.txgs.state);
         state.synced = txg;
         let left = std::mem::take(&mut state.dirty[txg as usize & 3]);
+        state.changed[txg as usize & 3] = 0;
         drop(state);
         self.txgs.tell(-(left as i64));
         self.txgs.changed.notify_all();

@@ -37,7 +37,7 @@ const PREFETCH_QUEUE: usize = 2048;
 const PREFETCH_BURST: usize = 32;
 /// Freed block buffers kept for the next writes, in bytes.
 const SPARE_MIN: usize = 16 << 20;
-const SPARE_MAX: usize = 256 << 20;
+const SPARE_MAX: usize = 1 << 30;
 
 /// A block to read ahead, what may be kept of it, and what keeps its space as it is until then.
 type Hint = (BlkPtr, Keep, Arc<EpochGuard>);

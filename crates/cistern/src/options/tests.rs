@@ -19,10 +19,10 @@ fn wrong(args: &[&str]) -> String {
 #[test]
 fn defaults_follow_the_machine() {
     let options = run(&[]);
-    assert_eq!((options.cache, options.dirty), (4 << 30, 256 << 20));
+    assert_eq!((options.cache, options.dirty), (4 << 30, (16 << 30) / 10));
     assert_eq!(options.nfs, Some("127.0.0.1:12049".parse().unwrap()));
     let Parsed::Run(small) = parse(&[], 512 << 20, true) else { panic!() };
-    assert_eq!((small.cache, small.dirty), (128 << 20, 64 << 20));
+    assert_eq!((small.cache, small.dirty), (128 << 20, (512 << 20) / 10));
     assert_eq!(small.nfs, Some("0.0.0.0:2049".parse().unwrap()));
 }
 

@@ -33,7 +33,9 @@ impl Dnode {
             if len == size {
                 self.put_block(blkid, Arc::new(Block::from_slice(now)), tx)?;
             } else {
-                self.update_block(blkid, tx, |block| block[from..from + len].copy_from_slice(now))?;
+                self.change_block(blkid, tx, Some(len), |block| {
+                    block[from..from + len].copy_from_slice(now)
+                })?;
             }
             left = later;
             at += len as u64;
@@ -61,6 +63,17 @@ impl Dnode {
         &self,
         blkid: u64,
         tx: &Tx,
+        f: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R, DmuError> {
+        self.change_block(blkid, tx, None, f)
+    }
+
+    /// As [`Dnode::update_block`]; so many bytes of it change, all of them as far as is known without.
+    fn change_block<R>(
+        &self,
+        blkid: u64,
+        tx: &Tx,
+        changed: Option<usize>,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, DmuError> {
         let (mut state, old) = loop {
@@ -100,7 +113,13 @@ impl Dnode {
         let block: &mut Block = Arc::make_mut(&mut dirty.block);
         let answer = f(block);
         drop(state);
-        self.report(fresh, size, tx.txg());
+        match changed {
+            Some(changed) => {
+                let bytes = if fresh { size } else { 0 };
+                self.core.admission.dirtied(tx.txg(), bytes as u64, changed as u64);
+            }
+            None => self.report(fresh, size, tx.txg()),
+        }
         Ok(answer)
     }
 
@@ -137,7 +156,7 @@ impl Dnode {
 
     fn report(&self, fresh: bool, bytes: usize, txg: Txg) {
         if fresh {
-            self.core.admission.dirtied(txg, bytes as u64);
+            self.core.admission.dirtied(txg, bytes as u64, bytes as u64);
         }
     }
 

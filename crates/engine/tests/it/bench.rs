@@ -102,7 +102,7 @@ impl Admission for Memory {
     fn assign(&self, _want: &Holds, _wait: bool) -> Result<TxHold, DmuError> {
         Ok(TxHold::new(self.open.load(Ordering::SeqCst), || ()))
     }
-    fn dirtied(&self, _txg: Txg, _bytes: u64) {}
+    fn dirtied(&self, _txg: Txg, _bytes: u64, _changed: u64) {}
     fn written(&self, _txg: Txg, _bytes: u64) {}
 }
 

@@ -485,11 +485,13 @@ impl Admission for Core {
         }
     }
 
-    fn dirtied(&self, txg: u64, bytes: u64) {
+    fn dirtied(&self, txg: u64, bytes: u64, changed: u64) {
         if let Some(dsl) = self.dsl.upgrade() {
-            let sector = dsl.parts.store().largest_sector();
-            self.dir.dirtied(INFLATION * bytes.next_multiple_of(sector), txg);
-            dsl.parts.txgs.dirtied(txg, bytes);
+            if bytes > 0 {
+                let sector = dsl.parts.store().largest_sector();
+                self.dir.dirtied(INFLATION * bytes.next_multiple_of(sector), txg);
+            }
+            dsl.parts.txgs.dirtied(txg, bytes, changed);
         }
     }
 

@@ -108,10 +108,31 @@ fn the_dirty_limit_holds_and_much_dirt_closes_a_group_early() {
     let (txgs, _) = machine(limits);
     for _ in 0..64 {
         let hold = txgs.enter(true).unwrap();
-        txgs.dirtied(hold.txg(), 100 << 10);
+        txgs.dirtied(hold.txg(), 100 << 10, 100 << 10);
         assert!(txgs.dirty() <= limits.dirty_max + (100 << 10));
     }
     assert!(txgs.synced() > 11);
+    txgs.stop().unwrap();
+}
+
+#[test]
+fn small_changes_of_large_blocks_let_a_group_grow() {
+    let limits = Limits { dirty_max: 10 << 20, ..Limits::default() };
+    let (txgs, _) = machine(limits);
+    let change = |blocks: u64| {
+        let hold = txgs.enter(true).unwrap();
+        txgs.dirtied(hold.txg(), blocks * (128 << 10), 4096);
+    };
+    (0..24).for_each(|_| change(1));
+    (0..200).for_each(|_| change(0));
+    std::thread::sleep(Duration::from_millis(30));
+    assert_eq!(txgs.synced(), 10, "3 MiB are dirty and less than 1 has changed");
+    (0..16).for_each(|_| change(1));
+    let begun = std::time::Instant::now();
+    while txgs.synced() < 11 {
+        assert!(begun.elapsed() < Duration::from_secs(4), "half of the limit is dirty");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     txgs.stop().unwrap();
 }
 
