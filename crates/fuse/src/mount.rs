@@ -44,7 +44,7 @@ impl Default for MountOptions {
             devices: true,
             exec: true,
             cache: Duration::from_secs(1),
-            threads: 8,
+            threads: 32,
         }
     }
 }

@@ -52,9 +52,17 @@ impl Ops {
 }
 
 /// A file open for appending goes past the page cache: where its data ends up is known only once it is written, since
-/// other clients append too, and the kernel would cache it where it thought the end was.
+/// other clients append too, and the kernel would cache it where it thought the end was. So does one whose writes are
+/// synchronous: through the page cache, the kernel writes with the whole file locked and asks for an fsync afterwards,
+/// so that many writers would wait for one flush each, one behind the other.
 fn fopen_flags(flags: i32) -> FopenFlags {
-    if flags & libc::O_APPEND != 0 { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::empty() }
+    if flags & libc::O_DSYNC != 0 {
+        FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
+    } else if flags & libc::O_APPEND != 0 {
+        FopenFlags::FOPEN_DIRECT_IO
+    } else {
+        FopenFlags::empty()
+    }
 }
 
 fn empty(answer: Result<()>, reply: ReplyEmpty) {
