@@ -73,9 +73,9 @@ impl Row {
         Row { goal: Some(ratio), ..self }
     }
 
-    /// Long enough for a transaction group of ours to be written out (five seconds) by default.
+    /// Long enough, by default, for a transaction group of ours to be closed (after five seconds) and written out.
     const fn long(self) -> Row {
-        Row { spans: 4, ..self }
+        Row { spans: 6, ..self }
     }
 
     const fn over(self, connections: usize) -> Row {
@@ -209,9 +209,9 @@ pub const PARTS: &[Part] = &[
             on_file(&[row("random read 4 KiB, 1 reader", read_anywhere(K4), 1)]),
             on_file(&[row("random read 4 KiB, 8 readers", read_anywhere(K4), 8)]),
             on_file(&[row("random write 4 KiB, then fsync", write_anywhere(K4, false), 1)]),
-            on_file(&[row("random write 4 KiB, O_DSYNC, 1 writer", write_anywhere(K4, true), 1)]),
-            on_file(&[row("random write 4 KiB, O_DSYNC, 8 writers", write_anywhere(K4, true), 8)]),
-            on_file(&[row("random write 4 KiB, O_DSYNC, 64 writers", write_anywhere(K4, true), 64)]),
+            on_file(&[row("random write 4 KiB, O_DSYNC, 1 writer", write_anywhere(K4, true), 1).long()]),
+            on_file(&[row("random write 4 KiB, O_DSYNC, 8 writers", write_anywhere(K4, true), 8).long()]),
+            on_file(&[row("random write 4 KiB, O_DSYNC, 64 writers", write_anywhere(K4, true), 64).long()]),
             names(&[row("append 512 B, O_DSYNC, 8 writers", Work::Append { block: 512 }, 8)]),
             names(&[
                 row("create", Work::Create { files: FILES }, 1),
