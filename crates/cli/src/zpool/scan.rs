@@ -6,7 +6,7 @@ use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::human::nicenum;
 use crate::program::Cx;
 use crate::{getopt, jobs};
-use api_types::{Pool, PoolScan, PropValue, ScanCommand, ScanKind, ScanState, Vdev, kind, routes};
+use api_types::{Pool, PoolScan, PropValue, ScanCommand, ScanKind, ScanState, TrimState, Vdev, kind, routes};
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether what is waited for has ended.
@@ -52,9 +52,7 @@ pub fn scrub(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let status = each(cx, &names, command, what)?;
     if options.has("w") && status == 0 {
         for pool in pools(cx, &names)?.0 {
-            while is_active(cx, &pool.name, "scrub")? == Some(true) {
-                std::thread::sleep(LOOK);
-            }
+            await_end(cx, &pool.name, "scrub")?;
         }
     }
     Ok(status)
@@ -171,6 +169,14 @@ impl Rows<'_> {
     }
 }
 
+/// Waits until nothing of the kind goes on in a pool, or there is no such pool any more.
+pub(super) fn await_end(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<(), Stop> {
+    while is_active(cx, pool, activity)? == Some(true) {
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
 /// Whether something is going on in a pool; `None` if there is no such pool (any more).
 fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>, Stop> {
     match activity {
@@ -179,6 +185,7 @@ fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>
             "scrub" => running(&pool, ScanKind::Scrub).is_some(),
             "resilver" => running(&pool, ScanKind::Resilver).is_some(),
             "replace" => any_replacing(&pool.root),
+            "trim" => any_trimming(&pool.root),
             // Nothing of the kind exists here.
             _ => false,
         })),
@@ -225,4 +232,8 @@ fn running(pool: &Pool, kind: ScanKind) -> Option<u64> {
 
 fn any_replacing(vdev: &Vdev) -> bool {
     vdev.kind == "replacing" || vdev.children.iter().any(any_replacing)
+}
+
+fn any_trimming(vdev: &Vdev) -> bool {
+    vdev.trim.state == TrimState::Running || vdev.children.iter().any(any_trimming)
 }

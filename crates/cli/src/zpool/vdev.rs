@@ -2,6 +2,7 @@
 //! and `reguid`.
 
 use super::add::{ashift, known};
+use super::scan::await_end;
 use crate::client::CallError;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
@@ -87,6 +88,9 @@ pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             _ => usage("too many arguments"),
         };
     };
+    if options.has("s") {
+        return fail("zpool attach -s: not supported by this version of Cistern yet");
+    }
     let request = PoolAttach {
         path: Some(vdevs::device(new)?),
         force: options.has("f"),
@@ -94,7 +98,12 @@ pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         ..PoolAttach::default()
     };
     let what = format!("cannot attach {new} to {device}");
-    one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_ATTACH, name, vdev, &request))
+    let status =
+        one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_ATTACH, name, vdev, &request))?;
+    if options.has("w") && status == 0 {
+        await_end(cx, name, "resilver")?;
+    }
+    Ok(status)
 }
 
 pub fn detach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -119,11 +128,19 @@ pub fn replace(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         [name, device, new] => (name, device, Some(new)),
         _ => return usage("too many arguments"),
     };
+    if options.has("s") {
+        return fail("zpool replace -s: not supported by this version of Cistern yet");
+    }
     let path = new.map(|new| vdevs::device(new)).transpose()?;
     let (force, ashift) = (options.has("f"), ashift(&options)?);
     let request = PoolAttach { path, force, ashift, ..PoolAttach::default() };
     let what = format!("cannot replace {device} with {}", new.unwrap_or(device));
-    one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &request))
+    let status =
+        one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &request))?;
+    if options.has("w") && status == 0 {
+        await_end(cx, name, "replace")?;
+    }
+    Ok(status)
 }
 
 pub fn reguid(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

@@ -33,13 +33,19 @@ enum End {
 }
 
 impl Pool {
-    /// All about scans that this group has to do. First pass only.
-    pub(crate) fn sync_scan(&self, tx: &Tx) -> Result<()> {
-        let (core, scan) = (&self.core, &self.core.scan);
+    /// Does what operators ask and ends a scan that is through: the tree of vdevs may change for it. First pass only.
+    pub(crate) fn turn_scan(&self, tx: &Tx) -> Result<()> {
         self.run_scan_commands(tx)?;
-        if lock(&scan.state).finished {
+        if lock(&self.core.scan.state).finished {
             self.end_scan(End::Done, tx)?;
         }
+        Ok(())
+    }
+
+    /// Begins what the tree of vdevs needs, as it is now: with the group that a disk joins, its resilver runs. Stores how
+    /// far scans are. First pass only.
+    pub(crate) fn sync_scan(&self, tx: &Tx) -> Result<()> {
+        let (core, scan) = (&self.core, &self.core.scan);
         self.assess_leaves(tx)?;
         let checkpoint = {
             let mut state = lock(&scan.state);
