@@ -5,7 +5,7 @@ NFS ?=
 SEED ?=
 RUNS ?= 200
 
-.PHONY: run test e2e check bench simulate setup tools fmt clean
+.PHONY: run test e2e check bench simulate turns setup tools fmt clean
 
 run: ## Build, make a pool on image files on the first start, and serve it in the foreground.
 	@scripts/setup build
@@ -32,6 +32,10 @@ bench: ## Beside peers on this machine: PART=nfs,sync,… ONLY=text ROUNDS=n cho
 
 simulate: ## Crash simulation: SEED=n reproduces one run, RUNS=n tries that many fresh seeds.
 	cargo run --profile ci -p sim -- $(if $(SEED),--seed $(SEED),--runs $(RUNS))
+
+turns: ## OpenZFS's ztest and we take turns on pools of each layout, zdb between: some minutes.
+	@scripts/setup test
+	TURNS=all cargo test --profile ci -p engine --test it -- alternate
 
 clean:
 	cargo clean

@@ -93,7 +93,7 @@ impl Pool {
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
-core.trim_sysevents(&core.trim.persist(&core.mos, || core.tree(), tx)?);
+        core.trim_sysevents(&core.trim.persist(&core.mos, || core.tree(), tx)?);
         self.turn_scan(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
         self.sync_scan(tx)?;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use dmu::bpobj::Bpobj;
-use dmu::{ObjectSpec, Objset, ReadOnlyAdmission, Tx};
+use dmu::{DmuError, ObjectSpec, Objset, ReadOnlyAdmission, Tx};
 use env::lock;
 use ondisk::bpobj::BpobjForm;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_CI_DATASET, FLAG_INCONSISTENT, FLAG_UNIQUE_ACCURATE};
@@ -163,7 +163,12 @@ impl Dsl {
             return Ok(());
         }
         let above = self.open_object(head)?;
-        for (name, number) in self.parts.fs_format.props(above.objset())? {
+        let inherited = match self.parts.fs_format.props(above.objset()) {
+            // Nobody ever made a file system of the parent: it has nothing to hand down (`zfs_get_zplprop`).
+            Err(DmuError::NotFound) => return Ok(()),
+            inherited => inherited?,
+        };
+        for (name, number) in inherited {
             if name != "version" && !props.creation.iter().any(|(given, _)| *given == name) {
                 props.creation.push((name, number));
             }
