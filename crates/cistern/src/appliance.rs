@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::LocalEngine;
 use engine_api::{
-    Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
+    Change, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
 };
 use env::lock;
 
@@ -16,7 +16,7 @@ use crate::remember::Memory;
 
 pub struct Appliance {
     engine: Arc<LocalEngine>,
-    memory: Memory,
+    memory: Arc<Memory>,
     /// Datasets whose share was withdrawn with `zfs unshare`.
     withdrawn: Mutex<BTreeSet<String>>,
     /// Added to the engine's generation: grows when a share is withdrawn or offered again.
@@ -25,6 +25,7 @@ pub struct Appliance {
 
 impl Appliance {
     pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<Appliance> {
+        let memory = Arc::new(memory);
         Arc::new(Appliance { engine, memory, withdrawn: Mutex::default(), shares: AtomicU64::new(0) })
     }
 
@@ -39,8 +40,10 @@ impl Appliance {
         }
     }
 
-    /// For the end of the program: every pool is exported, and none forgotten.
+    /// For the end of the program: every pool is exported, and none forgotten. Its disks may have changed by themselves:
+    /// spares step in.
     pub fn export_all(&self) -> Result<()> {
+        self.memory.save(&*self.engine);
         self.engine.export_all()
     }
 
@@ -60,6 +63,10 @@ impl Appliance {
         }
         done
     }
+
+    fn guarded(&self, pool: Arc<dyn Pool>) -> Arc<dyn Pool> {
+        Arc::new(Guarded { pool, engine: self.engine.clone(), memory: self.memory.clone() })
+    }
 }
 
 /// A share that no client could use is refused when it is made, not when it is mounted.
@@ -75,7 +82,7 @@ fn check_shares(props: &[PropertyChange]) -> Result<()> {
 impl Engine for Appliance {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
         check_shares(&spec.fs_props)?;
-        self.remembering(self.engine.create(spec)).map(guarded)
+        self.remembering(self.engine.create(spec)).map(|pool| self.guarded(pool))
     }
 
     fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {
@@ -87,7 +94,7 @@ impl Engine for Appliance {
     }
 
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
-        self.remembering(self.engine.import(which, options)).map(guarded)
+        self.remembering(self.engine.import(which, options)).map(|pool| self.guarded(pool))
     }
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
@@ -99,11 +106,11 @@ impl Engine for Appliance {
     }
 
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
-        self.engine.pool(name).map(guarded)
+        self.engine.pool(name).map(|pool| self.guarded(pool))
     }
 
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
-        self.engine.pools().into_iter().map(guarded).collect()
+        self.engine.pools().into_iter().map(|pool| self.guarded(pool)).collect()
     }
 
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
@@ -152,65 +159,80 @@ impl Engine for Appliance {
     }
 }
 
-/// A pool that refuses shares no client could use.
-struct Guarded(Arc<dyn Pool>);
+/// A pool that refuses shares no client could use, and whose disks are remembered.
+struct Guarded {
+    pool: Arc<dyn Pool>,
+    engine: Arc<LocalEngine>,
+    memory: Arc<Memory>,
+}
 
-fn guarded(pool: Arc<dyn Pool>) -> Arc<dyn Pool> {
-    Arc::new(Guarded(pool))
+/// Whether the pool is to be found by other disks afterwards, or by another guid.
+fn moves(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::AddVdevs { .. }
+            | Change::RemoveVdev { .. }
+            | Change::AttachVdev { .. }
+            | Change::DetachVdev { .. }
+            | Change::ReplaceVdev { .. }
+            | Change::Reguid { .. }
+    )
 }
 
 impl Pool for Guarded {
     fn name(&self) -> String {
-        self.0.name()
+        self.pool.name()
     }
     fn guid(&self) -> u64 {
-        self.0.guid()
+        self.pool.guid()
     }
     fn status(&self) -> engine_api::PoolStatus {
-        self.0.status()
+        self.pool.status()
     }
     fn properties(&self, names: &[String]) -> Result<Vec<engine_api::PropValue>> {
-        self.0.properties(names)
+        self.pool.properties(names)
     }
     fn datasets(&self, filter: &engine_api::DatasetFilter) -> Result<Vec<engine_api::DatasetInfo>> {
-        self.0.datasets(filter)
+        self.pool.datasets(filter)
     }
-    fn commit(&self, change: &engine_api::Change, history: &str) -> Result<engine_api::Committed> {
-        if let engine_api::Change::CreateFilesystem { props, .. }
-        | engine_api::Change::SetProperties { props, .. } = change
-        {
+    fn commit(&self, change: &Change, history: &str) -> Result<engine_api::Committed> {
+        if let Change::CreateFilesystem { props, .. } | Change::SetProperties { props, .. } = change {
             check_shares(props)?;
         }
-        self.0.commit(change, history)
+        let done = self.pool.commit(change, history)?;
+        if moves(change) {
+            self.memory.save(&*self.engine);
+        }
+        Ok(done)
     }
     fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
-        self.0.destroy_preview(name, recursive)
+        self.pool.destroy_preview(name, recursive)
     }
     fn history(&self, internal: bool) -> Result<Vec<engine_api::HistoryRecord>> {
-        self.0.history(internal)
+        self.pool.history(internal)
     }
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn engine_api::FileSystem>> {
-        self.0.open_fs(dataset)
+        self.pool.open_fs(dataset)
     }
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn engine_api::BlockDevice>> {
-        self.0.open_volume(dataset)
+        self.pool.open_volume(dataset)
     }
     fn give_up(&self) {
-        self.0.give_up();
+        self.pool.give_up();
     }
     fn sync(&self) -> Result<u64> {
-        self.0.sync()
+        self.pool.sync()
     }
     fn errors(&self) -> Result<Vec<String>> {
-        self.0.errors()
+        self.pool.errors()
     }
     fn log_counts(&self) -> engine_api::Counts {
-        self.0.log_counts()
+        self.pool.log_counts()
     }
     fn vdev_tallies(&self) -> Vec<engine_api::VdevTallies> {
-        self.0.vdev_tallies()
+        self.pool.vdev_tallies()
     }
     fn advise(&self, question: &engine_api::AdviceQuestion) -> Result<engine_api::Advice> {
-        self.0.advise(question)
+        self.pool.advise(question)
     }
 }

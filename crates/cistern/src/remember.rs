@@ -37,7 +37,9 @@ impl Memory {
         let mut text = String::new();
         for pool in engine.pools() {
             let mut devices = Vec::new();
-            collect(&pool.status().root, &mut devices);
+            let status = pool.status();
+            let vdevs = [&status.root].into_iter().chain(&status.spares).chain(&status.cache);
+            vdevs.for_each(|vdev| collect(vdev, &mut devices));
             text += &format(&Remembered { guid: pool.guid(), name: pool.name(), devices });
         }
         if let Err(error) = self.replace(&text) {

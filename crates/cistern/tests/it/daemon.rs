@@ -70,6 +70,22 @@ impl Scratch {
         File::create(&path).and_then(|file| file.set_len(mib << 20)).expect("a sparse file");
         text(&path)
     }
+
+    /// Takes images out of `disks`, where nobody finds them.
+    pub fn put_away(&self, names: &[&str]) {
+        self.move_images(names, ("disks", "away"));
+    }
+
+    pub fn bring_back(&self, names: &[&str]) {
+        self.move_images(names, ("away", "disks"));
+    }
+
+    fn move_images(&self, names: &[&str], (from, to): (&str, &str)) {
+        for name in names {
+            let name = format!("{name}.img");
+            fs::rename(self.folder(from).join(&name), self.folder(to).join(&name)).expect("moved");
+        }
+    }
 }
 
 impl Drop for Scratch {
@@ -260,9 +276,13 @@ impl Daemon {
         assert_eq!(status.signal(), Some(9), "{}", self.log());
     }
 
+    pub fn socket(&self) -> PathBuf {
+        self.state.join("cistern.sock")
+    }
+
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.args(words).env("CISTERN_SOCKET", self.state.join("cistern.sock")).env("TZ", "UTC");
+        command.args(words).env("CISTERN_SOCKET", self.socket()).env("TZ", "UTC");
         command
     }
 

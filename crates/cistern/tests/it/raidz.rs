@@ -58,13 +58,6 @@ fn choices(disks: usize, count: usize) -> Vec<Vec<usize>> {
     all.map(|away| (0..disks).filter(|disk| away & (1 << disk) != 0).collect()).collect()
 }
 
-fn move_images(scratch: &Scratch, disks: &[usize], (from, to): (&str, &str)) {
-    for disk in disks {
-        let name = format!("d{disk}.img");
-        fs::rename(scratch.folder(from).join(&name), scratch.folder(to).join(&name)).expect("moved");
-    }
-}
-
 #[test]
 fn every_level_is_whole_without_the_disks_it_can_lose() {
     for shape @ (level, disks, ashift) in SHAPES {
@@ -82,7 +75,9 @@ fn every_level_is_whole_without_the_disks_it_can_lose() {
         daemon.begin();
         let choices = choices(disks, level);
         for (turn, away) in choices.iter().step_by(choices.len().div_ceil(SETS)).enumerate() {
-            move_images(&scratch, away, ("disks", "away"));
+            let names: Vec<String> = away.iter().map(|disk| format!("d{disk}")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            scratch.put_away(&names);
             assert_readable(&folder, "tank");
             if turn == 0 {
                 // In ours, too; nothing is written, or the disks would come back to another pool.
@@ -93,7 +88,7 @@ fn every_level_is_whole_without_the_disks_it_can_lose() {
                 compare(&scratch, &daemon, &written, &format!("{what} without {away:?}"));
                 daemon.zpool("export tank").done();
             }
-            move_images(&scratch, away, ("away", "disks"));
+            scratch.bring_back(&names);
         }
         daemon.stop();
     }

@@ -1,0 +1,39 @@
+//! Trimming by command line: what an operator sees of it, and that disks get their free space back.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use crate::daemon::{Daemon, Scratch};
+use crate::zdb::assert_readable;
+
+#[test]
+fn disks_are_trimmed_and_status_tells_how_far() {
+    let scratch = Scratch::new("trim");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b) = (scratch.image("a", 128), scratch.image("b", 128));
+    for path in [&a, &b] {
+        fs::write(path, vec![0x77; 128 << 20]).expect("an image");
+    }
+    daemon.zpool(&format!("create -m none -o autotrim=on tank mirror {a} {b}")).done();
+    assert_eq!(daemon.zpool("get -H -o value autotrim tank").done(), "on\n");
+    assert!(daemon.zpool("status -t tank").done().contains("  (untrimmed)\n"));
+    daemon.zpool(&format!("trim -r 1K tank {a}")).done();
+    let status = daemon.zpool("status -t tank").done();
+    assert!(status.contains("% trimmed, started at "), "{status}");
+    assert_eq!(daemon.zpool("status tank").done().matches("  (trimming)\n").count(), 1);
+    let twice = daemon.zpool(&format!("trim tank {a}"));
+    assert_eq!((twice.status, twice.err.trim_end()), (1, &*format!("cannot trim '{a}': currently trimming")));
+    daemon.zpool("trim -s tank").done();
+    assert!(daemon.zpool("status -t tank").done().contains("% trimmed, suspended, started at "));
+    daemon.zpool(&format!("trim -c tank {a}")).done();
+    daemon.zpool("trim tank").done();
+    daemon.zpool("wait -t trim tank").done();
+    let status = daemon.zpool("status -t tank").done();
+    assert_eq!(status.matches("  (100% trimmed, completed at ").count(), 2, "{status}");
+    daemon.stop();
+    for path in [&a, &b] {
+        let used = fs::metadata(path).expect("an image").blocks() * 512;
+        assert!(used < 32 << 20, "{used} bytes: its free space was given back");
+    }
+    assert_readable(&scratch.path("disks"), "tank");
+}
