@@ -9,22 +9,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::facade::{LocalEngine, Options};
-use engine_api::{
-    Change, CreateMode, Cred, Engine, Error, FileSystem, NodeId, PoolSpec, PropertyChange, SetAttr, Stable,
-    VdevSpec,
-};
+use engine_api::{Engine, Error, PoolSpec, PropertyChange, VdevSpec};
 use env::Env;
 use load::{Fail, Outcome, machine_time};
-use stdx::prng::Prng;
 
 use crate::contenders::ended;
 use crate::options;
 use crate::peers::write_image;
+use crate::pool_file::{Noise, PoolFile};
 use crate::results::{Cell, Figure, Results, Row, median};
 
 pub const PART: &str = "engine";
 
-const ROOT: Cred = Cred::root();
 const CALL: usize = 1 << 20;
 const READ: usize = 128 << 10;
 const IMAGE_SIZE: u64 = 4 << 30;
@@ -32,8 +28,6 @@ const WRITE_SIZE: u64 = 2 << 30;
 /// A file that fits the cache, and the cache.
 const CACHED_SIZE: u64 = 128 << 20;
 const CACHE: usize = 256 << 20;
-/// Different data than the block size divides, so that no two calls write the same.
-const SOURCE: usize = 64 << 20;
 
 pub fn measure(options: &options::Options, about: &str) -> Result<Results, Fail> {
     let image = options.dir.join("disks/engine.img");
@@ -140,8 +134,7 @@ pub fn in_this_process(work: &str, image: &Path) -> Result<(), Fail> {
 
 struct Bench {
     engine: Arc<LocalEngine>,
-    fs: Arc<dyn FileSystem>,
-    file: NodeId,
+    file: PoolFile,
 }
 
 impl Bench {
@@ -161,25 +154,20 @@ impl Bench {
             ..PoolSpec::default()
         };
         let pool = engine.create(&spec)?;
-        let change = Change::CreateFilesystem { name: "bench/fs".into(), parents: false, props: Vec::new() };
-        pool.commit(&change, "")?;
-        let fs = pool.open_fs("bench/fs")?;
-        let attr = SetAttr { mode: Some(0o644), ..SetAttr::default() };
-        let file = fs.create(&ROOT, fs.root(), b"file", CreateMode::Guarded, &attr)?.attr.node;
-        Ok(Bench { engine, fs, file })
+        let file = PoolFile::make(&*pool, "bench/fs", &[])?;
+        Ok(Bench { engine, file })
     }
 
     /// Until `size` bytes are stable.
     fn write(&self, size: u64) -> Result<Outcome, Error> {
-        let mut source = vec![0; SOURCE];
-        Prng::new(1).fill(&mut source);
+        let source = Noise::new();
         let (start, mut latencies) = (Instant::now(), Vec::new());
         for at in (0..size).step_by(CALL) {
-            let (from, begun) = ((at as usize * 7 / 3) % (SOURCE - CALL), Instant::now());
-            self.fs.write(&ROOT, self.file, at, &source[from..from + CALL], Stable::Unstable)?;
+            let begun = Instant::now();
+            self.file.write(at, source.at(at, CALL))?;
             latencies.push(begun.elapsed());
         }
-        self.fs.sync()?;
+        self.file.sync()?;
         Ok(Outcome::new(size, start.elapsed(), latencies))
     }
 
@@ -191,16 +179,13 @@ impl Bench {
         // The first round warms up.
         for round in 0.. {
             for at in (0..size).step_by(READ) {
-                let read = self.fs.read(&ROOT, self.file, at, READ)?;
                 let mut len = 0;
-                for part in &read.parts {
-                    let bytes = part.bytes();
+                sum += self.file.read(at, READ, &mut |bytes| {
                     if copy {
                         buffer[len..len + bytes.len()].copy_from_slice(bytes);
                     }
                     len += bytes.len();
-                }
-                sum += len as u64;
+                })? as u64;
             }
             if round == 0 {
                 (start, sum) = (Instant::now(), 0);

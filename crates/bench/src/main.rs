@@ -8,14 +8,19 @@
 mod chart;
 mod contenders;
 mod engine_alone;
+mod kernels;
+mod lab;
 mod machine;
 mod measure;
 mod memory;
+mod openzfs;
 mod options;
 mod ours;
 mod peers;
+mod pool_file;
 mod report;
 mod results;
+mod scans;
 mod suite;
 
 use std::fs;
@@ -81,7 +86,8 @@ fn parts(options: &Options, about: &str) -> Vec<String> {
         failed.extend(kept.err().map(|error| format!("{part}: {error}")));
     };
     let (over_nfs, locally) = suite::split(&options.parts);
-    let needs_memory = options.parts.iter().any(|part| part == memory::PART);
+    let wants = |part: &str| options.parts.iter().any(|wanted| wanted == part);
+    let needs_memory = wants(memory::PART);
     if !over_nfs.is_empty() || !locally.is_empty() || needs_memory {
         match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty()) {
             Ok(mut all) => {
@@ -98,8 +104,14 @@ fn parts(options: &Options, about: &str) -> Vec<String> {
             Err(error) => finish("the servers", Err(error)),
         }
     }
-    if options.parts.iter().any(|part| part == engine_alone::PART) {
+    if wants(engine_alone::PART) {
         finish(engine_alone::PART, engine_alone::measure(options, about));
+    }
+    if wants(scans::PART) {
+        finish(scans::PART, scans::measure(about));
+    }
+    if wants(kernels::PART) {
+        finish(kernels::PART, kernels::measure(options, about));
     }
     failed
 }

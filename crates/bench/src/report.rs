@@ -16,8 +16,10 @@ fn body(results: &Results) -> String {
     let mut text = String::new();
     if !results.rows.is_empty() {
         text += &rates(results);
-        text.push('\n');
-        text += &latencies(results);
+        if results.has_latencies() {
+            text.push('\n');
+            text += &latencies(results);
+        }
     }
     if !results.figures.is_empty() {
         text += if results.rows.is_empty() { "" } else { "\n" };

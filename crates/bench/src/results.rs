@@ -37,9 +37,9 @@ pub struct Row {
 pub struct Cell {
     /// In the row's unit.
     pub rate: f64,
-    /// p50, p99 and p99.9 in microseconds.
+    /// p50, p99 and p99.9 in microseconds; zeros where only the rate was measured.
     pub latencies: [f64; 3],
-    /// Processor time of one operation in microseconds.
+    /// Processor time of one operation in microseconds; likewise.
     pub cpu: f64,
 }
 
@@ -52,6 +52,11 @@ pub struct Figure {
 }
 
 impl Cell {
+    /// Nothing but the rate.
+    pub fn rate(rate: f64) -> Cell {
+        Cell { rate, latencies: [0.0; 3], cpu: 0.0 }
+    }
+
     /// `cpu` in seconds, of the whole load.
     pub fn new(outcome: &Outcome, is_stream: bool, cpu: f64) -> Cell {
         let micros = |per_mille| outcome.latency(per_mille).as_secs_f64() * 1e6;
@@ -88,12 +93,32 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 impl Row {
+    /// Nothing but our rate and what it is to be compared with, under that name.
+    pub fn beside(name: &str, unit: &str, goal: Option<f64>, ours: f64, (other, theirs): (&str, f64)) -> Row {
+        let cells = [("Cistern", ours), (other, theirs)];
+        Row {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            goal,
+            cells: cells.map(|(who, rate)| (who.to_owned(), Some(Cell::rate(rate)))).to_vec(),
+        }
+    }
+
+    fn has_latencies(&self) -> bool {
+        self.cells.iter().flat_map(|(_, cell)| cell).any(|cell| cell.latencies[0] > 0.0)
+    }
+
     pub fn cell(&self, contender: &str) -> Option<&Cell> {
         self.cells.iter().find(|(name, _)| name == contender).and_then(|(_, cell)| cell.as_ref())
     }
 }
 
 impl Results {
+    /// Whether any row tells more than rates.
+    pub fn has_latencies(&self) -> bool {
+        self.rows.iter().any(Row::has_latencies)
+    }
+
     /// Everybody who was in any row, ours first.
     pub fn contenders(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::options::{Parsed, all_parts, parse};
 use crate::results::{Cell, Figure, Results, Row, median};
 use crate::suite::{PARTS, Place};
-use crate::{chart, report, suite};
+use crate::{chart, kernels, report, suite};
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
@@ -113,4 +113,27 @@ fn the_document_has_a_place_for_every_part() {
     for part in all_parts() {
         assert!(page.contains(&format!("<!-- bench {part} -->")), "{part}");
     }
+}
+
+#[test]
+fn what_other_programs_report_is_understood() {
+    let line = "  avx512bw,   gen_pq, 8,     131072, 1000.000000, 10000.000000, 32768";
+    let shown = format!("{:?}", kernels::raidz_test_line(line).unwrap());
+    assert!(shown.contains("\"avx512bw\", sum: \"gen_pq\", stripe: 131072, rate: 8388.608"), "{shown}");
+    for other in
+        ["impl, math, dcols, iosize, disk_bw, total_bw, iter", "Benchmarking parity generation...", ""]
+    {
+        assert_eq!(kernels::raidz_test_line(other), None);
+    }
+    let said = "Doing sha256 for 1s on 131072 size blocks: 13000 sha256's in 1.00s\n\
+        type         131072 bytes\nsha256         1700000.52k\n";
+    assert_eq!(kernels::openssl_rate(said), Some(1700000.52 / 1e3));
+    assert_eq!(kernels::openssl_rate("type\n"), None);
+}
+
+#[test]
+fn rates_alone_have_no_table_of_latencies() {
+    let rows = vec![Row::beside("one", "MB/s", Some(0.85), 90.0, ("a disk", 100.0))];
+    let text = report::part(&Results { rows, figures: Vec::new(), ..sample() });
+    assert!(text.contains("| one | MB/s | 90 | 100 | 0.90 | 0.85 |") && !text.contains("p50"), "{text}");
 }

@@ -27,7 +27,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cli", &["api-types"]),
     ("sim", &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "model", "nfs"]),
     ("cistern", &["engine", "engine-api", "env", "load", "nfs", "fuse", "api", "api-types", "cli", "stdx"]),
-    ("bench", &["engine", "engine-api", "env", "load", "stdx"]),
+    ("bench", &["codec", "engine", "engine-api", "env", "load", "stdx"]),
     ("fuzzing", &["stdx", "ondisk", "codec", "sunrpc", "nfs", "engine-api", "model", "api-types"]),
     ("xtask", &[]),
 ];
