@@ -115,15 +115,19 @@ pub struct Changed {
 #[serde(default, deny_unknown_fields)]
 pub struct DatasetDestroy {
     pub recursive: bool,
+    /// With all clones.
+    pub clones: bool,
+    /// Snapshots that something keeps go with the last that does.
+    pub defer: bool,
     /// Unmount though in use.
     pub force: bool,
     pub history: String,
 }
 
-/// `GET /v1/datasets/{name}/destroy?recursive=…`
+/// `GET /v1/datasets/{name}/destroy?recursive=…&clones=…&defer=…`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestroyPreview {
-    /// What would go, children before parents.
+    /// What would go, in the order in which it does.
     pub names: Vec<String>,
     /// Bytes that would be freed.
     pub bytes: u64,
@@ -134,6 +138,8 @@ pub struct DestroyPreview {
 #[serde(default, deny_unknown_fields)]
 pub struct DestroyQuery {
     pub recursive: bool,
+    pub clones: bool,
+    pub defer: bool,
 }
 
 /// `POST /v1/datasets/{name}/properties` and `POST /v1/pools/{name}/properties`
@@ -163,7 +169,81 @@ pub struct Rename {
     pub to: String,
     pub parents: bool,
     pub force: bool,
+    /// Of a snapshot: those of the same name below, too.
+    pub recursive: bool,
     /// Leave mounts where they are.
     pub no_mount: bool,
     pub history: String,
+}
+
+/// `POST /v1/snapshots`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SnapshotCreate {
+    /// Of one pool: all at one moment, or none.
+    pub names: Vec<String>,
+    /// Of everything below, too.
+    pub recursive: bool,
+    pub props: Vec<PropSet>,
+    pub history: String,
+}
+
+/// `POST /v1/datasets/{name}/rollback`, of the snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rollback {
+    /// Destroy snapshots and bookmarks that are younger.
+    pub recursive: bool,
+    /// And clones of these.
+    pub clones: bool,
+    /// Unmount clones though in use.
+    pub force: bool,
+    pub history: String,
+}
+
+/// `POST /v1/clones`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CloneCreate {
+    pub snapshot: String,
+    pub name: String,
+    pub parents: bool,
+    pub no_mount: bool,
+    pub props: Vec<PropSet>,
+    pub history: String,
+}
+
+/// `POST /v1/datasets/{name}/promote`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Promote {
+    pub history: String,
+}
+
+/// `POST /v1/bookmarks`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BookmarkCreate {
+    /// A snapshot or a bookmark.
+    pub source: String,
+    pub name: String,
+    pub history: String,
+}
+
+/// `POST /v1/holds` and `POST /v1/releases`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HoldRequest {
+    pub snapshots: Vec<String>,
+    pub tag: String,
+    pub recursive: bool,
+    pub history: String,
+}
+
+/// One tag on a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    pub tag: String,
+    /// Seconds since 1970.
+    pub time: u64,
 }

@@ -73,6 +73,22 @@ pub const DATASET_PROPERTIES: &str = "/v1/datasets/{name}/properties";
 pub const DATASET_INHERIT: &str = "/v1/datasets/{name}/inherit";
 /// POST [`crate::Rename`]
 pub const DATASET_RENAME: &str = "/v1/datasets/{name}/rename";
+/// POST [`crate::Rollback`], of a snapshot
+pub const DATASET_ROLLBACK: &str = "/v1/datasets/{name}/rollback";
+/// POST [`crate::Promote`]
+pub const DATASET_PROMOTE: &str = "/v1/datasets/{name}/promote";
+/// GET [`crate::Hold`]s of a snapshot
+pub const DATASET_HOLDS: &str = "/v1/datasets/{name}/holds";
+/// POST [`crate::SnapshotCreate`]
+pub const SNAPSHOTS: &str = "/v1/snapshots";
+/// POST [`crate::CloneCreate`]
+pub const CLONES: &str = "/v1/clones";
+/// POST [`crate::BookmarkCreate`]
+pub const BOOKMARKS: &str = "/v1/bookmarks";
+/// POST [`crate::HoldRequest`]
+pub const HOLDS: &str = "/v1/holds";
+/// POST [`crate::HoldRequest`]
+pub const RELEASES: &str = "/v1/releases";
 /// GET list · POST [`crate::MountRequest`]
 pub const MOUNTS: &str = "/v1/mounts";
 /// POST [`crate::UnmountRequest`]

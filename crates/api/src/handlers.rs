@@ -7,3 +7,4 @@ pub mod jobs;
 pub mod measure;
 pub mod mounts;
 pub mod pools;
+pub mod snapshots;

@@ -115,6 +115,11 @@ pub fn mounted_within(app: &App, root: &str) -> Vec<LocalMount> {
     mounts
 }
 
+/// The local mounts of one dataset.
+pub fn mounted_at(app: &App, dataset: &str) -> Vec<LocalMount> {
+    app.local.mounted().into_iter().filter(|mount| mount.dataset == dataset).collect()
+}
+
 /// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again.
 pub fn unmount_all(app: &App, root: &str, force: bool) -> Result<Vec<LocalMount>, Problem> {
     let mounts = mounted_within(app, root);

@@ -1,7 +1,7 @@
 //! The socket, the routes and the runtime that serves them.
 
 use crate::app::{App, Refusal};
-use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools};
+use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools, snapshots};
 use crate::jobs::Jobs;
 use crate::local::LocalMounts;
 use crate::problem::problem;
@@ -158,6 +158,14 @@ fn router(app: App) -> Router {
         .route(routes::DATASET_PROPERTIES, post(datasets::set))
         .route(routes::DATASET_INHERIT, post(datasets::inherit))
         .route(routes::DATASET_RENAME, post(datasets::rename))
+        .route(routes::DATASET_ROLLBACK, post(snapshots::rollback))
+        .route(routes::DATASET_PROMOTE, post(snapshots::promote))
+        .route(routes::DATASET_HOLDS, get(snapshots::holds))
+        .route(routes::SNAPSHOTS, post(snapshots::create))
+        .route(routes::CLONES, post(snapshots::clone))
+        .route(routes::BOOKMARKS, post(snapshots::bookmark))
+        .route(routes::HOLDS, post(snapshots::hold))
+        .route(routes::RELEASES, post(snapshots::release))
         .route(routes::MOUNTS, get(mounts::mounted).post(mounts::mount))
         .route(routes::UNMOUNTS, post(mounts::unmount))
         .route(routes::SHARES, get(mounts::shared).post(mounts::share))

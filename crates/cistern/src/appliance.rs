@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use engine::LocalEngine;
 use engine_api::{
-    Change, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served,
+    Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec,
+    PropertyChange, Result, Served,
 };
 use env::lock;
 
@@ -196,7 +197,10 @@ impl Pool for Guarded {
         self.pool.datasets(filter)
     }
     fn commit(&self, change: &Change, history: &str) -> Result<engine_api::Committed> {
-        if let Change::CreateFilesystem { props, .. } | Change::SetProperties { props, .. } = change {
+        if let Change::CreateFilesystem { props, .. }
+        | Change::SetProperties { props, .. }
+        | Change::Clone { props, .. } = change
+        {
             check_shares(props)?;
         }
         let done = self.pool.commit(change, history)?;
@@ -205,8 +209,11 @@ impl Pool for Guarded {
         }
         Ok(done)
     }
-    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
-        self.pool.destroy_preview(name, recursive)
+    fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
+        self.pool.plan_destroy(query)
+    }
+    fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {
+        self.pool.holds(snapshot)
     }
     fn history(&self, internal: bool) -> Result<Vec<engine_api::HistoryRecord>> {
         self.pool.history(internal)

@@ -2,11 +2,13 @@
 
 mod create;
 mod destroy;
+mod hold;
 mod list;
 mod mount;
 mod props;
 mod rename;
 mod select;
+mod snapshot;
 
 use crate::program::Command;
 
@@ -25,24 +27,56 @@ pub const COMMANDS: &[Command] = &[
         "\tdestroy [-fnpRrv] <filesystem|volume>\n\
          \tdestroy [-dnpRrv] <filesystem|volume>@<snap>[%<snap>][,...]\n\
          \tdestroy <filesystem|volume>#<bookmark>",
-        &["zfs destroy tank/old", "zfs destroy -nvr tank/old        (show what would go)"],
+        &[
+            "zfs destroy tank/old",
+            "zfs destroy -nvr tank/old        (show what would go)",
+            "zfs destroy -nv tank/home@monday%friday        (and what would come back)",
+        ],
         destroy::destroy,
     ),
     Command::GAP,
-    Command::planned("snapshot", "\tsnapshot [-r] [-o property=value] ... <filesystem|volume>@<snap> ..."),
-    Command::planned("rollback", "\trollback [-rRf] <snapshot>"),
-    Command::planned("clone", "\tclone [-p[p]u] [-o property=value] ... <snapshot> <filesystem|volume>"),
-    Command::planned("promote", "\tpromote <clone-filesystem>"),
+    Command::built(
+        "snapshot",
+        "\tsnapshot [-r] [-o property=value] ... <filesystem|volume>@<snap> ...",
+        &[
+            "zfs snapshot tank/home@monday",
+            "zfs snapshot -r tank@monday",
+            "zfs snapshot tank/a@now tank/b@now",
+        ],
+        snapshot::snapshot,
+    ),
+    Command::built(
+        "rollback",
+        "\trollback [-rRf] <snapshot>",
+        &["zfs rollback tank/home@monday", "zfs rollback -r tank/home@monday"],
+        snapshot::rollback,
+    ),
+    Command::built(
+        "clone",
+        "\tclone [-p[p]u] [-o property=value] ... <snapshot> <filesystem|volume>",
+        &["zfs clone tank/home@monday tank/test", "zfs clone -o readonly=on tank/home@monday tank/look"],
+        snapshot::clone,
+    ),
+    Command::built("promote", "\tpromote <clone-filesystem>", &["zfs promote tank/test"], snapshot::promote),
     Command::built(
         "rename",
         "\trename [-f] <filesystem|volume|snapshot> <filesystem|volume|snapshot>\n\
          \trename -p[p] [-f] <filesystem|volume> <filesystem|volume>\n\
          \trename -u [-f] <filesystem> <filesystem>\n\
          \trename -r <snapshot> <snapshot>",
-        &["zfs rename tank/a tank/b", "zfs rename -p tank/a tank/new/place/a"],
+        &[
+            "zfs rename tank/a tank/b",
+            "zfs rename -p tank/a tank/new/place/a",
+            "zfs rename -r tank@today @yesterday",
+        ],
         rename::rename,
     ),
-    Command::planned("bookmark", "\tbookmark [-r] <snapshot|bookmark> <newbookmark>"),
+    Command::built(
+        "bookmark",
+        "\tbookmark <snapshot|bookmark> <newbookmark>",
+        &["zfs bookmark tank/home@monday tank/home#monday", "zfs bookmark tank/home@monday '#monday'"],
+        snapshot::bookmark,
+    ),
     Command::planned("diff", "\tdiff [-FHth] <snapshot> [snapshot|filesystem]"),
     Command::GAP,
     Command::built(
@@ -131,9 +165,24 @@ pub const COMMANDS: &[Command] = &[
         "\tunallow [-rldug] <\"everyone\"|user|group>[,...] [<perm|@setname>[,...]] <filesystem|volume>",
     ),
     Command::GAP,
-    Command::planned("hold", "\thold [-r] <tag> <snapshot> ..."),
-    Command::planned("holds", "\tholds [-rHp] <snapshot> ..."),
-    Command::planned("release", "\trelease [-r] <tag> <snapshot> ..."),
+    Command::built(
+        "hold",
+        "\thold [-r] <tag> <snapshot> ...",
+        &["zfs hold keep tank/home@monday", "zfs hold -r keep tank@monday"],
+        hold::hold,
+    ),
+    Command::built(
+        "holds",
+        "\tholds [-rHp] <snapshot> ...",
+        &["zfs holds tank/home@monday", "zfs holds -r tank@monday"],
+        hold::holds,
+    ),
+    Command::built(
+        "release",
+        "\trelease [-r] <tag> <snapshot> ...",
+        &["zfs release keep tank/home@monday"],
+        hold::release,
+    ),
     Command::GAP,
     Command::planned("load-key", "\tload-key [-rn] [-L <keylocation>] <-a | filesystem|volume>"),
     Command::planned("unload-key", "\tunload-key [-r] <-a | filesystem|volume>"),

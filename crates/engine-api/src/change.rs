@@ -19,10 +19,48 @@ pub enum Change {
         parents: bool,
         props: Vec<PropertyChange>,
     },
-    /// All of them or none. Names are datasets, children before parents.
+    /// All of them or none. Names are datasets, snapshots (`fs@snap`) and bookmarks (`fs#mark`), in the order of a
+    /// [`crate::DestroyPlan`]. With `defer`, snapshots that clones or holds keep go with the last of these.
     Destroy {
         names: Vec<String>,
         force: bool,
+        defer: bool,
+    },
+    /// All of them at one moment, or none; with `recursive`, of everything below, too. `props` are users' properties.
+    Snapshot {
+        names: Vec<String>,
+        recursive: bool,
+        props: Vec<PropertyChange>,
+    },
+    /// Makes a dataset this snapshot again, which is its last.
+    Rollback {
+        snapshot: String,
+    },
+    Clone {
+        snapshot: String,
+        name: String,
+        parents: bool,
+        props: Vec<PropertyChange>,
+    },
+    /// Makes the snapshots that a clone shares with its origin the clone's own.
+    Promote {
+        name: String,
+    },
+    /// Of a snapshot, or a copy of a bookmark.
+    Bookmark {
+        source: String,
+        name: String,
+    },
+    /// Keeps snapshots from being destroyed; with `recursive`, those of the same name below, too.
+    Hold {
+        snapshots: Vec<String>,
+        tag: String,
+        recursive: bool,
+    },
+    Release {
+        snapshots: Vec<String>,
+        tag: String,
+        recursive: bool,
     },
     SetProperties {
         name: String,
@@ -34,11 +72,13 @@ pub enum Change {
         property: String,
         received: bool,
     },
+    /// `recursive` is for snapshots: those of the same name below get the new one, too.
     Rename {
         from: String,
         to: String,
         parents: bool,
         force: bool,
+        recursive: bool,
     },
     SetPoolProperties {
         props: Vec<PropertyChange>,

@@ -319,6 +319,16 @@ pub trait FileSystem: Send + Sync {
     fn is_waiting(&self) -> bool {
         false
     }
+    /// The file system whose root stands for this node, where that is one of another: a snapshot in `.zfs/snapshot`.
+    fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
+        let _ = node;
+        Ok(None)
+    }
+    /// One of its snapshots, by the id that file handles have; `None` for any other.
+    fn snapshot(&self, id: FsId) -> Result<Option<Arc<dyn FileSystem>>> {
+        let _ = id;
+        Ok(None)
+    }
     fn statfs(&self) -> Result<FsStat>;
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr>;
     /// Needs no permission, as stat(2) of an open file does not.

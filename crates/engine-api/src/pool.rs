@@ -366,6 +366,28 @@ pub struct DatasetFilter {
     pub props: Vec<String>,
 }
 
+/// What is to be destroyed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DestroyQuery {
+    /// A dataset, or snapshots of one: `fs@a`, `fs@a%c,e`.
+    pub name: String,
+    /// With everything below; of snapshots, those of the same names below.
+    pub recursive: bool,
+    /// With all clones.
+    pub clones: bool,
+    /// Snapshots that something keeps are no obstacle.
+    pub defer: bool,
+}
+
+/// What goes, and what comes back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DestroyPlan {
+    /// In the order in which they go: whatever depends on another before it.
+    pub names: Vec<String>,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// One record of `zpool history`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryRecord {
@@ -403,8 +425,10 @@ pub trait Pool: Send + Sync {
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
     /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record, empty for none.
     fn commit(&self, change: &Change, history: &str) -> Result<Committed>;
-    /// What destroying would take along, children before parents, and the bytes it would give back.
-    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)>;
+    /// What destroying takes along. `Refused` says in OpenZFS's words why it cannot be.
+    fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan>;
+    /// The tags that hold a snapshot, and when they were put on it, in seconds since 1970.
+    fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>>;
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>>;
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>>;

@@ -4,6 +4,7 @@
 //! up, types are converted, messages of the layers below pass through unchanged.
 
 mod convert;
+mod ctldir;
 mod discover;
 mod format;
 mod inject;

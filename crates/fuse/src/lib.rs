@@ -19,6 +19,7 @@ mod caller;
 mod convert;
 mod dir;
 mod errno;
+mod flat;
 mod handles;
 mod inodes;
 mod mount;

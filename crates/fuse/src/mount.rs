@@ -1,5 +1,6 @@
 //! Mounting and unmounting.
 
+use crate::flat::Flat;
 use crate::ops::Ops;
 use crate::server::Server;
 use engine_api::{Error, FileSystem, Result};
@@ -86,7 +87,7 @@ impl Ended {
 pub fn mount(fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
     let refused = |error: io::Error| Error::Refused(format!("cannot mount at {}: {error}", at.display()));
     let at = at.canonicalize().map_err(refused)?;
-    let ops = Ops { server: Server::new(fs, options.cache) };
+    let ops = Ops { server: Server::new(Flat::new(fs), options.cache) };
     let session = Session::new(ops, &at, &config(options)).map_err(refused)?;
     let ended = Arc::new(Ended::default());
     let (over, path) = (ended.clone(), at.clone());

@@ -11,9 +11,10 @@ use engine_api::{Attr, NodeKind};
 use sunrpc::msg::AUTH_SYS;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
+use crate::handle::Handle;
 use crate::limits::{MAX_MOUNT_PATH, MAX_MOUNTS};
 use crate::service::Context;
-use crate::shares::{components, walk};
+use crate::shares::{components, walk_across};
 use crate::status::Status;
 
 pub const PROGRAM: u32 = 100_005;
@@ -98,10 +99,10 @@ fn find(cx: &Context<'_>, path: &str) -> Result<[u8; crate::handle::LEN], Status
     }
     let (share, rest) = cx.table.find(&names).ok_or(Status::NOENT)?;
     cx.shares.grant(share, cx.client).ok_or(Status::ACCES)?;
-    let node = walk(&*share.fs, &rest)?;
-    let attr: Attr = share.fs.getattr(node)?;
+    let (fs, node) = walk_across(&share.fs, &rest)?;
+    let attr: Attr = fs.getattr(node)?;
     match attr.kind {
-        NodeKind::Dir | NodeKind::File => Ok(share.handle(node).encode()),
+        NodeKind::Dir | NodeKind::File => Ok(Handle { fs: fs.id(), node }.encode()),
         _ => Err(Status::NOTDIR),
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use engine_api::{Attr, Cred, Engine, FileSystem, FsId, NodeId};
 
@@ -17,12 +17,15 @@ use crate::status::Status;
 /// First port that is not reserved to privileged programs.
 const UNRESERVED: u16 = 1024;
 
+/// Snapshots whose share is remembered.
+const SNAPSHOTS_MAX: usize = 4096;
+
 /// One shared file system.
 pub struct Share {
     pub id: FsId,
     /// Without a slash at the end, but for `/` itself.
     pub mountpoint: String,
-    pub options: ExportOptions,
+    pub options: Arc<ExportOptions>,
     pub readonly: bool,
     pub fs: Arc<dyn FileSystem>,
     /// File systems mounted somewhere below: their place, as names from this one's root, and which they are.
@@ -34,6 +37,9 @@ pub struct Share {
 pub struct Table {
     generation: Option<u64>,
     by_id: HashMap<FsId, Arc<Share>>,
+    /// Snapshots that handles led to, and the shares they are of. Who holds a file system would keep it from being
+    /// destroyed.
+    snapshots: Mutex<HashMap<FsId, FsId>>,
 }
 
 /// What a client may do with a share.
@@ -97,6 +103,7 @@ impl Table {
                 path => path.to_owned(),
             };
             let (id, readonly, fs) = (served.id, served.readonly, served.fs);
+            let options = Arc::new(options);
             shares.push(Share { id, mountpoint, options, readonly, fs, children: Vec::new() });
         }
         let places: Vec<(Vec<Vec<u8>>, FsId)> =
@@ -110,7 +117,28 @@ impl Table {
             share.children = places.iter().filter_map(below).collect();
         }
         let by_id = shares.into_iter().map(|share| (share.id, Arc::new(share))).collect();
-        Table { generation: Some(generation), by_id }
+        Table { generation: Some(generation), by_id, snapshots: Mutex::default() }
+    }
+
+    /// A snapshot of a share, by the id in a handle: offered to whom its share is, for reading.
+    pub fn snapshot(&self, id: FsId) -> Option<Arc<Share>> {
+        let known = self.known_snapshots().get(&id).copied();
+        let (share, fs) = match known.and_then(|of| self.by_id.get(&of)) {
+            Some(share) => (share, share.fs.snapshot(id).ok().flatten()?),
+            None => self.by_id.values().find_map(|share| Some((share, share.fs.snapshot(id).ok()??)))?,
+        };
+        let mut known = self.known_snapshots();
+        if known.len() >= SNAPSHOTS_MAX {
+            known.clear();
+        }
+        known.insert(id, share.id);
+        drop(known);
+        let (mountpoint, options) = (format!("{}/.zfs/snapshot", share.mountpoint), share.options.clone());
+        Some(Arc::new(Share { id, mountpoint, options, readonly: true, fs, children: Vec::new() }))
+    }
+
+    fn known_snapshots(&self) -> MutexGuard<'_, HashMap<FsId, FsId>> {
+        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn get(&self, id: FsId) -> Option<&Arc<Share>> {
@@ -163,7 +191,7 @@ pub fn components(path: &str) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Follows names from the root, as the server itself.
+/// Follows names from the root, as the server itself, within one file system.
 pub fn walk(fs: &dyn FileSystem, names: &[Vec<u8>]) -> Result<NodeId, Status> {
     let mut node = fs.root();
     for name in names {
@@ -171,4 +199,19 @@ pub fn walk(fs: &dyn FileSystem, names: &[Vec<u8>]) -> Result<NodeId, Status> {
         node = attr.node;
     }
     Ok(node)
+}
+
+/// As [`walk`], into snapshots too; gives the file system that the last name is in.
+pub fn walk_across(
+    fs: &Arc<dyn FileSystem>,
+    names: &[Vec<u8>],
+) -> Result<(Arc<dyn FileSystem>, NodeId), Status> {
+    let (mut fs, mut node) = (fs.clone(), fs.root());
+    for name in names {
+        node = fs.lookup(&Cred::root(), node, name)?.node;
+        if let Some(snapshot) = fs.crossing(node)? {
+            (node, fs) = (snapshot.root(), snapshot);
+        }
+    }
+    Ok((fs, node))
 }

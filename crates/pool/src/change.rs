@@ -6,12 +6,17 @@
 //!
 //! Source: module/zfs/dsl_synctask.c.
 
+mod bookmark;
+mod clone;
 mod create;
 mod destroy;
+mod hold;
 mod inherit;
 mod pool_props;
 mod rename;
+mod rollback;
 mod set;
+mod snapshot;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -32,10 +37,48 @@ pub enum Change {
         parents: bool,
         props: Vec<(String, String)>,
     },
-    /// All of them or none; children before parents. Who serves them has closed them before; `force` is for those.
+    /// Datasets, snapshots and bookmarks, all of them or none; what depends on another before it. Who serves them has closed
+    /// them before; `force` is for those. `defer`: snapshots that something keeps go with the last that does.
     Destroy {
         names: Vec<String>,
         force: bool,
+        defer: bool,
+    },
+    /// All of them or none, at one moment; with `recursive`, of everything below, too.
+    Snapshot {
+        names: Vec<String>,
+        recursive: bool,
+        props: Vec<(String, String)>,
+    },
+    /// Makes a dataset its last snapshot again, which this one is. Who serves it has closed it before.
+    Rollback {
+        snapshot: String,
+    },
+    Clone {
+        snapshot: String,
+        name: String,
+        parents: bool,
+        props: Vec<(String, String)>,
+    },
+    /// Makes the snapshots that a clone shares with its origin the clone's.
+    Promote {
+        name: String,
+    },
+    /// Of a snapshot or a bookmark.
+    Bookmark {
+        source: String,
+        name: String,
+    },
+    /// Puts a tag on snapshots; with `recursive`, on those of the same name below, too.
+    Hold {
+        snapshots: Vec<String>,
+        tag: String,
+        recursive: bool,
+    },
+    Release {
+        snapshots: Vec<String>,
+        tag: String,
+        recursive: bool,
     },
     SetProperties {
         name: String,
@@ -47,12 +90,14 @@ pub enum Change {
         property: String,
         received: bool,
     },
-    /// `parents` makes missing ancestors of the new name; `force` is for those who serve it.
+    /// `parents` makes missing ancestors of the new name; `force` is for those who serve it. With `recursive`, which is for
+    /// snapshots, those of the same name below get the new one, too.
     Rename {
         from: String,
         to: String,
         parents: bool,
         force: bool,
+        recursive: bool,
     },
     SetPoolProperties {
         props: Vec<(String, String)>,
@@ -68,18 +113,34 @@ pub(crate) struct SyncCx<'a> {
 impl SyncCx<'_> {
     /// Notes in the pool's history what happened to a dataset.
     pub fn note(&self, event: &str, dataset: &str, object: u64, text: &str) -> Result<()> {
-        let record = Record::internal_on(event, dataset, object, text, self.tx.txg());
-        crate::history::append(self.dsl, record, self.tx)
+        self.dsl.note(event, dataset, object, text, self.tx)
     }
 }
 
 impl Change {
-    fn check(&self, dsl: &Dsl) -> Result<()> {
+    /// `group` is the one it is made in, in syncing context.
+    fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
         match self {
             Change::CreateFilesystem { name, parents, props } => create::check(dsl, name, *parents, props),
-            Change::Destroy { names, .. } => destroy::check(dsl, names),
+            Change::Destroy { names, defer, .. } => destroy::check(dsl, names, *defer),
+            Change::Snapshot { names, recursive, props } => {
+                snapshot::check(dsl, names, *recursive, props, group)
+            }
+            Change::Rollback { snapshot } => rollback::check(dsl, snapshot, group),
+            Change::Clone { snapshot, name, parents, props } => {
+                clone::check(dsl, snapshot, name, *parents, props)
+            }
+            Change::Promote { name } => clone::check_promote(dsl, name),
+            Change::Bookmark { source, name } => bookmark::check(dsl, source, name),
+            Change::Hold { snapshots, tag, recursive } => hold::check(dsl, snapshots, tag, *recursive),
+            Change::Release { snapshots, tag, recursive } => {
+                hold::check_release(dsl, snapshots, tag, *recursive)
+            }
             Change::SetProperties { name, props } => set::check(dsl, name, props),
             Change::Inherit { name, property, .. } => inherit::check(dsl, name, property),
+            Change::Rename { from, to, recursive, .. } if from.contains('@') => {
+                rename::check_snapshot(dsl, from, to, *recursive)
+            }
             Change::Rename { from, to, parents, .. } => rename::check(dsl, from, to, *parents),
             Change::SetPoolProperties { props } => pool_props::check(dsl, props),
         }
@@ -88,11 +149,36 @@ impl Change {
     fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
         match self {
             Change::CreateFilesystem { name, parents, props } => create::sync(cx, name, *parents, props),
-            Change::Destroy { names, .. } => destroy::sync(cx, names),
+            Change::Destroy { names, defer, .. } => destroy::sync(cx, names, *defer),
+            Change::Snapshot { names, recursive, props } => snapshot::sync(cx, names, *recursive, props),
+            Change::Rollback { snapshot } => rollback::sync(cx, snapshot),
+            Change::Clone { snapshot, name, parents, props } => {
+                clone::sync(cx, snapshot, name, *parents, props)
+            }
+            Change::Promote { name } => clone::sync_promote(cx, name),
+            Change::Bookmark { source, name } => bookmark::sync(cx, source, name),
+            Change::Hold { snapshots, tag, recursive } => hold::sync(cx, snapshots, tag, *recursive),
+            Change::Release { snapshots, tag, recursive } => {
+                hold::sync_release(cx, snapshots, tag, *recursive)
+            }
             Change::SetProperties { name, props } => set::sync(cx, name, props),
             Change::Inherit { name, property, received } => inherit::sync(cx, name, property, *received),
+            Change::Rename { from, to, recursive, .. } if from.contains('@') => {
+                rename::sync_snapshot(cx, from, to, *recursive)
+            }
             Change::Rename { from, to, parents, .. } => rename::sync(cx, from, to, *parents),
             Change::SetPoolProperties { props } => pool_props::sync(cx, props),
+        }
+    }
+
+    /// The datasets whose intent logs have to be empty for it.
+    fn closes(&self) -> Vec<&str> {
+        match self {
+            Change::Destroy { names, .. } => {
+                names.iter().map(String::as_str).filter(|name| !name.contains(['@', '#'])).collect()
+            }
+            Change::Rollback { snapshot } => snapshot.split('@').take(1).collect(),
+            _ => Vec::new(),
         }
     }
 }
@@ -121,15 +207,19 @@ impl Dsl {
     /// record, empty for none. The caller is in no transaction.
     pub fn commit(&self, change: Change, history: &str) -> Result<u64> {
         self.writable()?;
-        if let Change::Destroy { names, .. } = &change {
-            // A log in use would keep its dataset; that of a dataset that stays begins anew with its next commit.
-            names.iter().filter_map(|name| self.log_in_use(name)).try_for_each(|zil| zil.retire())?;
-        }
+        // A log in use would keep its dataset; that of a dataset that stays begins anew with its next commit.
+        let mut logs = change.closes().into_iter().filter_map(|name| self.log_in_use(name));
+        logs.try_for_each(|zil| zil.retire())?;
         {
             let _config = self.reading();
-            change.check(self)?;
+            change.check(self, None)?;
         }
-        self.enqueue(Some(change), history)
+        loop {
+            match self.enqueue(Some(change.clone()), history) {
+                Err(PoolError::Again) => {}
+                done => return done,
+            }
+        }
     }
 
     /// Records a command that changes nothing here. An empty one is not recorded.
@@ -174,7 +264,7 @@ pub(crate) fn run(dsl: &Dsl, tx: &Tx) -> Result<()> {
 /// The outer error means that the group cannot be written: the change has begun.
 fn run_one(dsl: &Dsl, queued: &Queued, tx: &Tx) -> Result<Result<()>> {
     if let Some(change) = &queued.change {
-        if let Err(refused) = change.check(dsl) {
+        if let Err(refused) = change.check(dsl, Some(tx.txg())) {
             return Ok(Err(refused));
         }
         change.sync(&SyncCx { dsl, tx })?;
@@ -184,6 +274,16 @@ fn run_one(dsl: &Dsl, queued: &Queued, tx: &Tx) -> Result<Result<()>> {
         crate::history::append(dsl, Record::command(&queued.history), tx)?;
     }
     Ok(Ok(()))
+}
+
+/// Why an operation on one dataset is refused, in libzfs's words (`zfs_standard_error`); other failures pass.
+fn reason(error: PoolError) -> Result<String> {
+    Ok(match error {
+        PoolError::Busy => "dataset is busy".into(),
+        PoolError::NoSpace | PoolError::Quota => "out of space".into(),
+        PoolError::NameTooLong => "dataset name is too long".into(),
+        other => return Err(other),
+    })
 }
 
 /// What a failed name lookup is to the operator.

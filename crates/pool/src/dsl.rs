@@ -12,17 +12,24 @@
 //!
 //! Sources: module/zfs/dsl_pool.c, dsl_dir.c, dsl_dataset.c.
 
-mod bookmark;
+pub(crate) mod bookmark;
+pub(crate) mod clone;
 pub mod dataset;
 pub(crate) mod deadlist;
 pub(crate) mod destroy;
+mod destroy_snapshot;
 pub mod dir;
+mod hold;
 mod list;
 mod mos;
 pub(crate) mod names;
 mod open;
+pub(crate) mod plan;
 pub(crate) mod prop;
+mod rollback;
+pub(crate) mod snapshot;
 mod stats;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +40,7 @@ use env::lock;
 use ondisk::BlkPtr;
 
 use crate::feature::Features;
+use crate::history::Record;
 use crate::parts::DslParts;
 use crate::prop::FsProps;
 use crate::zil::Zil;
@@ -43,6 +51,7 @@ pub use dir::{Dir, Sums, Used};
 pub use list::{DatasetKind, ListFilter, Listed};
 pub(crate) use mos::Mos;
 pub(crate) use open::ENCRYPTED;
+pub use plan::{DestroyPlan, DestroyQuery};
 
 /// How the content of a new file system is made, without this crate knowing files.
 pub trait FsFormat: Send + Sync {
@@ -303,6 +312,12 @@ impl Dsl {
         Ok(())
     }
 
+    /// Notes in the pool's history what happened to a dataset. Syncing context.
+    pub(crate) fn note(&self, event: &str, dataset: &str, object: u64, text: &str, tx: &Tx) -> Result<()> {
+        let record = Record::internal_on(event, dataset, object, text, tx.txg());
+        crate::history::append(self, record, tx)
+    }
+
     // ── Syncing ──
 
     /// Writes every dataset that is dirty in this group and counts what that took. Again in later passes for new ones.
@@ -317,6 +332,9 @@ impl Dsl {
             }
             if let Some(zil) = dataset.zil() {
                 zil.sync(&self.parts.frees, &tx);
+            }
+            if self.features().is_active("livelist") {
+                self.remove_livelist(&dataset.core.dir, &tx)?;
             }
             let root = dataset.objset().sync(sync)?;
             dataset.core.settle(self, Some(root), &tx)?;
@@ -354,8 +372,8 @@ impl Dsl {
         drop(datasets);
         *lock(&self.space) = None;
         if self.is_freeing() {
-            // Freeing goes on in the next group, even if nobody else has anything to write.
-            drop(self.parts.txgs.enter(false));
+            // Freeing goes on in the next group at once, even if nobody else has anything to write.
+            self.parts.txgs.request_sync();
         }
     }
 

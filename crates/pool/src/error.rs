@@ -18,6 +18,8 @@ pub enum PoolError {
     Corrupt(String),
     Io,
     Suspended,
+    /// Cannot be in this transaction group, and will be possible in the next: whoever asked asks again.
+    Again,
     /// Makes no sense; says what.
     Invalid(String),
     /// Known but not built.
@@ -42,6 +44,7 @@ impl fmt::Display for PoolError {
             PoolError::Corrupt(what) => write!(f, "damaged: {what}"),
             PoolError::Io => f.write_str("I/O error"),
             PoolError::Suspended => f.write_str("pool I/O is currently suspended"),
+            PoolError::Again => f.write_str("try again"),
             PoolError::Invalid(what) => f.write_str(what),
             PoolError::Unsupported(what) => write!(f, "not supported: {what}"),
             PoolError::Refused(why) => f.write_str(why),

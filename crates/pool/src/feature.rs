@@ -20,6 +20,9 @@ use crate::{PoolError, Result};
 /// Flags that are built: a pool with these active can be read and written.
 const BUILT: &[&str] = &[
     "async_destroy",
+    "bookmark_v2",
+    "bookmark_written",
+    "bookmarks",
     "edonr",
     "embedded_data",
     "empty_bpobj",
@@ -41,9 +44,6 @@ const BUILT: &[&str] = &[
 /// Flags whose traces are kept or brought to an end where they are active, but that new pools are not given.
 const KEPT: &[&str] = &[
     "allocation_classes",
-    "bookmark_v2",
-    "bookmark_written",
-    "bookmarks",
     "device_removal",
     "encryption",
     "filesystem_limits",

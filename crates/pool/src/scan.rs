@@ -14,7 +14,8 @@
 //!
 //! A checkpoint is the place where the walk is at a moment when no block waits: everything before it is done. Trees are
 //! walked as OpenZFS's: the meta object set, then from the origin snapshot on each dataset after the one it descends
-//! from, only blocks born since, so each block once. A dataset that is destroyed meanwhile is passed over.
+//! from, only blocks born since, so each block once. Of a dataset that is destroyed meanwhile, or snapshotted, the heir is
+//! walked ([`Departure`]).
 //!
 //! Locks: `state` and `sorted` are held for moments only, never both.
 //!
@@ -33,7 +34,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use env::{Nanos, WorkerHandle, lock};
 use ondisk::BlkPtr;
-use ondisk::scan::ScanPhys;
+use ondisk::scan::{FLAG_VISIT_DS_AGAIN, ScanPhys};
 use ondisk::zbookmark::{DESTROYED_OBJSET, Zbookmark};
 
 use crate::Pool;
@@ -60,13 +61,35 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// A dataset is no more.
-    fn forget(&mut self, dataset: u64) {
-        self.queue.remove(&dataset);
-        if self.phys.bookmark().objset == dataset {
-            self.phys.set_bookmark(Zbookmark::new(DESTROYED_OBJSET, 0, 0, 0));
+    /// A dataset is no more, or not what it was.
+    fn follow(&mut self, change: &Departure) {
+        let since = self.queue.remove(&change.dataset);
+        if let (Some(since), Some(heir)) = (since, change.heir) {
+            self.queue.entry(heir).or_insert(since);
+        }
+        let at = self.phys.bookmark();
+        if at.objset != change.dataset {
+            return;
+        }
+        match change.heir {
+            Some(heir) => {
+                self.phys.set_bookmark(Zbookmark { objset: heir, ..at });
+                self.phys.flags |= if change.again { FLAG_VISIT_DS_AGAIN } else { 0 };
+            }
+            None => self.phys.set_bookmark(Zbookmark::new(DESTROYED_OBJSET, 0, 0, 0)),
         }
     }
+}
+
+/// A dataset that is destroyed, or whose blocks are another's from a group on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub txg: u64,
+    pub dataset: u64,
+    /// Who has its blocks now: a snapshot what its head had, the next in the chain what a destroyed snapshot had.
+    pub heir: Option<u64>,
+    /// The heir has more blocks than this had: it is visited once more.
+    pub again: bool,
 }
 
 #[derive(Default)]
@@ -82,8 +105,8 @@ struct State {
     checkpoint: Option<Position>,
     /// The worker is through.
     finished: bool,
-    /// Datasets destroyed, with the group; until the worker has seen them.
-    gone: Vec<(u64, u64)>,
+    /// Datasets that went or changed; until the worker has seen it.
+    gone: Vec<Departure>,
     requests: BTreeMap<u64, Vec<request::Queued>>,
     /// Leaves that lacked something when the scan began, of an import none: each has joined since.
     leaves: BTreeSet<u64>,
@@ -154,11 +177,11 @@ impl Scan {
         self.ended.notify_all();
     }
 
-    /// A dataset goes with this group. Syncing context.
-    pub(crate) fn dataset_gone(&self, dataset: u64, txg: u64) {
+    /// A dataset goes or changes with this group. Syncing context.
+    pub(crate) fn dataset_gone(&self, departure: Departure) {
         let mut state = lock(&self.state);
         if state.stored.phys.is_running() {
-            state.gone.push((txg, dataset));
+            state.gone.push(departure);
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::app::{App, Body, Shared, answer, blocking, job, parse};
 use crate::handlers::pools::{list_of, query};
 use crate::jobs::Reporter;
+use crate::local::LocalMount;
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
@@ -106,10 +107,10 @@ pub async fn destroy_preview(
     asked: Result<Query<DestroyQuery>, QueryRejection>,
 ) -> Response {
     blocking(app, move |app| {
-        let recursive = query(asked)?.recursive;
-        let preview = app.pool_of(&name)?.destroy_preview(&name, recursive);
-        let (names, bytes) = preview.map_err(|error| of_error(&error))?;
-        Ok(DestroyPreview { names, bytes })
+        let DestroyQuery { recursive, clones, defer } = query(asked)?;
+        let query = engine_api::DestroyQuery { name: name.clone(), recursive, clones, defer };
+        let plan = app.pool_of(&name)?.plan_destroy(&query).map_err(|error| of_error(&error))?;
+        Ok(DestroyPreview { names: plan.names, bytes: plan.bytes })
     })
     .await
 }
@@ -129,16 +130,19 @@ fn run_destroy(
     reporter: &Reporter,
 ) -> Result<JobResult, Problem> {
     let pool = app.pool_of(name)?;
-    let mut names = match request.recursive {
-        true => pool.destroy_preview(name, true).map_err(|error| of_error(&error))?.0,
-        false => vec![name.to_owned()],
-    };
+    let mut names = vec![name.to_owned()];
+    if !name.contains('#') {
+        let (recursive, clones, defer) = (request.recursive, request.clones, request.defer);
+        let query = engine_api::DestroyQuery { name: name.to_owned(), recursive, clones, defer };
+        names = pool.plan_destroy(&query).map_err(|error| of_error(&error))?.names;
+    }
     // A pool's root stays as long as the pool.
     let is_root = !name.contains('/');
     names.retain(|one| !is_root || one != name);
     reporter.step(format!("destroying {name}"), 0, names.len() as u64);
-    let mounts = mounting::unmount_all(app, name, request.force)?;
-    match pool.commit(&Change::Destroy { names, force: request.force }, &request.history) {
+    let mounts = unmount(app, &names, request.force)?;
+    let change = Change::Destroy { names, force: request.force, defer: request.defer };
+    match pool.commit(&change, &request.history) {
         Ok(committed) => {
             let root: Vec<_> = mounts.into_iter().filter(|mount| is_root && mount.dataset == name).collect();
             let warnings = mounting::restore(app, &root);
@@ -149,6 +153,21 @@ fn run_destroy(
             Err(of_error(&error))
         }
     }
+}
+
+/// Unmounts what is to be destroyed; where one cannot be, all stays as it was.
+pub fn unmount(app: &App, names: &[String], force: bool) -> Result<Vec<LocalMount>, Problem> {
+    let mut mounts = Vec::new();
+    for name in names.iter().filter(|name| !name.contains(['@', '#'])) {
+        match mounting::unmount_all(app, name, force) {
+            Ok(unmounted) => mounts.extend(unmounted),
+            Err(why) => {
+                mounting::restore(app, &mounts);
+                return Err(why);
+            }
+        }
+    }
+    Ok(mounts)
 }
 
 pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
@@ -191,9 +210,10 @@ pub async fn rename(State(app): State<Shared>, Path(name): Path<String>, body: B
 fn run_rename(app: &App, name: &str, request: &Rename) -> Result<Changed, Problem> {
     let pool = app.pool_of(name)?;
     let (parents, force) = (request.parents, request.force);
-    let change = Change::Rename { from: name.to_owned(), to: request.to.clone(), parents, force };
+    let (to, recursive) = (request.to.clone(), request.recursive);
+    let change = Change::Rename { from: name.to_owned(), to, parents, force, recursive };
     let commit = || pool.commit(&change, &request.history).map_err(|error| of_error(&error));
-    let (committed, warnings) = match request.no_mount {
+    let (committed, warnings) = match request.no_mount || name.contains('@') {
         true => (commit()?, Vec::new()),
         false => mounting::moving(app, name, &request.to, force, commit)?,
     };

@@ -1,9 +1,10 @@
-//! `zfs destroy`
+//! `zfs destroy`: the daemon knows what goes along, and in OpenZFS's words why something cannot go; here are the options and
+//! what is printed.
 
 use super::name_fault;
-use crate::fail::{Noun, Outcome, fail, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
-use crate::{getopt, jobs};
+use crate::{getopt, human, jobs};
 use api_types::{DatasetDestroy, DestroyPreview, kind, routes};
 
 pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -13,59 +14,105 @@ pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         [name] => name.clone(),
         _ => return usage("too many arguments"),
     };
-    if name.contains(['@', '#']) {
-        return fail(format!(
-            "cannot destroy '{name}': snapshots are not supported by this version of Cistern yet"
-        ));
-    }
-    if let Some(why) = name_fault(&name) {
-        return fail(format!("cannot open '{name}': {why}"));
-    }
-    let recursive = options.has("r") || options.has("R");
-    let path = format!("{}?recursive=true", routes::at(routes::DATASET_DESTROY, &name));
-    let preview = match cx.client.get::<DestroyPreview>(&path) {
-        Ok(preview) => preview,
-        Err(error) => {
-            let problem = error.problem()?;
-            let what = if problem.kind == kind::NOT_FOUND { "open" } else { "destroy" };
-            return fail(sentence(&format!("cannot {what} '{name}'"), &problem, Noun::Dataset));
-        }
+    let request = DatasetDestroy {
+        recursive: options.has("r") || options.has("R"),
+        clones: options.has("R"),
+        defer: options.has("d"),
+        force: options.has("f"),
+        history: cx.history.clone(),
     };
-    let others: Vec<String> = preview.names.iter().filter(|one| **one != name).cloned().collect();
-    let is_root = !name.contains('/');
-    if is_root && !recursive {
+    let print = Print {
+        verbose: options.has("v") || options.has("p"),
+        parsable: options.has("p"),
+        dry_run: options.has("n"),
+    };
+    if name.contains('#') && !name.contains('@') {
+        return bookmark(cx, &name, &request, print.dry_run);
+    }
+    if request.defer && !name.contains('@') {
+        return fail(format!("cannot open '{name}': missing '@' delimiter in snapshot name"));
+    }
+    // Ranges and lists of snapshots are no names.
+    let head = name.split('@').next().unwrap_or_default();
+    if let Some(why) = name_fault(head) {
+        return fail(format!("cannot open '{head}': {why}"));
+    }
+    let is_root = !name.contains(['/', '@']);
+    if is_root && !request.recursive {
         return fail(format!(
             "cannot destroy '{name}': operation does not apply to pools\n\
              use 'zfs destroy -r {name}' to destroy all datasets in the pool\n\
              use 'zpool destroy {name}' to destroy the pool itself"
         ));
     }
-    if !others.is_empty() && !recursive {
-        return fail(format!(
-            "cannot destroy '{name}': filesystem has children\n\
-             use '-r' to destroy the following datasets:\n{}",
-            others.join("\n")
-        ));
-    }
-    if options.has("v") || options.has("n") && options.has("p") {
-        let verb = match (options.has("p"), options.has("n")) {
-            (true, _) => "destroy\t",
-            (false, true) => "would destroy ",
-            (false, false) => "will destroy ",
-        };
-        for one in preview.names.iter().filter(|one| !is_root || **one != name) {
-            writeln!(cx.io.out, "{verb}{one}")?;
+    let flags = format!("recursive={}&clones={}&defer={}", request.recursive, request.clones, request.defer);
+    let path = format!("{}?{flags}", routes::at(routes::DATASET_DESTROY, &name));
+    let plan = match cx.client.get::<DestroyPreview>(&path) {
+        Ok(plan) => plan,
+        Err(error) => {
+            let problem = error.problem()?;
+            let what = match problem.kind == kind::NOT_FOUND {
+                true => format!("cannot open '{head}'"),
+                false => format!("cannot destroy '{name}'"),
+            };
+            return fail(sentence(&what, &problem, Noun::Dataset));
         }
-    }
-    if options.has("n") {
+    };
+    print.plan(cx, &plan, &name)?;
+    if print.dry_run {
         return Ok(0);
     }
-    let request = DatasetDestroy { recursive, force: options.has("f"), history: cx.history.clone() };
-    match jobs::run(cx, &routes::at(routes::DATASET_DESTROY, &name), &request) {
+    run(cx, &name, &request)
+}
+
+fn run(cx: &mut Cx<'_>, name: &str, request: &DatasetDestroy) -> Outcome {
+    match jobs::run(cx, &routes::at(routes::DATASET_DESTROY, name), request) {
         Ok(result) => cx.warn(&result.warnings),
         Err(error) => {
             let problem = error.problem()?;
             fail(sentence(&format!("cannot destroy '{name}'"), &problem, Noun::Dataset))
         }
+    }
+}
+
+fn bookmark(cx: &mut Cx<'_>, name: &str, request: &DatasetDestroy, dry_run: bool) -> Outcome {
+    let unfit = [(dry_run, "dryrun"), (request.defer, "defer destroy"), (request.recursive, "recursive")];
+    if let Some((_, what)) = unfit.into_iter().find(|(asked, _)| *asked) {
+        return fail(format!("{what} is not supported with bookmark"));
+    }
+    if !super::select::exists(cx, name) {
+        return fail(format!("bookmark '{name}' does not exist."));
+    }
+    run(cx, name, request)
+}
+
+/// What `-v`, `-p` and `-n` ask for.
+struct Print {
+    verbose: bool,
+    parsable: bool,
+    dry_run: bool,
+}
+
+impl Print {
+    fn plan(&self, cx: &mut Cx<'_>, plan: &DestroyPreview, name: &str) -> Result<(), Stop> {
+        if !self.verbose {
+            return Ok(());
+        }
+        let verb = match (self.parsable, self.dry_run) {
+            (true, _) => "destroy\t",
+            (false, true) => "would destroy ",
+            (false, false) => "will destroy ",
+        };
+        for one in plan.names.iter().filter(|one| one.contains('/') || one.contains('@') || *one != name) {
+            writeln!(cx.io.out, "{verb}{one}")?;
+        }
+        if name.contains('@') {
+            match (self.parsable, self.dry_run) {
+                (true, _) => writeln!(cx.io.out, "reclaim\t{}", plan.bytes)?,
+                (false, true) => writeln!(cx.io.out, "would reclaim {}", human::nicebytes(plan.bytes))?,
+                (false, false) => writeln!(cx.io.out, "will reclaim {}", human::nicebytes(plan.bytes))?,
+            }
+        }
+        Ok(())
     }
 }

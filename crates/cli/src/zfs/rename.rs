@@ -23,18 +23,15 @@ pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if options.has("r") && !from.contains('@') {
         return usage("source dataset for recursive rename must be a snapshot");
     }
-    if from.contains('@') || to.contains('@') {
-        return fail(format!(
-            "cannot rename '{from}': snapshots are not supported by this version of Cistern yet"
-        ));
-    }
     if let Some(why) = name_fault(from) {
         return fail(format!("cannot open '{from}': {why}"));
     }
+    let target = snapshot_target(from, to);
+    let to = &target;
     if let Some(why) = name_fault(to) {
         return fail(format!("cannot rename to '{to}': {why}"));
     }
-    let pool = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+    let pool = |name: &str| name.split(['/', '@']).next().unwrap_or_default().to_owned();
     if pool(from) != pool(to) {
         return fail(format!("cannot rename to '{to}': datasets must be within same pool"));
     }
@@ -48,6 +45,7 @@ pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         parents: options.has("p"),
         force: options.has("f"),
         no_mount: options.has("u"),
+        recursive: options.has("r"),
         history: cx.history.clone(),
     };
     match cx.client.post::<Changed>(&routes::at(routes::DATASET_RENAME, from), &request) {
@@ -63,5 +61,15 @@ pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 _ => fail(sentence(&format!("cannot rename '{from}'"), &problem, Noun::Dataset)),
             }
         }
+    }
+}
+
+/// The new name of a snapshot may be given without its dataset, with or without the `@` (lib/libzfs/libzfs_dataset.c,
+/// `zfs_rename`).
+fn snapshot_target(from: &str, to: &str) -> String {
+    match from.split_once('@') {
+        Some((head, _)) if to.starts_with('@') => format!("{head}{to}"),
+        Some((head, _)) if !to.contains('@') => format!("{head}@{to}"),
+        _ => to.to_owned(),
     }
 }

@@ -532,14 +532,25 @@ impl Pool for FakePool {
         tables.txg += 1;
         Ok(Committed { txg: tables.txg })
     }
-    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
+    fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
+        let name = &query.name;
         if !self.has(name) {
             return Err(Error::NotFound);
         }
-        let inside = |known: &&String| *known == name || recursive && known.starts_with(&format!("{name}/"));
+        let inside = |known: &&String| *known == name || known.starts_with(&format!("{name}/"));
         let names: Vec<String> = lock(&self.tables).datasets.keys().filter(inside).rev().cloned().collect();
+        if !query.recursive && names.len() > 1 {
+            return Err(Error::Refused(format!(
+                "cannot destroy '{name}': filesystem has children\n\
+                 use '-r' to destroy the following datasets:\n{}",
+                names[..names.len() - 1].join("\n")
+            )));
+        }
         let bytes = 24576 * names.len() as u64;
-        Ok((names, bytes))
+        Ok(DestroyPlan { names, bytes })
+    }
+    fn holds(&self, _snapshot: &str) -> Result<Vec<(String, u64)>> {
+        Ok(Vec::new())
     }
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
         let mut records = lock(&self.tables).history.clone();

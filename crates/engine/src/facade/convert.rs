@@ -27,6 +27,7 @@ pub(super) fn api_error(error: PoolError) -> Error {
         PoolError::Corrupt(what) => Error::Refused(format!("damaged: {what}")),
         PoolError::Io => Error::Corrupt { object: 0, block: 0 },
         PoolError::Suspended => Error::Suspended,
+        PoolError::Again => Error::Busy,
         PoolError::Invalid(what) => Error::Invalid(what),
         PoolError::Unsupported(what) => Error::Unsupported(what),
         PoolError::Refused(why) => Error::Refused(why),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use ::pool::change::Change as PoolChange;
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
@@ -12,15 +12,16 @@ use ::pool::spa::vdevs::NewVdevs;
 use ::pool::trim::{TrimCommand, TrimRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    Error, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue, PropertyChange, Result, ScanState,
-    VdevTallies,
+    DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue,
+    PropertyChange, Result, ScanState, VdevTallies,
 };
 use env::{Env, lock};
 
 use super::convert::{
     api_error, health, prop_value, removal, rewound, scan_command, scan_status, spare_status, vdev_status,
 };
-use super::serve::{Mounted, SharedList};
+use super::ctldir::Ctldir;
+use super::serve::{Mounted, SharedList, SnapshotGuids};
 use super::{measure, pool_props, vdev_spec, words};
 use crate::zpl::path::path_of;
 
@@ -31,16 +32,23 @@ pub(super) struct LocalPool {
     pub(super) mounted: Mutex<BTreeMap<u64, Arc<Mounted>>>,
     /// One file system is opened at a time.
     pub(super) mounting: Mutex<()>,
+    /// What servers are given of each dataset that was ever open.
+    pub(super) ctldirs: Mutex<BTreeMap<u64, Arc<Ctldir>>>,
+    pub(super) guids: Mutex<SnapshotGuids>,
     pub(super) shared: Mutex<Option<SharedList>>,
     /// Names of datasets, by object, whose logs could not be replayed: they are read-only.
     pub(super) unreplayable: Mutex<BTreeMap<u64, String>>,
     /// The engine's: grows with every change of what may be served.
     pub(super) generation: Arc<AtomicU64>,
+    pub(super) this: Weak<LocalPool>,
 }
 
 impl LocalPool {
     pub fn new(env: Env, pool: Arc<::pool::Pool>, generation: Arc<AtomicU64>) -> Arc<LocalPool> {
-        Arc::new(LocalPool {
+        Arc::new_cyclic(|this| LocalPool {
+            this: this.clone(),
+            ctldirs: Mutex::default(),
+            guids: Mutex::default(),
             env,
             pool,
             mounted: Mutex::default(),
@@ -112,16 +120,42 @@ fn pool_change(change: &Change) -> Option<PoolChange> {
         Change::CreateFilesystem { name, parents, props } => {
             PoolChange::CreateFilesystem { name: name.clone(), parents: *parents, props: pairs(props) }
         }
-        Change::Destroy { names, force } => PoolChange::Destroy { names: names.clone(), force: *force },
+        Change::Destroy { names, force, defer } => {
+            PoolChange::Destroy { names: names.clone(), force: *force, defer: *defer }
+        }
+        Change::Snapshot { names, recursive, props } => {
+            PoolChange::Snapshot { names: names.clone(), recursive: *recursive, props: pairs(props) }
+        }
+        Change::Rollback { snapshot } => PoolChange::Rollback { snapshot: snapshot.clone() },
+        Change::Clone { snapshot, name, parents, props } => PoolChange::Clone {
+            snapshot: snapshot.clone(),
+            name: name.clone(),
+            parents: *parents,
+            props: pairs(props),
+        },
+        Change::Promote { name } => PoolChange::Promote { name: name.clone() },
+        Change::Bookmark { source, name } => {
+            PoolChange::Bookmark { source: source.clone(), name: name.clone() }
+        }
+        Change::Hold { snapshots, tag, recursive } => {
+            PoolChange::Hold { snapshots: snapshots.clone(), tag: tag.clone(), recursive: *recursive }
+        }
+        Change::Release { snapshots, tag, recursive } => {
+            PoolChange::Release { snapshots: snapshots.clone(), tag: tag.clone(), recursive: *recursive }
+        }
         Change::SetProperties { name, props } => {
             PoolChange::SetProperties { name: name.clone(), props: pairs(props) }
         }
         Change::Inherit { name, property, received } => {
             PoolChange::Inherit { name: name.clone(), property: property.clone(), received: *received }
         }
-        Change::Rename { from, to, parents, force } => {
-            PoolChange::Rename { from: from.clone(), to: to.clone(), parents: *parents, force: *force }
-        }
+        Change::Rename { from, to, parents, force, recursive } => PoolChange::Rename {
+            from: from.clone(),
+            to: to.clone(),
+            parents: *parents,
+            force: *force,
+            recursive: *recursive,
+        },
         Change::SetPoolProperties { props } => PoolChange::SetPoolProperties { props: pairs(props) },
         _ => return None,
     })
@@ -255,10 +289,15 @@ impl Pool for LocalPool {
             return Ok(Committed { txg });
         }
         let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
-        if let Change::Destroy { names, .. } = change {
-            self.close_datasets(names);
-        }
-        let txg = self.pool.dsl.commit(inner, history).map_err(api_error)?;
+        let txg = match change {
+            Change::Destroy { names, .. } => self.without(names, || self.pool.dsl.commit(inner, history)),
+            Change::Rollback { snapshot } => {
+                let head = snapshot.split('@').next().unwrap_or_default().to_owned();
+                self.without(&[head], || self.pool.dsl.commit(inner, history))
+            }
+            _ => self.pool.dsl.commit(inner, history),
+        };
+        let txg = txg.map_err(api_error)?;
         if matches!(change, Change::SetPoolProperties { .. }) {
             self.pool.follow_props().map_err(api_error)?;
         }
@@ -266,9 +305,17 @@ impl Pool for LocalPool {
         Ok(Committed { txg })
     }
 
-    fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
+    fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         self.not_suspended()?;
-        self.pool.dsl.destroy_preview(name, recursive).map_err(api_error)
+        let DestroyQuery { name, recursive, clones, defer } = query.clone();
+        let query = ::pool::dsl::DestroyQuery { name, recursive, clones, defer };
+        let plan = self.pool.dsl.plan_destroy(&query).map_err(api_error)?;
+        Ok(DestroyPlan { names: plan.names, bytes: plan.bytes })
+    }
+
+    fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {
+        self.not_suspended()?;
+        self.pool.dsl.holds(snapshot).map_err(api_error)
     }
 
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
@@ -287,7 +334,7 @@ impl Pool for LocalPool {
 
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {
         self.not_suspended()?;
-        Ok(self.mount(dataset)?.fs.clone())
+        Ok(self.mount(dataset)?.served())
     }
 
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>> {

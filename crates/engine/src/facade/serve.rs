@@ -1,5 +1,6 @@
 //! Open file systems of a pool: opened at first use, kept until their dataset or pool goes.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
@@ -8,20 +9,42 @@ use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
 use dmu::DmuError;
-use engine_api::{Error, FsId, Result, Served};
-use env::lock;
+use engine_api::{Error, FileSystem, FsId, Result, Served};
+use env::{Nanos, lock};
 use ondisk::objset::ObjsetType;
 use storage::Storage;
 
 use super::convert::api_error;
+use super::ctldir::Ctldir;
 use super::intent::{self, FileSystemLog};
 use super::pool::LocalPool;
 use crate::zpl::{FsSpace, Host, IntentLog, Settings, XattrStore, Zpl};
+
+/// Snapshots that are open as file systems at the most.
+const SNAPSHOTS_MAX: usize = 256;
+/// How often, and for how long each time, calls under way are waited for.
+const PATIENCE: u32 = 200;
+const A_MOMENT: Nanos = Nanos::from_millis(5);
 
 /// A dataset that is open as a file system.
 pub(super) struct Mounted {
     pub dataset: Arc<Dataset>,
     pub fs: Arc<Zpl>,
+    ctldir: Arc<Ctldir>,
+}
+
+impl Mounted {
+    /// As servers get it.
+    pub fn served(&self) -> Arc<dyn FileSystem> {
+        self.ctldir.clone()
+    }
+}
+
+/// Snapshots by guid, which is what file handles have, as of a generation of the datasets.
+#[derive(Default)]
+pub(super) struct SnapshotGuids {
+    generation: Option<u64>,
+    by_guid: HashMap<u64, u64>,
 }
 
 /// What is shared, as of a generation of the engine.
@@ -81,22 +104,27 @@ impl LocalPool {
     /// The open file system of a dataset. Where its log cannot be replayed, it can be read, and the log stays for another
     /// try.
     pub(super) fn mount(&self, name: &str) -> Result<Arc<Mounted>> {
-        self.mount_or(name, Unreplayable::Keep)
+        let object = self.pool.dsl.object_of(name).map_err(api_error)?;
+        self.mount_object(object)
+    }
+
+    /// As [`LocalPool::mount`], by the dataset's number.
+    pub(super) fn mount_object(&self, object: u64) -> Result<Arc<Mounted>> {
+        self.mount_or(object, Unreplayable::Keep)
     }
 
     /// Logs that could not be replayed are tried once more; what still cannot be done again is given up.
     pub(super) fn give_up_logs(&self) -> Result<()> {
         let failed = std::mem::take(&mut *lock(&self.unreplayable));
-        for (object, name) in failed {
-            lock(&self.mounted).remove(&object);
-            self.mount_or(&name, Unreplayable::GiveUp)?;
+        for object in failed.into_keys() {
+            lock(&self.mounted).remove(&object).inspect(|mounted| mounted.ctldir.detach());
+            self.mount_or(object, Unreplayable::GiveUp)?;
         }
         Ok(())
     }
 
-    fn mount_or(&self, name: &str, unreplayable: Unreplayable) -> Result<Arc<Mounted>> {
-        let dataset = self.pool.dsl.open_dataset(name).map_err(api_error)?;
-        let found = || lock(&self.mounted).get(&dataset.object()).cloned();
+    fn mount_or(&self, object: u64, unreplayable: Unreplayable) -> Result<Arc<Mounted>> {
+        let found = || lock(&self.mounted).get(&object).cloned();
         if let Some(mounted) = found() {
             return Ok(mounted);
         }
@@ -105,13 +133,66 @@ impl LocalPool {
         if let Some(mounted) = found() {
             return Ok(mounted);
         }
+        let dataset = self.pool.dsl.open_by_object(object).map_err(api_error)?;
+        let name = dataset.name().map_err(api_error)?;
         if dataset.objset().kind() != ObjsetType::Zfs {
             return Err(Error::Invalid(format!("'{name}' is not a filesystem")));
         }
-        let fs = self.open_zpl(name, &dataset, unreplayable)?;
-        let mounted = Arc::new(Mounted { dataset: dataset.clone(), fs });
-        lock(&self.mounted).insert(dataset.object(), mounted.clone());
+        let fs = self.open_zpl(&name, &dataset, unreplayable)?;
+        let ctldir = {
+            let mut ctldirs = lock(&self.ctldirs);
+            // The number may have been that of a dataset that is no more.
+            let known = ctldirs.get(&object).filter(|known| known.id() == fs.id()).cloned();
+            known.unwrap_or_else(|| {
+                let new = Ctldir::new(self.this.clone(), object, fs.clone());
+                ctldirs.insert(object, new.clone());
+                new
+            })
+        };
+        ctldir.attach(fs.clone());
+        if !dataset.is_snapshot() {
+            ctldir.set_snapdir(dataset.props().map_err(api_error)?.number("snapdir"));
+        }
+        let mounted = Arc::new(Mounted { dataset, fs, ctldir });
+        let mut all = lock(&self.mounted);
+        if mounted.dataset.is_snapshot() {
+            self.close_some_snapshot(&mut all);
+        }
+        all.insert(object, mounted.clone());
         Ok(mounted)
+    }
+
+    /// Snapshots are many, and each can be opened again at any time.
+    fn close_some_snapshot(&self, mounted: &mut BTreeMap<u64, Arc<Mounted>>) {
+        let snapshots =
+            mounted.iter().filter(|(_, one)| one.dataset.is_snapshot()).map(|(object, _)| *object);
+        let snapshots: Vec<u64> = snapshots.collect();
+        if snapshots.len() < SNAPSHOTS_MAX {
+            return;
+        }
+        for object in &snapshots[..snapshots.len() / 2] {
+            mounted.remove(object).inspect(|mounted| mounted.ctldir.detach());
+            self.pool.dsl.close_if_idle(*object);
+        }
+        lock(&self.ctldirs)
+            .retain(|object, ctldir| mounted.contains_key(object) || Arc::strong_count(ctldir) > 1);
+    }
+
+    /// A snapshot of this head by its guid. What was looked for in vain is not looked for again before datasets change.
+    pub(super) fn snapshot_by_guid(&self, head: u64, guid: u64) -> Result<Option<u64>> {
+        let dsl = &self.pool.dsl;
+        let generation = dsl.generation();
+        let mut guids = lock(&self.guids);
+        if guids.generation != Some(generation) {
+            *guids = SnapshotGuids {
+                generation: Some(generation),
+                by_guid: dsl.snapshot_guids().map_err(api_error)?.into_iter().collect(),
+            };
+        }
+        let found = guids.by_guid.get(&guid).copied();
+        drop(guids);
+        let Some(object) = found else { return Ok(None) };
+        Ok(Some(object).filter(|object| dsl.head_of_snapshot(*object).is_ok_and(|of| of == head)))
     }
 
     /// A file system ready for use: what its log says has been done.
@@ -159,6 +240,9 @@ impl LocalPool {
             match mounted.dataset.props() {
                 Ok(props) => {
                     mounted.fs.set_settings(settings(&props));
+                    if !mounted.dataset.is_snapshot() {
+                        mounted.ctldir.set_snapdir(props.number("snapdir"));
+                    }
                     mounted.dataset.zil().inspect(|zil| intent::set_mode(zil, &props));
                 }
                 Err(error) => tracing::warn!(%error, "properties of an open file system cannot be read"),
@@ -166,17 +250,30 @@ impl LocalPool {
         }
     }
 
-    /// Forgets open file systems of datasets that are about to be destroyed.
-    pub(super) fn close_datasets(&self, names: &[String]) {
-        for name in names {
-            if let Ok(dataset) = self.pool.dsl.open_dataset(name) {
-                lock(&self.mounted).remove(&dataset.object());
+    /// Makes a change for which nobody may have these datasets open: they are closed, who comes waits, and who is in the
+    /// middle of a call is waited for.
+    pub(super) fn without<T>(&self, names: &[String], change: impl FnOnce() -> T) -> T {
+        let _nobody_opens = lock(&self.mounting);
+        for name in names.iter().filter(|name| !name.contains('#')) {
+            let Ok(object) = self.pool.dsl.object_of(name) else { continue };
+            let mounted = lock(&self.mounted).remove(&object);
+            if let Some(ctldir) = lock(&self.ctldirs).get(&object) {
+                ctldir.detach();
+            }
+            let Some(mounted) = mounted else { continue };
+            for _ in 0..PATIENCE {
+                if Arc::strong_count(&mounted.fs) == 1 {
+                    break;
+                }
+                self.env.clock.sleep(A_MOMENT);
             }
         }
         *lock(&self.shared) = None;
+        change()
     }
 
     pub(super) fn close_file_systems(&self) {
+        lock(&self.ctldirs).values().for_each(|ctldir| ctldir.detach());
         lock(&self.mounted).clear();
         *lock(&self.shared) = None;
     }
@@ -230,7 +327,7 @@ impl LocalPool {
             mountpoint: mountpoint.starts_with('/').then_some(mountpoint),
             sharenfs: props.text("sharenfs").to_owned(),
             readonly: props.is_on("readonly") || self.pool.core().readonly,
-            fs: mounted.fs.clone(),
+            fs: mounted.served(),
         })
     }
 }

@@ -41,6 +41,10 @@ fn find(cx: &Context<'_>, t: &Target, name: &[u8]) -> std::result::Result<(Handl
         return Ok((child.handle(root), child.fs.getattr(root)?));
     }
     let attr = t.fs().lookup(&t.cred, t.node, name)?;
+    if let Some(snapshot) = t.fs().crossing(attr.node)? {
+        let root = snapshot.root();
+        return Ok((Handle { fs: snapshot.id(), node: root }, snapshot.getattr(root)?));
+    }
     Ok((t.share.handle(attr.node), attr))
 }
 

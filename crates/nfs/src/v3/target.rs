@@ -26,14 +26,17 @@ impl Target {
     /// Finds out what the handle means to this caller.
     pub fn resolve(cx: &Context<'_>, bytes: &[u8]) -> Result<Target, Status> {
         let handle = Handle::decode(bytes).ok_or(Status::BADHANDLE)?;
-        let share = cx.table.get(handle.fs).ok_or(Status::STALE)?;
-        let grant = cx.shares.grant(share, cx.client).ok_or(Status::ACCES)?;
+        let share = match cx.table.get(handle.fs) {
+            Some(share) => share.clone(),
+            None => cx.table.snapshot(handle.fs).ok_or(Status::STALE)?,
+        };
+        let grant = cx.shares.grant(&share, cx.client).ok_or(Status::ACCES)?;
         if share.fs.is_waiting() {
             // Nothing of this call has been done, and its thread is needed for other pools: the client asks again.
             return Err(Status::JUKEBOX);
         }
         let cred = share.options.cred(&cx.credential);
-        Ok(Target { share: share.clone(), node: handle.node, cred, writable: grant.writable })
+        Ok(Target { share, node: handle.node, cred, writable: grant.writable })
     }
 
     /// As [`Target::resolve`], for something to change.

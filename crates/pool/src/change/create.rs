@@ -63,7 +63,7 @@ fn check_limits(dsl: &Dsl, name: &str, parent: &Arc<Dir>, props: &RawProps) -> R
 }
 
 /// The parent, or with `parents` the nearest ancestor that exists.
-fn nearest(dsl: &Dsl, name: &str, parent: &str, parents: bool) -> Result<Arc<Dir>> {
+pub(super) fn nearest(dsl: &Dsl, name: &str, parent: &str, parents: bool) -> Result<Arc<Dir>> {
     let mut parent = parent;
     loop {
         match (dsl.find_dir(parent), parent_of(parent)) {

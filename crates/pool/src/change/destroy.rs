@@ -1,39 +1,89 @@
-//! Destroying datasets, all of them or none.
+//! Destroying datasets, snapshots and bookmarks, all of them or none.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use super::{SyncCx, missing};
 use crate::dsl::Dsl;
+use crate::dsl::bookmark;
 use crate::{PoolError, Result};
 
 fn prefix(name: &str) -> String {
     format!("cannot destroy '{name}'")
 }
 
-/// Children that are destroyed by the same change do not stand in the way, if they come first.
-pub(super) fn check(dsl: &Dsl, names: &[String]) -> Result<()> {
-    let mut gone = BTreeSet::new();
+/// What is destroyed by the same change does not stand in the way, if it comes first. A snapshot that is gone already is
+/// passed over.
+pub(super) fn check(dsl: &Dsl, names: &[String], defer: bool) -> Result<()> {
+    let mut gone = HashSet::new();
     for name in names {
-        let found = dsl.find(name).map_err(missing(&prefix(name)))?;
-        if !found.is_snapshot() {
-            let children = dsl.children(&found.dir)?;
-            let left = children.iter().any(|(child, _)| !gone.contains(&format!("{name}/{child}")));
-            if left {
-                return Err(PoolError::Refused(format!("{}: filesystem has children", prefix(name))));
-            }
+        if let Some((head, mark)) = name.split_once('#') {
+            check_bookmark(dsl, name, head, mark)?;
+            continue;
         }
-        dsl.check_destroy(&found, name)?;
-        gone.insert(name.clone());
+        let found = match dsl.find(name) {
+            Err(PoolError::NotFound) if name.contains('@') => continue,
+            found => found.map_err(missing(&prefix(name)))?,
+        };
+        if found.is_snapshot() {
+            dsl.check_destroy_snapshot(&found, name, defer, &gone)?;
+        } else {
+            check_children(dsl, name, &found, &gone)?;
+            dsl.check_destroy(&found, name)?;
+        }
+        gone.insert(found.object);
     }
     Ok(())
 }
 
-pub(super) fn sync(cx: &SyncCx<'_>, names: &[String]) -> Result<()> {
+fn check_children(
+    dsl: &Dsl,
+    name: &str,
+    found: &crate::dsl::names::Found,
+    gone: &HashSet<u64>,
+) -> Result<()> {
+    let refuse = || Err(PoolError::Refused(format!("{}: filesystem has children", prefix(name))));
+    for (child, object) in dsl.children(&found.dir)? {
+        if !gone.contains(&dsl.child_dir(&found.dir, &child, object)?.phys().head_dataset_obj) {
+            return refuse();
+        }
+    }
+    let snapshots = dsl.mos.entries(found.phys.snapnames_zapobj)?;
+    if snapshots.iter().all(|(_, value)| gone.contains(&value.first())) { Ok(()) } else { refuse() }
+}
+
+fn check_bookmark(dsl: &Dsl, name: &str, head: &str, mark: &str) -> Result<()> {
+    let head = dsl.find(head).map_err(missing(&prefix(name)))?;
+    match bookmark::find(dsl, head.object, mark)? {
+        Some(_) => Ok(()),
+        None => Err(PoolError::Refused(format!("bookmark '{name}' does not exist."))),
+    }
+}
+
+pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], defer: bool) -> Result<()> {
     for name in names {
-        let found = cx.dsl.find(name)?;
+        if let Some((head, mark)) = name.split_once('#') {
+            destroy_bookmark(cx, head, mark)?;
+            continue;
+        }
+        let found = match cx.dsl.find(name) {
+            // A snapshot may have gone with the last of its clones.
+            Err(PoolError::NotFound) if name.contains('@') => continue,
+            found => found?,
+        };
+        if found.is_snapshot() {
+            cx.dsl.destroy_snapshot(found.object, name, defer, cx.tx)?;
+            continue;
+        }
         let text = format!("(bptree, mintxg={})", found.phys.prev_snap_txg);
         cx.note("destroy", name, found.object, &text)?;
         cx.dsl.destroy_head(&found, cx.tx)?;
     }
-    Ok(())
+    cx.dsl.refresh_heads()
+}
+
+fn destroy_bookmark(cx: &SyncCx<'_>, head: &str, mark: &str) -> Result<()> {
+    let found = cx.dsl.find(head)?;
+    let Some(known) = bookmark::find(cx.dsl, found.object, mark)? else { return Ok(()) };
+    bookmark::destroy(cx.dsl, found.object, &known, cx.tx)?;
+    cx.note("remove bookmark", head, found.object, &format!("name={mark}"))
 }

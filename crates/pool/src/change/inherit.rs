@@ -13,15 +13,15 @@ fn prefix(name: &str) -> String {
 pub(super) fn check(dsl: &Dsl, name: &str, property: &str) -> Result<()> {
     let refuse = |why: String| Err(PoolError::Refused(why));
     let found = dsl.find(name).map_err(missing(&prefix(name)))?;
-    if found.is_snapshot() {
-        return Err(PoolError::Unsupported("setting properties of snapshots".into()));
-    }
     if is_user_prop(property) {
         return Ok(());
     }
     let Some(prop) = dataset_prop(property) else {
         return refuse(format!("invalid property '{property}'"));
     };
+    if found.is_snapshot() {
+        return refuse(format!("'{}' does not apply to datasets of this type", prop.name));
+    }
     if prop.is_readonly() || prop.is_once() || prop.name == "version" {
         return refuse(format!("{} property is read-only", prop.name));
     }
@@ -40,6 +40,10 @@ pub(super) fn check(dsl: &Dsl, name: &str, property: &str) -> Result<()> {
 pub(super) fn sync(cx: &SyncCx<'_>, name: &str, property: &str, received: bool) -> Result<()> {
     let found = cx.dsl.find(name)?;
     let property = dataset_prop(property).map_or(property, |prop| prop.name);
+    if found.is_snapshot() {
+        cx.dsl.write_snapshot_prop(found.object, property, None, cx.tx)?;
+        return cx.note("inherit", name, found.object, property);
+    }
     cx.dsl.write_prop(&found.dir, property, None, cx.tx)?;
     let zap = found.dir.phys().props_zapobj;
     if received && cx.dsl.mos.find_value(zap, &format!("{property}{SUFFIX_RECEIVED}"))?.is_some() {

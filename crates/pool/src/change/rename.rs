@@ -1,9 +1,9 @@
-//! Renaming a dataset within its pool, with everything below it.
+//! Renaming a dataset within its pool, with everything below it; and snapshots within their dataset.
 
 use super::create::make_parents;
 use super::{SyncCx, missing};
 use crate::dsl::Dsl;
-use crate::dsl::names::{MAX_NAME, check_filesystem, parent_of};
+use crate::dsl::names::{MAX_NAME, check_filesystem, check_point, parent_of};
 use crate::{PoolError, Result};
 
 fn prefix(from: &str) -> String {
@@ -17,9 +17,6 @@ fn refuse(from: &str, why: &str) -> PoolError {
 pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()> {
     let refuse_to = |why: &str| PoolError::Refused(format!("cannot create '{to}': {why}"));
     check_filesystem(to).map_err(|why| refuse_to(&why))?;
-    if from.contains('@') {
-        return Err(PoolError::Unsupported("renaming snapshots".into()));
-    }
     let found = dsl.find(from).map_err(missing(&format!("cannot open '{from}'")))?;
     if found.dir.parent().is_none() {
         return Err(refuse(from, "operation not applicable to the root of a pool"));
@@ -64,32 +61,12 @@ fn check_room(
 ) -> Result<()> {
     let phys = dir.phys();
     let space = phys.used_bytes.max(phys.reserved);
-    let common = common_ancestor(dir, to);
+    let common = dir.parent().and_then(|parent| parent.common_ancestor(to));
     let without = common.map(|ancestor| (ancestor, space));
     if to.available(dsl.pool_size(), without, false) < space {
         return Err(refuse(from, "out of space"));
     }
     Ok(())
-}
-
-fn common_ancestor(
-    one: &std::sync::Arc<crate::dsl::Dir>,
-    other: &std::sync::Arc<crate::dsl::Dir>,
-) -> Option<u64> {
-    let mut above = Vec::new();
-    let mut dir = one.parent();
-    while let Some(this) = dir {
-        above.push(this.object);
-        dir = this.parent();
-    }
-    let mut dir = Some(other.clone());
-    while let Some(this) = dir {
-        if above.contains(&this.object) {
-            return Some(this.object);
-        }
-        dir = this.parent();
-    }
-    None
 }
 
 pub(super) fn sync(cx: &SyncCx<'_>, from: &str, to: &str, parents: bool) -> Result<()> {
@@ -104,4 +81,67 @@ pub(super) fn sync(cx: &SyncCx<'_>, from: &str, to: &str, parents: bool) -> Resu
     // Under the old name, as OpenZFS logs it before it renames (dsl_dir.c, `dsl_dir_rename_sync`).
     cx.note("rename", from, found.object, &format!("-> {to}"))?;
     cx.dsl.refresh_policies(to)
+}
+
+/// Heads at and below `head` that have a snapshot of this name.
+fn heads_with(dsl: &Dsl, head: &str, snapshot: &str, recursive: bool) -> Result<Vec<String>> {
+    let dir = dsl.find_dir(head)?;
+    let mut heads = if recursive { dsl.names_below(&dir)? } else { vec![head.to_owned()] };
+    let mut failed = Ok(());
+    heads.retain(|head| match dsl.find(&format!("{head}@{snapshot}")) {
+        Ok(_) => true,
+        Err(PoolError::NotFound) => false,
+        Err(error) => {
+            failed = Err(error);
+            false
+        }
+    });
+    failed.map(|()| heads)
+}
+
+/// `fs@before` and `fs@after`: the dataset, and the two names.
+fn parts<'a>(from: &'a str, to: &'a str) -> Result<(&'a str, &'a str, &'a str)> {
+    let refuse_to = |why: &str| PoolError::Refused(format!("cannot create '{to}': {why}"));
+    let (head, before) = from.split_once('@').unwrap_or((from, ""));
+    let after = match to.split_once('@') {
+        Some(("", after)) => after,
+        Some((other, after)) if other == head => after,
+        Some(_) => return Err(refuse_to("snapshots must be part of same dataset")),
+        None => to,
+    };
+    Ok((head, before, after))
+}
+
+pub(super) fn check_snapshot(dsl: &Dsl, from: &str, to: &str, recursive: bool) -> Result<()> {
+    let (head, before, after) = parts(from, to)?;
+    let full = format!("{head}@{after}");
+    check_point(&full, '@').map_err(|why| PoolError::Refused(format!("cannot create '{full}': {why}")))?;
+    dsl.find(from).map_err(missing(&format!("cannot open '{from}'")))?;
+    for head in heads_with(dsl, head, before, recursive)? {
+        if dsl.find(&format!("{head}@{after}")).is_ok() {
+            let why = match recursive {
+                true => "a child dataset already has a snapshot with the new name",
+                false => "dataset already exists",
+            };
+            return Err(refuse(from, why));
+        }
+        if head.len() + 1 + after.len() > MAX_NAME {
+            return Err(refuse(from, "dataset name is too long"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn sync_snapshot(cx: &SyncCx<'_>, from: &str, to: &str, recursive: bool) -> Result<()> {
+    let (head, before, after) = parts(from, to)?;
+    for head in heads_with(cx.dsl, head, before, recursive)? {
+        let names = cx.dsl.find(&head)?.phys.snapnames_zapobj;
+        let name = format!("{head}@{before}");
+        let found = cx.dsl.find(&name)?;
+        cx.note("rename", &name, found.object, &format!("-> @{after}"))?;
+        cx.dsl.mos.remove(names, before, cx.tx)?;
+        cx.dsl.mos.set(names, after, found.object, cx.tx)?;
+        cx.dsl.snapshots_changed(&found.dir, cx.tx)?;
+    }
+    Ok(())
 }

@@ -16,15 +16,12 @@ fn refuse(name: &str, why: &str) -> PoolError {
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    Checker { prefix: prefix(name), creating: false, has_feature: &has_feature }.all(props)
+    let checker = Checker { prefix: prefix(name), creating: false, has_feature: &has_feature };
+    if name.contains('@') { checker.of_snapshot(props) } else { checker.all(props) }
 }
 
 fn target(dsl: &Dsl, name: &str) -> Result<Found> {
-    let found = dsl.find(name).map_err(missing(&prefix(name)))?;
-    if found.is_snapshot() {
-        return Err(PoolError::Unsupported("setting properties of snapshots".into()));
-    }
-    Ok(found)
+    dsl.find(name).map_err(missing(&prefix(name)))
 }
 
 pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<()> {
@@ -73,7 +70,10 @@ fn check_limit(dsl: &Dsl, name: &str, found: &Found, property: &str, number: u64
 pub(super) fn sync(cx: &SyncCx<'_>, name: &str, props: &[(String, String)]) -> Result<()> {
     let found = target(cx.dsl, name)?;
     for (property, value) in raw_props(cx.dsl, name, props)?.local {
-        cx.dsl.write_prop(&found.dir, &property, Some(&value), cx.tx)?;
+        match found.is_snapshot() {
+            true => cx.dsl.write_snapshot_prop(found.object, &property, Some(&value), cx.tx)?,
+            false => cx.dsl.write_prop(&found.dir, &property, Some(&value), cx.tx)?,
+        }
         cx.note("set", name, found.object, &format!("{property}={}", shown(&property, &value)))?;
     }
     cx.dsl.refresh_policies(name)

@@ -67,6 +67,11 @@ pub(crate) struct State {
     /// `refquota` and `refreservation`, 0 without.
     pub quota: u64,
     pub reserved: u64,
+    pub around: Around,
+}
+
+/// What a dataset in core knows of others: changed by [`Dsl::refresh_heads`] only.
+pub(crate) struct Around {
     /// The previous snapshot's own `(prev_snap_txg, next_snap_obj)`.
     pub prev: Option<(u64, u64)>,
     pub bookmarks: Vec<Counting>,
@@ -275,7 +280,7 @@ impl Core {
         }
         let Some(zap) = bookmark::object(dsl, self.object)? else { return Ok(()) };
         let mut state = lock(&self.state);
-        for (bookmark, freed) in state.bookmarks.iter_mut().zip(freed) {
+        for (bookmark, freed) in state.around.bookmarks.iter_mut().zip(freed) {
             if *freed != Sums::default() {
                 bookmark.add(dsl, zap, *freed, tx)?;
             }
@@ -374,12 +379,13 @@ impl BlockOwner for Core {
         let Ok(dsl) = self.dsl() else { return };
         let sums = sums_of(bp, dsl.dsize(bp));
         let state = lock(&self.state);
-        let (prev_txg, prev, origin_txg) = (state.phys.prev_snap_txg, state.prev, state.origin_txg);
+        let around = &state.around;
+        let (prev_txg, prev, origin_txg) = (state.phys.prev_snap_txg, around.prev, around.origin_txg);
         let mut pending = lock(&self.pending);
         pending.changed = true;
         pending.references.add(sums.negated());
-        pending.bookmarks.resize(state.bookmarks.len(), Sums::default());
-        for (bookmark, freed) in state.bookmarks.iter().zip(&mut pending.bookmarks) {
+        pending.bookmarks.resize(around.bookmarks.len(), Sums::default());
+        for (bookmark, freed) in around.bookmarks.iter().zip(&mut pending.bookmarks) {
             if bookmark.saw(bp.birth()) {
                 freed.add(sums);
             }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use dmu::bpobj::Bpobj;
+use dmu::bpobj::{Bpobj, Space};
 use dmu::{DmuError, ObjectSpec, Tx};
 use ondisk::BlkPtr;
 use ondisk::bpobj::BpobjForm;
@@ -17,6 +17,7 @@ use ondisk::object_type::{ObjectType, pool_directory};
 
 use super::Dsl;
 use super::dataset::sums_of;
+use super::dir::Sums;
 use super::mos::corrupt;
 use crate::{PoolError, Result};
 
@@ -52,7 +53,12 @@ impl Deadlist {
         self.object
     }
 
-    /// An empty one with the keys below `before`, for a clone or after a snapshot. Old ones come out without keys.
+    /// One list of before pool version 26.
+    pub fn is_old(dsl: &Dsl, object: u64) -> Result<bool> {
+        Ok(is_old_form(dsl.mos.hold(object)?.object_type()))
+    }
+
+    /// An empty one with the keys below `before`, for a clone or after a snapshot. Not of the old form.
     pub fn cloned(&self, dsl: &Dsl, before: u64, tx: &Tx) -> Result<Deadlist> {
         let mut clone = Deadlist::create(dsl, tx)?;
         for (&key, _) in self.lists.iter().flat_map(|lists| lists.range(..before)) {
@@ -94,20 +100,92 @@ impl Deadlist {
             let list = Bpobj::open(&dsl.mos.objset, object)?;
             list.enqueue_all(&entries(blocks.into_iter()), tx)?;
         }
-        self.count(dsl, dead, tx)
+        let mut sums = Sums::default();
+        dead.iter().for_each(|bp| sums.add(sums_of(bp, dsl.dsize(bp))));
+        self.count(dsl, sums, tx)
     }
 
-    fn count(&self, dsl: &Dsl, dead: &[BlkPtr], tx: &Tx) -> Result<()> {
+    fn count(&self, dsl: &Dsl, sums: Sums, tx: &Tx) -> Result<()> {
         let dnode = dsl.mos.hold(self.object)?;
         let bonus = dnode.bonus();
         let mut phys = DeadlistPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(self.object))?;
-        for bp in dead {
-            let sums = sums_of(bp, dsl.dsize(bp));
-            phys.used = phys.used.wrapping_add_signed(sums.used);
-            phys.comp = phys.comp.wrapping_add_signed(sums.comp);
-            phys.uncomp = phys.uncomp.wrapping_add_signed(sums.uncomp);
-        }
+        phys.used = phys.used.wrapping_add_signed(sums.used);
+        phys.comp = phys.comp.wrapping_add_signed(sums.comp);
+        phys.uncomp = phys.uncomp.wrapping_add_signed(sums.uncomp);
         Ok(dnode.set_bonus(bonus.bonus_type, &phys.encode(), tx)?)
+    }
+
+    /// Of the blocks born after `after`, and not after `until`: both are keys, or `until` is the end of time.
+    pub fn space_between(&self, dsl: &Dsl, after: u64, until: u64) -> Result<Sums> {
+        let Some(lists) = &self.lists else {
+            return Ok(sums(Bpobj::open(&dsl.mos.objset, self.object)?.space_between(after, until)?));
+        };
+        let mut all = Sums::default();
+        for &list in lists.range(after..until.max(after)).map(|(_, list)| list) {
+            if Some(list) != dsl.empty_bpobj() {
+                all.add(sums(Bpobj::open(&dsl.mos.objset, list)?.space()?));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Moves the blocks born after `after` to another list, with their keys; what they occupy. Not of the old form.
+    pub fn move_to(&mut self, dsl: &Dsl, target: &Bpobj, after: u64, tx: &Tx) -> Result<Sums> {
+        let Some(lists) = &mut self.lists else { return Err(old_form()) };
+        let mut moved = Sums::default();
+        for (key, list) in lists.split_off(&after) {
+            dsl.mos.remove_int(self.object, key, tx)?;
+            if Some(list) == dsl.empty_bpobj() {
+                release_empty(dsl, tx)?;
+                continue;
+            }
+            moved.add(sums(Bpobj::open(&dsl.mos.objset, list)?.space()?));
+            target.enqueue_subobj(list, tx)?;
+        }
+        self.count(dsl, moved.negated(), tx)?;
+        Ok(moved)
+    }
+
+    /// Takes over all that another lists, and frees that one's object. Neither is of the old form.
+    pub fn merge(&mut self, dsl: &Dsl, other: Deadlist, tx: &Tx) -> Result<()> {
+        let mut taken = Sums::default();
+        for (key, list) in other.lists.ok_or_else(old_form)? {
+            if Some(list) == dsl.empty_bpobj() {
+                release_empty(dsl, tx)?;
+                continue;
+            }
+            taken.add(sums(Bpobj::open(&dsl.mos.objset, list)?.space()?));
+            let lists = self.lists.as_ref().ok_or_else(old_form)?;
+            let (&at, _) = lists.range(..=key).next_back().ok_or_else(|| damaged(self.object))?;
+            self.include(dsl, at, list, tx)?;
+        }
+        dsl.mos.free(other.object, tx)?;
+        self.count(dsl, taken, tx)
+    }
+
+    /// Blocks born after `key` have no list of their own any more. Not there in the old form.
+    pub fn remove_key(&mut self, dsl: &Dsl, key: u64, tx: &Tx) -> Result<()> {
+        let Some(lists) = &mut self.lists else { return Ok(()) };
+        let list = lists.remove(&key).ok_or_else(|| damaged(self.object))?;
+        dsl.mos.remove_int(self.object, key, tx)?;
+        if Some(list) == dsl.empty_bpobj() {
+            return release_empty(dsl, tx);
+        }
+        let (&before, _) = lists.range(..key).next_back().ok_or_else(|| damaged(self.object))?;
+        self.include(dsl, before, list, tx)
+    }
+
+    /// Makes a list part of the one under a key.
+    fn include(&mut self, dsl: &Dsl, key: u64, list: u64, tx: &Tx) -> Result<()> {
+        let Some(lists) = &mut self.lists else { return Err(old_form()) };
+        let known = lists.get(&key).copied().ok_or_else(|| damaged(self.object))?;
+        if Some(known) == dsl.empty_bpobj() {
+            release_empty(dsl, tx)?;
+            dsl.mos.set_int_key(self.object, key, list, tx)?;
+            lists.insert(key, list);
+            return Ok(());
+        }
+        Ok(Bpobj::open(&dsl.mos.objset, known)?.enqueue_subobj(list, tx)?)
     }
 
     /// Frees the lists, not what they list.
@@ -123,15 +201,24 @@ impl Deadlist {
         Ok(dsl.mos.free(self.object, tx)?)
     }
 
-    /// Allocated bytes of all it lists.
-    pub fn used(dsl: &Dsl, object: u64) -> Result<u64> {
+    /// What all it lists occupies; told without reading the lists.
+    pub fn space(dsl: &Dsl, object: u64) -> Result<Sums> {
         let dnode = dsl.mos.hold(object)?;
         if is_old_form(dnode.object_type()) {
-            return Ok(Bpobj::open(&dsl.mos.objset, object)?.phys()?.bytes);
+            return Ok(sums(Bpobj::open(&dsl.mos.objset, object)?.space()?));
         }
         let bonus = dnode.bonus();
-        Ok(DeadlistPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))?.used)
+        let phys = DeadlistPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))?;
+        Ok(sums(Space { used: phys.used, comp: phys.comp, uncomp: phys.uncomp }))
     }
+}
+
+fn sums(space: Space) -> Sums {
+    Sums { used: space.used as i64, comp: space.comp as i64, uncomp: space.uncomp as i64 }
+}
+
+fn old_form() -> PoolError {
+    PoolError::Unsupported("dead lists of before pool version 26".into())
 }
 
 fn entries<'a>(blocks: impl Iterator<Item = &'a BlkPtr>) -> Vec<(BlkPtr, bool)> {

@@ -1,4 +1,4 @@
-//! Destroying a head dataset, and giving its blocks back a bounded part a transaction group.
+//! Destroying a head dataset, and giving blocks of what was destroyed back, a bounded part a transaction group.
 //!
 //! The dataset itself goes at once. Its tree of blocks is put on a queue (`bptree`, feature `async_destroy`); what it
 //! used is moved to the hidden directory `$FREE`, and leaves that as blocks are freed. A walk that has used up its time
@@ -27,6 +27,7 @@ use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
 use super::names::Found;
 use crate::frees::FreeQueue;
+use crate::scan::Departure;
 use crate::{PoolError, Result};
 
 /// What one transaction group may spend on freeing.
@@ -40,50 +41,18 @@ const CLOCK_EVERY: u64 = 1024;
 const LAST_OBJECT: u64 = 1 << 48;
 
 impl Dsl {
-    /// What destroying a dataset takes along, children before parents, and the bytes that gives back.
-    pub fn destroy_preview(&self, name: &str, recursive: bool) -> Result<(Vec<String>, u64)> {
-        let _config = self.reading();
-        let found = self.find(name)?;
-        if found.is_snapshot() {
-            return Ok((vec![name.to_owned()], found.phys.unique_bytes));
-        }
-        if !recursive {
-            return Ok((vec![name.to_owned()], found.dir.phys().used_bytes));
-        }
-        let mut names = self.names_below(&found.dir)?;
-        names.reverse();
-        Ok((names, found.dir.phys().used_bytes))
-    }
-
-    /// Why this head cannot be destroyed now, its children apart.
+    /// Why this head cannot be destroyed now, its children and snapshots apart.
     pub(crate) fn check_destroy(&self, found: &Found, name: &str) -> Result<()> {
         let busy = |why: &str| Err(PoolError::Refused(format!("cannot destroy '{name}': {why}")));
-        if found.is_snapshot() {
-            return Err(PoolError::Unsupported("destroying snapshots".into()));
-        }
         if found.dir.parent().is_none() {
             return busy(
                 "operation does not apply to pools\nuse 'zfs destroy -r ' to destroy all datasets in the pool\nuse 'zpool destroy ' to destroy the pool itself",
             );
         }
-        if found.phys.prev_snap_obj != 0 {
-            let prev = self.mos.dataset(found.phys.prev_snap_obj)?;
-            if prev.next_snap_obj == found.object {
-                return busy("filesystem has children");
-            }
-        }
         if let Some(open) = self.if_open(found.object)
             && (Arc::strong_count(&open) > 2 || open.zil().is_some_and(|zil| zil.has_chain()))
         {
             return busy("dataset is busy");
-        }
-        if super::bookmark::object(self, found.object)?.is_some() {
-            return Err(PoolError::Unsupported("destroying a dataset with bookmarks".into()));
-        }
-        if self.mos.is_zapified(found.dir.object)?
-            && self.mos.find(found.dir.object, dsl_dir::FIELD_LIVELIST)?.is_some()
-        {
-            return Err(PoolError::Unsupported("destroying a clone with a livelist".into()));
         }
         Ok(())
     }
@@ -96,8 +65,10 @@ impl Dsl {
             open.core.settle(self, None, tx)?;
         }
         self.forget_dataset(object);
-        self.parts.scan.dataset_gone(object, tx.txg());
+        self.parts.scan.dataset_gone(Departure { txg: tx.txg(), dataset: object, heir: None, again: false });
         self.drop_refreservation(&found.dir, tx)?;
+        self.remove_livelist(&found.dir, tx)?;
+        super::bookmark::destroy_all(self, object, tx)?;
         let phys = self.mos.dataset(object)?;
         if phys.prev_snap_obj != 0 {
             let prev = self.mos.dataset(phys.prev_snap_obj)?;
@@ -112,11 +83,22 @@ impl Dsl {
         }
         Deadlist::open(self, phys.deadlist_obj)?.destroy(self, tx)?;
         crate::zil::free_on_disk(self.parts.store(), &self.log_of(&phys.bp)?, &self.parts.frees);
-        self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, tx)?;
+        let dir = found.dir.phys();
+        let sums = Sums {
+            used: dir.used_bytes as i64,
+            comp: dir.compressed_bytes as i64,
+            uncomp: dir.uncompressed_bytes as i64,
+        };
+        self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, sums, tx)?;
         found.dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = 0)?;
         self.mos.free(phys.snapnames_zapobj, tx)?;
         self.free_dataset_object(object, &features, tx)?;
-        self.destroy_dir(&found.dir, tx)
+        self.destroy_dir(&found.dir, tx)?;
+        if phys.prev_snap_obj != 0 && self.is_due(&self.mos.dataset(phys.prev_snap_obj)?)? {
+            let origin = self.dataset_name(phys.prev_snap_obj)?;
+            self.destroy_snapshot(phys.prev_snap_obj, &origin, false, tx)?;
+        }
+        Ok(())
     }
 
     fn drop_refreservation(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
@@ -125,14 +107,15 @@ impl Dsl {
         Ok(dir.used(&self.mos, Used::RefReserve, sums, tx)?)
     }
 
-    /// Puts what a head uses on the queue of trees to be freed.
-    fn queue_tree(&self, dir: &Arc<Dir>, root: &BlkPtr, birth_txg: u64, tx: &Tx) -> Result<()> {
-        let phys = dir.phys();
-        let sums = Sums {
-            used: phys.used_bytes as i64,
-            comp: phys.compressed_bytes as i64,
-            uncomp: phys.uncompressed_bytes as i64,
-        };
+    /// Puts a head's tree on the queue of those to be freed: what was born after `birth_txg`, which is `sums`.
+    pub(super) fn queue_tree(
+        &self,
+        dir: &Arc<Dir>,
+        root: &BlkPtr,
+        birth_txg: u64,
+        sums: Sums,
+        tx: &Tx,
+    ) -> Result<()> {
         let Some(free_dir) = self.special(|special| special.free_dir.clone()) else {
             return Err(PoolError::Unsupported("destroying datasets in a pool of an old version".into()));
         };
@@ -150,8 +133,7 @@ impl Dsl {
                 object
             }
         };
-        let space =
-            Space { used: phys.used_bytes, comp: phys.compressed_bytes, uncomp: phys.uncompressed_bytes };
+        let space = Space { used: sums.used as u64, comp: sums.comp as u64, uncomp: sums.uncomp as u64 };
         Bptree::open(&self.mos.objset, queue)?.add(root, birth_txg, space, tx)?;
         dir.used(&self.mos, Used::Head, sums.negated(), tx)?;
         Ok(free_dir.used(&self.mos, Used::Head, sums, tx)?)
@@ -189,14 +171,16 @@ impl Dsl {
     pub fn process_async_destroy(&self, tx: &Tx) -> Result<()> {
         let deadline = Nanos(self.parts.env.clock.now().0.saturating_add(TIME.0));
         let mut left = if self.parts.env.quirk(Quirk::SmallTxg) { FEW_BLOCKS } else { BLOCKS };
-        self.process_free_list(&mut left, tx)?;
+        self.process_free_list(&mut left, deadline, tx)?;
         while left > 0 && self.process_first_tree(&mut left, deadline, tx)? {}
         Ok(())
     }
 
     /// Something destroyed still waits to be freed.
     pub fn is_freeing(&self) -> bool {
-        self.special(|special| special.bptree.is_some())
+        let (list, tree) = self.special(|special| (special.free_bpobj, special.bptree));
+        let is_filled = |list| Bpobj::open(&self.mos.objset, list).and_then(|list| list.is_empty());
+        tree.is_some() || list.is_some_and(|list| !is_filled(list).unwrap_or(true))
     }
 
     /// Bytes that are still to be freed: property `freeing` of the pool.
@@ -245,7 +229,7 @@ impl Dsl {
     }
 
     /// Blocks that destroyed snapshots left on a list.
-    fn process_free_list(&self, left: &mut u64, tx: &Tx) -> Result<()> {
+    fn process_free_list(&self, left: &mut u64, deadline: Nanos, tx: &Tx) -> Result<()> {
         let (list, free_dir) = self.special(|special| (special.free_bpobj, special.free_dir.clone()));
         let (Some(list), Some(free_dir)) = (list, free_dir) else { return Ok(()) };
         let list = Bpobj::open(&self.mos.objset, list)?;
@@ -258,6 +242,9 @@ impl Dsl {
                 return Ok(ControlFlow::Break(()));
             }
             *left -= 1;
+            if left.is_multiple_of(CLOCK_EVERY) && self.parts.env.clock.now() >= deadline {
+                *left = 0;
+            }
             freed.add(sums_of(bp, self.dsize(bp)));
             self.parts.frees.free(bp);
             Ok(ControlFlow::Continue(()))

@@ -133,6 +133,13 @@ impl Dir {
         parent.map_or(name.clone(), |parent| format!("{}/{name}", parent.name()))
     }
 
+    /// The object of the nearest directory that is both one of these or above it.
+    pub(crate) fn common_ancestor(self: &Arc<Dir>, other: &Arc<Dir>) -> Option<u64> {
+        let chain = |dir: &Arc<Dir>| std::iter::successors(Some(dir.clone()), |dir| dir.parent());
+        let above: Vec<u64> = chain(self).map(|dir| dir.object).collect();
+        chain(other).map(|dir| dir.object).find(|object| above.contains(object))
+    }
+
     pub(crate) fn move_to(&self, parent: Option<Arc<Dir>>, name: String) {
         *lock(&self.place) = Place { parent, name };
     }

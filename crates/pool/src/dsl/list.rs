@@ -135,14 +135,9 @@ impl Walk<'_> {
     }
 
     fn snapshots(&mut self, head: &Found, chain: &Chain) -> Result<()> {
-        let mut snapshots = Vec::new();
-        for (name, object) in self.dsl.mos.sorted(head.phys.snapnames_zapobj)? {
-            snapshots.push((name, object, self.dsl.mos.dataset(object)?));
-        }
-        snapshots.sort_by_key(|(_, _, phys)| phys.creation_txg);
-        for (name, object, phys) in snapshots {
-            let found = Found { dir: head.dir.clone(), object, phys };
-            let name = format!("{}@{name}", chain.dir_name());
+        for snapshot in self.dsl.snapshots(&head.phys)? {
+            let found = Found { dir: head.dir.clone(), object: snapshot.object, phys: snapshot.phys };
+            let name = format!("{}@{}", chain.dir_name(), snapshot.name);
             self.one(&name, &found, DatasetKind::Snapshot, chain)?;
         }
         Ok(())
@@ -150,7 +145,7 @@ impl Walk<'_> {
 
     fn one(&mut self, name: &str, found: &Found, kind: DatasetKind, chain: &Chain) -> Result<()> {
         let own = found.is_snapshot().then(|| Own::read(self.dsl, found.phys.props_obj)).transpose()?;
-        let subject = Subject { found, kind, chain, own };
+        let subject = Subject { name, found, kind, chain, own };
         let props = self.dsl.describe(&subject, &self.filter.props)?;
         let (guid, createtxg) = (found.phys.guid, found.phys.creation_txg);
         self.out.push(Listed { name: name.to_owned(), kind, guid, createtxg, props });

@@ -66,6 +66,36 @@ pub(crate) fn check_filesystem(name: &str) -> std::result::Result<(), String> {
     Ok(())
 }
 
+/// Why this is no name for a snapshot (`@`) or bookmark (`#`) of a dataset.
+pub(crate) fn check_point(name: &str, delimiter: char) -> std::result::Result<(), String> {
+    let (what, other) = if delimiter == '@' { ("snapshot", '#') } else { ("bookmark", '@') };
+    if name.contains(other) {
+        let other = if delimiter == '@' { "bookmark" } else { "snapshot" };
+        let sign = if delimiter == '@' { '#' } else { '@' };
+        return Err(format!("{other} delimiter '{sign}' is not expected here"));
+    }
+    let Some((head, point)) = name.split_once(delimiter) else {
+        return Err(format!("missing '{delimiter}' delimiter in {what} name"));
+    };
+    if name.contains('%') {
+        return Err("invalid character % in name".into());
+    }
+    if name.len() > MAX_NAME {
+        return Err("name is too long".into());
+    }
+    check_filesystem(head)?;
+    if point.contains(delimiter) {
+        return Err("multiple '@' and/or '#' delimiters in name".into());
+    }
+    if point.is_empty() {
+        return Err("empty component or misplaced '@' or '#' delimiter in name".into());
+    }
+    match point.chars().find(|c| !is_valid(*c)) {
+        Some(bad) => Err(format!("invalid character '{bad}' in name")),
+        None => Ok(()),
+    }
+}
+
 fn is_valid(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | ' ')
 }
@@ -120,6 +150,24 @@ impl Dsl {
         let name = names.into_iter().find(|(_, value)| value.first() == object);
         let (name, _) = name.ok_or(PoolError::NotFound)?;
         Ok(format!("{}@{name}", dir.name()))
+    }
+
+    /// The object of a file system, volume or snapshot.
+    pub fn object_of(&self, name: &str) -> Result<u64> {
+        let _config = self.reading();
+        Ok(self.find(name)?.object)
+    }
+
+    /// Opens a dataset by its object.
+    pub fn open_by_object(&self, object: u64) -> Result<Arc<super::Dataset>> {
+        let _config = self.reading();
+        self.open_object(object)
+    }
+
+    /// Lets go of an open dataset that nobody uses.
+    pub fn close_if_idle(&self, object: u64) {
+        let _config = self.reading();
+        self.close_idle(object);
     }
 
     /// Opens a file system, volume or snapshot.

@@ -12,9 +12,10 @@ use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_CI_DATASET, FLAG_INCONSISTENT, FL
 use ondisk::dsl_dir::{self, DslDirPhys, FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR, ORIGIN_DIR};
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
+use ondisk::zil::ZilHeader;
 
 use super::bookmark;
-use super::dataset::{Core, Dataset, State, recorded_features};
+use super::dataset::{Around, Core, Dataset, State, recorded_features};
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
 use super::{Dsl, Mos, Special};
@@ -85,7 +86,7 @@ impl Dsl {
         props: &RawProps,
         tx: &Tx,
     ) -> Result<Arc<Dataset>> {
-        let object = self.create_dataset(dir, tx)?;
+        let object = self.create_dataset(dir, self.origin_snap(), tx)?;
         if props.creation.contains(&("casesensitivity", CASE_INSENSITIVE)) {
             self.edit_dataset(object, tx, |phys| phys.flags |= FLAG_CI_DATASET)?;
         }
@@ -281,12 +282,12 @@ impl Dsl {
         self.parts.env.clock.wall().secs.max(0) as u64
     }
 
-    fn new_fsid(&self) -> u64 {
+    pub(super) fn new_fsid(&self) -> u64 {
         (self.mos.random() & FSID_MASK).max(1)
     }
 
     /// An object for a dataset; one that can have fields of its own where the pool has that feature.
-    fn alloc_dataset(&self, tx: &Tx) -> Result<u64> {
+    pub(super) fn alloc_dataset(&self, tx: &Tx) -> Result<u64> {
         let size = DslDatasetPhys::SIZE as u16;
         if self.features().is_enabled("extensible_dataset") {
             let spec =
@@ -299,8 +300,8 @@ impl Dsl {
         Ok(self.mos.objset.alloc(spec, tx)?.object())
     }
 
-    /// A head dataset for a directory, a clone of `$ORIGIN@$ORIGIN` if there is that.
-    fn create_dataset(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<u64> {
+    /// A head dataset for a directory, a clone of a snapshot: of `$ORIGIN@$ORIGIN` if there is that, else.
+    pub(super) fn create_dataset(&self, dir: &Arc<Dir>, origin: Option<u64>, tx: &Tx) -> Result<u64> {
         let object = self.alloc_dataset(tx)?;
         let mut phys = DslDatasetPhys {
             dir_obj: dir.object,
@@ -312,7 +313,7 @@ impl Dsl {
             flags: FLAG_UNIQUE_ACCURATE,
             ..DslDatasetPhys::default()
         };
-        match self.origin_snap() {
+        match origin {
             Some(origin) => self.clone_of(origin, object, &mut phys, dir, tx)?,
             None => phys.deadlist_obj = Deadlist::create(self, tx)?.object(),
         }
@@ -368,7 +369,7 @@ impl Dsl {
     /// `$ORIGIN` and its one, empty snapshot (`dsl_pool_create_origin`).
     fn create_origin(&self, root: &Arc<Dir>, tx: &Tx) -> Result<()> {
         let dir = self.create_dir(Some(root), ORIGIN_DIR, tx)?;
-        let head_object = self.create_dataset(&dir, tx)?;
+        let head_object = self.create_dataset(&dir, None, tx)?;
         let snap_object = self.alloc_dataset(tx)?;
         let mut head = self.mos.dataset(head_object)?;
         let snap = DslDatasetPhys {
@@ -431,15 +432,34 @@ impl Dsl {
         if let Some(why) = self.unwritable(&core, &phys)? {
             core.refuse_writes(why);
         }
-        let policy = self.policy(&self.fs_props(object)?);
+        let objset = self.read_objset(&core, &phys)?;
+        let mut datasets = lock(&self.datasets);
+        let dataset = datasets.entry(object).or_insert_with(|| Dataset::new(core, objset));
+        Ok(dataset.clone())
+    }
+
+    fn read_objset(&self, core: &Arc<Core>, phys: &DslDatasetPhys) -> Result<Arc<Objset>> {
+        let policy = self.policy(&self.fs_props(core.object)?);
         let admission = if core.is_snapshot { ReadOnlyAdmission::shared() } else { core.admission() };
         let objset = Objset::open(self.parts.store().clone(), phys.bp, core.clone(), admission, policy)?;
         if objset.kind() == ObjsetType::Zfs && !core.is_snapshot {
             objset.set_owner_of(self.parts.fs_format.owner_of());
         }
-        let mut datasets = lock(&self.datasets);
-        let dataset = datasets.entry(object).or_insert_with(|| Dataset::new(core, objset));
-        Ok(dataset.clone())
+        Ok(objset)
+    }
+
+    /// A head has a snapshot's root now, and in it the head of a log that is another's: it begins without one. Nobody has
+    /// it open. Syncing context.
+    pub(crate) fn open_without_log(&self, object: u64, tx: &Tx) -> Result<()> {
+        let core = self.core_of(object)?;
+        let phys = core.state(|state| state.phys.clone());
+        let objset = self.read_objset(&core, &phys)?;
+        if objset.zil_header() == ZilHeader::default() {
+            return Ok(());
+        }
+        objset.set_zil_header(ZilHeader::default(), tx);
+        lock(&self.datasets).insert(object, Dataset::new(core, objset));
+        Ok(())
     }
 
     /// Why this dataset may not be written.
@@ -456,44 +476,69 @@ impl Dsl {
         if core.state(|state| state.features.contains(&"encryption")) {
             return Ok(Some(ENCRYPTED));
         }
-        if self.mos.is_zapified(core.dir.object)?
-            && self.mos.find(core.dir.object, dsl_dir::FIELD_LIVELIST)?.is_some()
-        {
-            return Ok(Some("clone has a livelist"));
-        }
         Ok(None)
+    }
+
+    /// The group of a directory's origin; 0 where that is none that anybody made.
+    pub(crate) fn origin_txg(&self, origin: u64) -> Result<u64> {
+        if origin == 0 || Some(origin) == self.origin_snap() {
+            return Ok(0);
+        }
+        Ok(self.mos.dataset(origin)?.creation_txg)
+    }
+
+    /// Open heads take over what has changed around them. Syncing context.
+    pub(crate) fn refresh_heads(&self) -> Result<()> {
+        let mut heads: Vec<_> = self.open_datasets().into_iter().filter(|open| !open.is_snapshot()).collect();
+        // What is read is read in an order that a seed decides.
+        heads.sort_by_key(|head| head.object());
+        for open in heads {
+            let phys = self.mos.dataset(open.object())?;
+            let around = self.around(&open.core.dir, open.object(), &phys)?;
+            open.core.state(|state| {
+                state.phys = phys;
+                state.deadlist = None;
+                state.around = around;
+            });
+        }
+        Ok(())
+    }
+
+    /// What a dataset in core knows of others.
+    fn around(&self, dir: &Dir, object: u64, phys: &DslDatasetPhys) -> Result<Around> {
+        let prev = match phys.prev_snap_obj {
+            0 => None,
+            prev => Some(self.mos.dataset(prev).map(|prev| (prev.prev_snap_txg, prev.next_snap_obj))?),
+        };
+        let origin_txg = self.origin_txg(dir.phys().origin_obj)?;
+        let bookmarks = if phys.is_snapshot() { Vec::new() } else { bookmark::counting(self, object, phys)? };
+        Ok(Around { prev, bookmarks, origin_txg })
     }
 
     fn core_of(&self, object: u64) -> Result<Arc<Core>> {
         let phys = self.mos.dataset(object)?;
         let dir = self.dir(phys.dir_obj)?;
-        let prev = match phys.prev_snap_obj {
-            0 => None,
-            prev => Some(self.mos.dataset(prev).map(|prev| (prev.prev_snap_txg, prev.next_snap_obj))?),
-        };
-        let origin = dir.phys().origin_obj;
-        let origin_txg = if origin == 0 || Some(origin) == self.origin_snap() {
-            0
-        } else {
-            self.mos.dataset(origin)?.creation_txg
-        };
         let limit = |name: &str| if phys.is_snapshot() { Ok(0) } else { self.local_number(&dir, name) };
         let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
         let features = recorded_features(self, object)?;
-        let bookmarks =
-            if phys.is_snapshot() { Vec::new() } else { bookmark::counting(self, object, &phys)? };
-        let state = State { phys, features, deadlist: None, quota, reserved, prev, bookmarks, origin_txg };
+        let around = self.around(&dir, object, &phys)?;
+        let state = State { phys, features, deadlist: None, quota, reserved, around };
         Ok(Core::new(&self.arc()?, object, dir, state))
     }
 
     /// Records that a dataset uses a feature.
     pub(crate) fn activate_feature(&self, object: u64, name: &str, tx: &Tx) -> Result<()> {
         let feature = ondisk::feature::by_name(name).ok_or(PoolError::NotFound)?;
-        if self.mos.zapify(object, tx)? {
-            self.features().increment("extensible_dataset", tx)?;
-        }
+        self.zapify(object, tx)?;
         self.mos.set(object, feature.guid, 0u64, tx)?;
         self.features().increment(name, tx)
+    }
+
+    /// A dataset uses a feature no more.
+    pub(crate) fn deactivate_feature(&self, object: u64, name: &str, tx: &Tx) -> Result<()> {
+        let feature = ondisk::feature::by_name(name).ok_or(PoolError::NotFound)?;
+        self.mos.remove(object, feature.guid, tx)?;
+        self.features().decrement(name, tx)
     }
 
     /// Forgets the features a dataset uses, and frees its object.

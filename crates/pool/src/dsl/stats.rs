@@ -11,7 +11,6 @@ use ondisk::prop::{DATASET, FILESYSTEM, Prop, SNAPSHOT, VOLUME, dataset_prop, is
 
 use super::Dsl;
 use super::dataset::available;
-use super::deadlist::Deadlist;
 use super::list::DatasetKind;
 use super::names::Found;
 use super::prop::{Chain, Own};
@@ -31,6 +30,7 @@ fn ratio(uncompressed: u64, compressed: u64) -> u64 {
 
 /// A dataset about to be described.
 pub(crate) struct Subject<'a> {
+    pub name: &'a str,
     pub found: &'a Found,
     pub kind: DatasetKind,
     pub chain: &'a Chain,
@@ -84,6 +84,14 @@ impl Dsl {
                 },
                 None => absent(name, ondisk::prop::Render::Text),
             });
+        }
+        if let Some(since) = name
+            .strip_prefix("written@")
+            .or_else(|| name.strip_prefix("written").filter(|rest| rest.starts_with('#')))
+        {
+            let written = self.written_since(subject.found, since)?;
+            let value = written.map_or_else(String::new, |bytes| bytes.to_string());
+            return Ok(Shown { value, ..absent(name, ondisk::prop::Render::Size) });
         }
         let prop = dataset_prop(name)
             .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
@@ -158,7 +166,7 @@ impl Dsl {
         let dir = subject.found.dir.phys();
         let number = match name {
             "type" => return Ok(Some(RawValue::Text(subject.kind.name().to_owned()))),
-            "name" => return Ok(Some(RawValue::Text(self.dataset_name(subject.found.object)?))),
+            "name" => return Ok(Some(RawValue::Text(subject.name.to_owned()))),
             "origin" => return self.origin_name(&dir),
             "clones" => return self.clones_of(phys),
             "encryptionroot" | "receive_resume_token" | "redact_snaps" | "prevsnap" => return Ok(None),
@@ -168,7 +176,7 @@ impl Dsl {
             "compressratio" if !snapshot => ratio(dir.uncompressed_bytes, dir.compressed_bytes),
             "compressratio" | "refcompressratio" => ratio(phys.uncompressed_bytes, phys.compressed_bytes),
             "written" => self.written(phys)?,
-            "userrefs" if phys.userrefs_obj != 0 => self.mos.count(phys.userrefs_obj)?,
+            "userrefs" => self.holds_on(phys)?,
             "filesystem_count" => return self.dir_field(subject, FIELD_FILESYSTEM_COUNT),
             "snapshot_count" => return self.dir_field(subject, FIELD_SNAPSHOT_COUNT),
             "snapshots_changed" => return self.dir_field(subject, FIELD_SNAPSHOTS_CHANGED),
@@ -196,16 +204,6 @@ impl Dsl {
         Ok(available(room, found.phys.referenced_bytes, found.phys.unique_bytes, quota, reserved))
     }
 
-    /// What was written since the snapshot before (`dsl_dataset_space_written`).
-    fn written(&self, phys: &DslDatasetPhys) -> Result<u64> {
-        if phys.prev_snap_obj == 0 {
-            return Ok(phys.referenced_bytes);
-        }
-        let before = self.mos.dataset(phys.prev_snap_obj)?;
-        let dead = Deadlist::used(self, phys.deadlist_obj)?;
-        Ok((phys.referenced_bytes + dead).saturating_sub(before.referenced_bytes))
-    }
-
     fn origin_name(&self, dir: &DslDirPhys) -> Result<Option<RawValue>> {
         if dir.origin_obj == 0 || Some(dir.origin_obj) == self.origin_snap() {
             return Ok(None);
@@ -215,11 +213,8 @@ impl Dsl {
 
     fn clones_of(&self, phys: &DslDatasetPhys) -> Result<Option<RawValue>> {
         let mut names = Vec::new();
-        if phys.next_clones_obj != 0 {
-            for (_, value) in self.mos.entries(phys.next_clones_obj)? {
-                let clone = self.mos.dataset(value.first())?;
-                names.push(self.dir(clone.dir_obj)?.name());
-            }
+        for head in self.clone_heads(phys)? {
+            names.push(self.dir(self.mos.dataset(head)?.dir_obj)?.name());
         }
         names.sort();
         Ok((!names.is_empty()).then(|| RawValue::Text(names.join(","))))
@@ -268,7 +263,6 @@ fn plain(name: &str, phys: &DslDatasetPhys, dir: &DslDirPhys, object: u64) -> Op
         "usedbydataset" if breakdown => dir.used_head,
         "usedbychildren" if breakdown => dir.used_child + dir.used_child_rsrv,
         "usedbyrefreservation" if breakdown => dir.used_refrsrv,
-        "userrefs" => 0,
         "numclones" => phys.num_children.saturating_sub(1),
         "defer_destroy" => u64::from(phys.flags & FLAG_DEFER_DESTROY != 0),
         "inconsistent" => u64::from(phys.flags & FLAG_INCONSISTENT != 0),

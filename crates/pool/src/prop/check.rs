@@ -60,6 +60,15 @@ impl Checker<'_> {
         Ok(raw)
     }
 
+    /// Of a snapshot: users' own.
+    pub fn of_snapshot(&self, props: &[(String, String)]) -> Result<RawProps> {
+        let native = |(name, _): &&(String, String)| dataset_prop(name).is_some();
+        if let Some((name, _)) = props.iter().find(native) {
+            return Err(self.refuse(format_args!("'{name}' does not apply to datasets of this type")));
+        }
+        self.all(props)
+    }
+
     /// One, with its proper name.
     pub fn one(&self, name: &str, value: &str) -> Result<(String, RawValue)> {
         if prop::is_user_prop(name) {

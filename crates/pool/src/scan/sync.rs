@@ -54,11 +54,11 @@ impl Pool {
                 position.phys.queue_obj = state.stored.phys.queue_obj;
                 position.phys.flags |= state.stored.phys.flags & FLAG_SCRUB_PAUSED;
             }
-            if checkpoint.is_none() && state.gone.iter().any(|(txg, _)| *txg == tx.txg()) {
+            if checkpoint.is_none() && state.gone.iter().any(|gone| gone.txg == tx.txg()) {
                 checkpoint = Some(state.stored.clone());
             }
             checkpoint.map(|mut position| {
-                state.gone.iter().for_each(|(_, dataset)| position.forget(*dataset));
+                state.gone.iter().for_each(|gone| position.follow(gone));
                 position.phys.processed = state.processed(core.storage.scan_processed());
                 position
             })

@@ -22,7 +22,7 @@ use ondisk::zil::ZilHeader;
 use ondisk::{BlkPtr, Dva};
 
 use super::sorted::Waiting;
-use super::{Budget, Durable, Position};
+use super::{Budget, Departure, Durable, Position};
 use crate::dsl::Mos;
 use crate::parts::MosOwner;
 use crate::spa::Pool;
@@ -327,8 +327,8 @@ impl Visitor for InObjset<'_, '_> {
     }
 }
 
-/// Applies the datasets that are gone as of this group, and forgets about them.
-pub(super) fn forget_gone(position: &mut Position, gone: &mut Vec<(u64, u64)>, txg: u64) {
-    gone.iter().filter(|(when, _)| *when <= txg).for_each(|(_, dataset)| position.forget(*dataset));
-    gone.retain(|(when, _)| *when > txg);
+/// Applies what became of datasets as of this group, and forgets about it.
+pub(super) fn follow_gone(position: &mut Position, gone: &mut Vec<Departure>, txg: u64) {
+    gone.iter().filter(|gone| gone.txg <= txg).for_each(|gone| position.follow(gone));
+    gone.retain(|gone| gone.txg > txg);
 }

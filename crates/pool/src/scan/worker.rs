@@ -10,7 +10,7 @@ use env::{Nanos, Next, Quirk, Worker, lock};
 use storage::{HealFlight, Patient};
 
 use super::sorted::Waiting;
-use super::walk::{Walk, forget_gone};
+use super::walk::{Walk, follow_gone};
 use super::{Budget, Position, Scan};
 use crate::spa::{Core, Pool};
 
@@ -83,7 +83,7 @@ impl ScanWorker {
         lock(&scan.sorted).begin_walk();
         let _epoch = core.storage.epoch();
         let durable = *lock(&core.durable);
-        forget_gone(&mut self.position, &mut lock(&scan.state).gone, durable.txg);
+        follow_gone(&mut self.position, &mut lock(&scan.state).gone, durable.txg);
         let blocks = if core.env.quirk(Quirk::SmallTxg) { FEW_BLOCKS } else { STEP_BLOCKS };
         let budget = Budget { until: now + STEP, blocks };
         let mut walk = match Walk::new(pool, durable, &mut self.position, budget) {

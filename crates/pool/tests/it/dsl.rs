@@ -7,7 +7,7 @@ use dmu::{Holds, ObjectSpec};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::change::Change;
-use pool::dsl::{DatasetKind, ListFilter, Listed};
+use pool::dsl::{DatasetKind, DestroyPlan, DestroyQuery, ListFilter, Listed};
 use pool::prop::Source;
 use pool::spa::create::{VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
@@ -247,8 +247,13 @@ fn file_systems_come_are_renamed_and_go() {
     let above: u64 = get(&pool, "tank/a", "usedbychildren").0.parse().unwrap();
     assert_eq!(above, used);
 
-    let rename =
-        Change::Rename { from: "tank/a/b".into(), to: "tank/c/d".into(), parents: false, force: false };
+    let rename = Change::Rename {
+        from: "tank/a/b".into(),
+        to: "tank/c/d".into(),
+        parents: false,
+        force: false,
+        recursive: false,
+    };
     pool.dsl.commit(rename, "").unwrap();
     assert_eq!(names(&pool), ["tank", "tank/a", "tank/c", "tank/c/d"]);
     let renamed =
@@ -261,6 +266,7 @@ fn file_systems_come_are_renamed_and_go() {
     let destroy = |names: &[&str]| Change::Destroy {
         names: names.iter().map(|name| (*name).into()).collect(),
         force: false,
+        defer: false,
     };
     let refused = pool.dsl.commit(destroy(&["tank/c"]), "").unwrap_err();
     assert_eq!(refused, PoolError::Refused("cannot destroy 'tank/c': filesystem has children".into()));
@@ -366,10 +372,8 @@ fn a_real_pool_with_snapshots_is_written_and_stays_whole() {
     pool.core().txgs.sync_now().unwrap();
     assert!(before("usedbysnapshots") > snapshots + (256 << 10));
     assert!(before("referenced") < referenced + (1 << 20) - (256 << 10));
-    let clone = pool.dsl.open_dataset("g_snap/clone1").unwrap();
-    assert_eq!(clone.readonly(), Some("clone has a livelist"));
-    drop(clone);
-    let snapshot = Change::Destroy { names: vec!["g_snap/fs".into()], force: false };
+    fill(&pool, "g_snap/clone1", 1 << 20);
+    let snapshot = Change::Destroy { names: vec!["g_snap/fs".into()], force: false, defer: false };
     let refused = pool.dsl.commit(snapshot, "").unwrap_err().to_string();
     assert_eq!(refused, "cannot destroy 'g_snap/fs': filesystem has children");
     pool.dsl.commit(make("g_snap/new", &[]), "zfs create g_snap/new").unwrap();
@@ -393,7 +397,9 @@ fn destroying_goes_on_over_many_groups_and_over_an_export() {
     around.env.quirks.set(env::Quirk::SmallTxg, true);
     let free = |pool: &Pool| get(pool, "tank", "available").0.parse::<u64>().unwrap();
     let before = free(&pool);
-    pool.dsl.commit(Change::Destroy { names: vec!["tank/a".into()], force: false }, "").unwrap();
+    pool.dsl
+        .commit(Change::Destroy { names: vec!["tank/a".into()], force: false, defer: false }, "")
+        .unwrap();
     let freeing = pool.dsl.freeing();
     assert!(freeing > 24 << 20 && free(&pool) < before + (8 << 20), "{freeing}");
     pool.export().unwrap();
@@ -466,16 +472,20 @@ fn what_a_destroy_takes_along_is_told_before() {
     for name in ["tank/a", "tank/a/b", "tank/a/c"] {
         pool.dsl.commit(make(name, &[]), "").unwrap();
     }
-    let (names, bytes) = pool.dsl.destroy_preview("tank/a", true).unwrap();
-    assert_eq!(names, ["tank/a/c", "tank/a/b", "tank/a"]);
+    let query = |name: &str| DestroyQuery { name: name.into(), recursive: true, ..DestroyQuery::default() };
+    let DestroyPlan { names, bytes } = pool.dsl.plan_destroy(&query("tank/a")).unwrap();
+    assert_eq!(names, ["tank/a/b", "tank/a/c", "tank/a"]);
     assert_eq!(bytes.to_string(), get(&pool, "tank/a", "used").0);
-    assert_eq!(pool.dsl.destroy_preview("tank/x", true), Err(PoolError::NotFound));
+    assert_eq!(pool.dsl.plan_destroy(&query("tank/x")), Err(PoolError::NotFound));
     let held = pool.dsl.open_dataset("tank/a/b").unwrap();
-    let refused = pool.dsl.commit(Change::Destroy { names: names.clone(), force: false }, "").unwrap_err();
+    let refused = pool
+        .dsl
+        .commit(Change::Destroy { names: names.clone(), force: false, defer: false }, "")
+        .unwrap_err();
     assert_eq!(refused, PoolError::Refused("cannot destroy 'tank/a/b': dataset is busy".into()));
     drop(held);
     let generation = pool.dsl.generation();
-    pool.dsl.commit(Change::Destroy { names, force: false }, "").unwrap();
+    pool.dsl.commit(Change::Destroy { names, force: false, defer: false }, "").unwrap();
     assert!(pool.dsl.generation() > generation);
     let parents = Change::CreateFilesystem { name: "tank/p/q/r".into(), parents: true, props: Vec::new() };
     pool.dsl.commit(parents, "").unwrap();
@@ -497,7 +507,7 @@ fn datasets_of_a_real_pool_are_destroyed_with_their_logs() {
     let doomed: Vec<String> = all.iter().skip(1).step_by(2).cloned().collect();
     assert!(doomed.len() > 10);
     for name in &doomed {
-        let change = Change::Destroy { names: vec![name.clone()], force: false };
+        let change = Change::Destroy { names: vec![name.clone()], force: false, defer: false };
         pool.dsl.commit(change, &format!("zfs destroy {name}")).unwrap();
     }
     assert_eq!(names(&pool).len(), all.len() - doomed.len());
@@ -554,14 +564,20 @@ fn changes_and_writes_of_many_threads_end_in_a_whole_pool() {
                     pool.dsl.commit(make(&name, &[("atime", "off")]), "").unwrap();
                     fill(pool, &name, 1 << 20);
                     let to = format!("{name}-renamed");
-                    let rename = Change::Rename { from: name, to: to.clone(), parents: false, force: false };
+                    let rename = Change::Rename {
+                        from: name,
+                        to: to.clone(),
+                        parents: false,
+                        force: false,
+                        recursive: false,
+                    };
                     pool.dsl.commit(rename, "").unwrap();
                     fill(pool, &to, 1 << 20);
                     assert!(names(pool).contains(&to));
                     if round % 2 == 0 {
                         // What was just written may still be dirty: then the dataset is busy for a moment.
                         pool.core().txgs.sync_now().unwrap();
-                        let destroy = Change::Destroy { names: vec![to], force: false };
+                        let destroy = Change::Destroy { names: vec![to], force: false, defer: false };
                         while let Err(error) = pool.dsl.commit(destroy.clone(), "") {
                             assert!(error.to_string().ends_with("dataset is busy"), "{error}");
                         }

@@ -124,7 +124,7 @@ fn a_pool_with_dedup_tables_is_written_and_stays_clean() {
     let made = "g_dedup/made";
     let make = Change::CreateFilesystem { name: made.into(), parents: false, props: Vec::new() };
     pool.dsl.commit(make, "").unwrap();
-    let victim = Change::Destroy { names: vec!["g_dedup/vol".into()], force: true };
+    let victim = Change::Destroy { names: vec!["g_dedup/vol".into()], force: true, defer: false };
     let refused = pool.dsl.commit(victim, "").unwrap_err().to_string();
     assert_eq!(refused, "cannot destroy 'g_dedup/vol': filesystem has children");
     let name = pool.name();
@@ -132,7 +132,7 @@ fn a_pool_with_dedup_tables_is_written_and_stays_clean() {
     drop(pool);
     let pool = again(&dir);
     assert!(verify(&pool, Options { data: true }, &mut |_, _| {}).unwrap().is_clean());
-    pool.dsl.commit(Change::Destroy { names: vec![made.into()], force: true }, "").unwrap();
+    pool.dsl.commit(Change::Destroy { names: vec![made.into()], force: true, defer: false }, "").unwrap();
     pool.export().unwrap();
     drop(pool);
     cut_partitions(&dir);

@@ -7,6 +7,7 @@ mod import;
 mod removed;
 mod rewind;
 mod scan;
+mod snapshots;
 mod support;
 mod trim;
 mod vdevs;

@@ -1,0 +1,411 @@
+//! `.zfs/snapshot`: every file system's directory of its snapshots, which nobody has to mount.
+//!
+//! ```text
+//!   /            of the file system
+//!   └── .zfs     ROOT: found by its name; listed with snapdir=visible only
+//!       └── snapshot      SNAPSHOTS
+//!           └── monday    FIRST − its objset: the root of another file system, which `crossing` opens
+//! ```
+//! This wraps a file system and adds nodes with numbers that no object can have. All of them can be read by everybody and
+//! changed by nobody. What is behind a snapshot's name is a file system with an id of its own: protocols step over into it
+//! as they do where one is mounted on another.
+//!
+//! There is one of these for a dataset as long as its pool is open, and servers may keep it for as long as they like: it
+//! leads to the open file system, which can be taken away for a moment, be it for good or to be rolled back.
+//!
+//! Sources: module/os/linux/zfs/zfs_ctldir.c, zpl_ctldir.c, include/sys/zfs_ctldir.h.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use engine_api::{
+    Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
+    FsStat, NewNode, NodeId, NodeKind, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Time, Verifier,
+    Written, XattrMode,
+};
+
+use super::convert::api_error;
+use super::pool::LocalPool;
+use crate::zpl::Zpl;
+
+const ROOT: u64 = 0x0000_ffff_ffff_ffff;
+const SNAPSHOTS: u64 = 0x0000_ffff_ffff_fffd;
+/// Of a snapshot: this, less the number of its dataset.
+const FIRST: u64 = 0x0000_ffff_ffff_fffb;
+/// Numbers above are ours: a pool has fewer datasets, and file systems fewer objects.
+const LEAST: u64 = 0x0000_8000_0000_0000;
+
+const ROOT_NAME: &[u8] = b".zfs";
+const SNAPSHOTS_NAME: &[u8] = b"snapshot";
+/// Where the listing of a root goes on behind `.zfs`: its own entries begin at any place up to here.
+const COOKIE: u64 = 3;
+/// Everybody may list and search.
+const MODE: u32 = 0o555;
+
+/// Values of `snapdir`.
+const VISIBLE: u64 = 1;
+const DISABLED: u64 = 2;
+
+/// See the module.
+pub(super) struct Ctldir {
+    pool: Weak<LocalPool>,
+    /// The dataset.
+    object: u64,
+    id: FsId,
+    root: NodeId,
+    /// `None`: taken away; whoever comes opens it again, if that can be.
+    fs: RwLock<Option<Arc<Zpl>>>,
+    snapdir: AtomicU64,
+}
+
+fn is_control(node: NodeId) -> bool {
+    node.object >= LEAST
+}
+
+fn control(object: u64) -> NodeId {
+    NodeId { object, generation: 0 }
+}
+
+impl Ctldir {
+    pub fn new(pool: Weak<LocalPool>, object: u64, fs: Arc<Zpl>) -> Arc<Ctldir> {
+        let (id, root) = (fs.id(), fs.root());
+        let snapdir = AtomicU64::new(DISABLED);
+        Arc::new(Ctldir { pool, object, id, root, fs: RwLock::new(Some(fs)), snapdir })
+    }
+
+    /// The file system is open.
+    pub fn attach(&self, fs: Arc<Zpl>) {
+        *self.fs.write().unwrap_or_else(PoisonError::into_inner) = Some(fs);
+    }
+
+    /// The file system is about to be taken away: calls under way keep it, later ones wait.
+    pub fn detach(&self) {
+        *self.fs.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    pub fn set_snapdir(&self, number: u64) {
+        self.snapdir.store(number, Relaxed);
+    }
+
+    pub fn has_snapdir(&self) -> bool {
+        self.snapdir.load(Relaxed) != DISABLED
+    }
+
+    fn fs(&self) -> Result<Arc<Zpl>> {
+        let open = self.fs.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match open {
+            Some(fs) => Ok(fs),
+            None => {
+                let again = self.pool()?.mount_object(self.object).map_err(|_| Error::Stale)?.fs.clone();
+                if again.id() == self.id { Ok(again) } else { Err(Error::Stale) }
+            }
+        }
+    }
+
+    fn pool(&self) -> Result<Arc<LocalPool>> {
+        self.pool.upgrade().ok_or(Error::Stale)
+    }
+
+    /// Passes for nodes of the file system itself: the others cannot be changed.
+    fn own(&self, node: NodeId) -> Result<()> {
+        if is_control(node) { Err(Error::ReadOnly) } else { Ok(()) }
+    }
+
+    /// A snapshot's number by its name.
+    fn number(&self, name: &[u8]) -> Result<u64> {
+        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
+        let found = self.pool()?.inner().dsl.snapshot_named(self.object, name).map_err(api_error)?;
+        found.ok_or(Error::NotFound)
+    }
+
+    fn attr(&self, node: NodeId) -> Result<Attr> {
+        let pool = self.pool()?;
+        let dsl = &pool.inner().dsl;
+        let (count, node, since) = match node.object {
+            ROOT => (1, control(ROOT), dsl.snapshots_changed_at(self.object)),
+            SNAPSHOTS => {
+                let count = dsl.snapshot_count(self.object).map_err(api_error)?;
+                (count, control(SNAPSHOTS), dsl.snapshots_changed_at(self.object))
+            }
+            number => {
+                let object = FIRST.checked_sub(number).ok_or(Error::Stale)?;
+                let (guid, time) = dsl.snapshot_identity(object).map_err(|_| Error::Stale)?;
+                if node.generation != 0 && node.generation != guid {
+                    return Err(Error::Stale);
+                }
+                (0, NodeId { object: number, generation: guid }, Ok((time, 0)))
+            }
+        };
+        let (secs, nanos) = since.map_err(api_error)?;
+        let time = Time { secs: secs as i64, nanos };
+        Ok(Attr {
+            node,
+            kind: NodeKind::Dir,
+            mode: MODE,
+            nlink: 2,
+            uid: 0,
+            gid: 0,
+            size: count + 2,
+            used: 0,
+            blksize: 512,
+            rdev: (0, 0),
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            change: dsl.generation(),
+        })
+    }
+
+    fn look_up(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
+        match (dir.object, name) {
+            (_, b".") => self.attr(dir),
+            (ROOT, b"..") => self.fs()?.getattr(self.root),
+            (ROOT, SNAPSHOTS_NAME) => self.attr(control(SNAPSHOTS)),
+            (ROOT, _) => Err(Error::NotFound),
+            (SNAPSHOTS, b"..") => self.attr(control(ROOT)),
+            (SNAPSHOTS, name) => self.attr(control(FIRST - self.number(name)?)),
+            // Who asks a snapshot's place itself has not stepped over.
+            (_, b"..") => self.attr(control(SNAPSHOTS)),
+            _ => match self.crossing(dir)? {
+                Some(fs) => fs.lookup(cred, fs.root(), name),
+                None => Err(Error::NotFound),
+            },
+        }
+    }
+
+    /// `.zfs`, or the snapshots by number: that is where they stay, whatever comes and goes.
+    fn list(&self, dir: NodeId, cookie: u64, limit: DirLimit) -> Result<DirPage> {
+        let kind = NodeKind::Dir;
+        if dir.object == ROOT {
+            let node = control(SNAPSHOTS);
+            let entry = DirEntry { name: SNAPSHOTS_NAME.into(), node, kind, cookie: COOKIE, attr: None };
+            return Ok(DirPage {
+                entries: if cookie < COOKIE { vec![entry] } else { Vec::new() },
+                eof: true,
+            });
+        }
+        if dir.object != SNAPSHOTS {
+            return Ok(DirPage { entries: Vec::new(), eof: true });
+        }
+        let mut all = self.pool()?.inner().dsl.snapshots_of(self.object).map_err(api_error)?;
+        all.sort_by_key(|(_, object)| *object);
+        let mut page = DirPage { entries: Vec::new(), eof: true };
+        let mut bytes = 0;
+        for (name, object) in all.into_iter().filter(|(_, object)| object + COOKIE > cookie) {
+            bytes += name.len();
+            if !page.entries.is_empty() && (page.entries.len() >= limit.entries || bytes > limit.name_bytes) {
+                page.eof = false;
+                break;
+            }
+            let generation = self.pool()?.inner().dsl.snapshot_identity(object).map_or(0, |(guid, _)| guid);
+            let (node, cookie) = (NodeId { object: FIRST - object, generation }, object + COOKIE);
+            page.entries.push(DirEntry { name: name.into_bytes(), node, kind, cookie, attr: None });
+        }
+        Ok(page)
+    }
+}
+
+impl FileSystem for Ctldir {
+    fn id(&self) -> FsId {
+        self.id
+    }
+
+    fn root(&self) -> NodeId {
+        self.root
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.pool().is_ok_and(|pool| pool.inner().core().storage.suspension().makes_wait())
+    }
+
+    fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
+        if !is_control(node) || matches!(node.object, ROOT | SNAPSHOTS) {
+            return Ok(None);
+        }
+        let object = FIRST.checked_sub(node.object).ok_or(Error::Stale)?;
+        Ok(Some(self.pool()?.mount_object(object)?.served()))
+    }
+
+    fn snapshot(&self, id: FsId) -> Result<Option<Arc<dyn FileSystem>>> {
+        if !self.has_snapdir() || id.pool_guid != self.id.pool_guid {
+            return Ok(None);
+        }
+        let pool = self.pool()?;
+        match pool.snapshot_by_guid(self.object, id.dataset_guid)? {
+            Some(object) => Ok(Some(pool.mount_object(object)?.served())),
+            None => Ok(None),
+        }
+    }
+
+    fn statfs(&self) -> Result<FsStat> {
+        self.fs()?.statfs()
+    }
+
+    fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
+        if is_control(dir) {
+            return self.look_up(cred, dir, name);
+        }
+        if name == ROOT_NAME && dir == self.root && self.has_snapdir() {
+            return self.attr(control(ROOT));
+        }
+        self.fs()?.lookup(cred, dir, name)
+    }
+
+    fn getattr(&self, node: NodeId) -> Result<Attr> {
+        if is_control(node) {
+            return self.attr(node);
+        }
+        let attr = self.fs()?.getattr(node)?;
+        // Where it is to be seen, it counts.
+        let links = u64::from(node == self.root && self.snapdir.load(Relaxed) == VISIBLE);
+        Ok(Attr { nlink: attr.nlink + links, ..attr })
+    }
+
+    fn setattr(&self, cred: &Cred, node: NodeId, set: &SetAttr) -> Result<(Attr, Attr)> {
+        self.own(node)?;
+        self.fs()?.setattr(cred, node, set)
+    }
+
+    fn access(&self, cred: &Cred, node: NodeId) -> Result<Access> {
+        if is_control(node) {
+            return Ok(Access { read: true, lookup: true, execute: true, ..Access::default() });
+        }
+        self.fs()?.access(cred, node)
+    }
+
+    fn readdir(&self, cred: &Cred, dir: NodeId, cookie: u64, limit: DirLimit) -> Result<DirPage> {
+        if is_control(dir) {
+            return self.list(dir, cookie, limit);
+        }
+        let page = self.fs()?.readdir(cred, dir, cookie, limit)?;
+        if cookie >= COOKIE || dir != self.root || self.snapdir.load(Relaxed) != VISIBLE {
+            return Ok(page);
+        }
+        // One more may be more than fits: what does not is asked for again.
+        let DirPage { mut entries, mut eof } = page;
+        if entries.len() >= limit.entries.max(1) {
+            entries.truncate(limit.entries.saturating_sub(1));
+            eof = false;
+        }
+        let (node, kind) = (control(ROOT), NodeKind::Dir);
+        entries.insert(0, DirEntry { name: ROOT_NAME.into(), node, kind, cookie: COOKIE, attr: None });
+        Ok(DirPage { entries, eof })
+    }
+
+    fn readlink(&self, cred: &Cred, node: NodeId) -> Result<Vec<u8>> {
+        if is_control(node) {
+            Err(Error::Invalid("not a link".into()))
+        } else {
+            self.fs()?.readlink(cred, node)
+        }
+    }
+
+    fn read(&self, cred: &Cred, node: NodeId, offset: u64, len: usize) -> Result<ReadBuf> {
+        if is_control(node) { Err(Error::IsDir) } else { self.fs()?.read(cred, node, offset, len) }
+    }
+
+    fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {
+        self.own(node)?;
+        self.fs()?.write(cred, node, offset, data, stable)
+    }
+
+    fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {
+        self.own(node)?;
+        self.fs()?.append(cred, node, data, stable)
+    }
+
+    fn commit(&self, node: NodeId) -> Result<Verifier> {
+        if is_control(node) { Ok(self.verifier()) } else { self.fs()?.commit(node) }
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.fs()?.sync()
+    }
+
+    fn verifier(&self) -> Verifier {
+        self.fs().map_or(Verifier(0), |fs| fs.verifier())
+    }
+
+    fn create(
+        &self,
+        cred: &Cred,
+        dir: NodeId,
+        name: &[u8],
+        mode: CreateMode,
+        attr: &SetAttr,
+    ) -> Result<Created> {
+        self.own(dir)?;
+        self.fs()?.create(cred, dir, name, mode, attr)
+    }
+
+    fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
+        self.own(dir)?;
+        self.fs()?.make(cred, dir, name, what, attr)
+    }
+
+    fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)> {
+        self.own(node)?;
+        self.own(dir)?;
+        self.fs()?.link(cred, node, dir, name)
+    }
+
+    fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
+        self.own(dir)?;
+        self.fs()?.remove(cred, dir, name)
+    }
+
+    fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
+        self.own(dir)?;
+        self.fs()?.rmdir(cred, dir, name)
+    }
+
+    fn rename(
+        &self,
+        cred: &Cred,
+        from: (NodeId, &[u8]),
+        to: (NodeId, &[u8]),
+        mode: RenameMode,
+    ) -> Result<(DirChange, DirChange)> {
+        self.own(from.0)?;
+        self.own(to.0)?;
+        self.fs()?.rename(cred, from, to, mode)
+    }
+
+    fn seek(&self, cred: &Cred, node: NodeId, offset: u64, what: Seek) -> Result<u64> {
+        if is_control(node) { Err(Error::IsDir) } else { self.fs()?.seek(cred, node, offset, what) }
+    }
+
+    fn punch(&self, cred: &Cred, node: NodeId, offset: u64, len: u64) -> Result<()> {
+        self.own(node)?;
+        self.fs()?.punch(cred, node, offset, len)
+    }
+
+    fn open(&self, node: NodeId) -> Result<()> {
+        if is_control(node) { Ok(()) } else { self.fs()?.open(node) }
+    }
+
+    fn close(&self, node: NodeId) {
+        if let (false, Ok(fs)) = (is_control(node), self.fs()) {
+            fs.close(node);
+        }
+    }
+
+    fn getxattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<Vec<u8>> {
+        if is_control(node) { Err(Error::NotFound) } else { self.fs()?.getxattr(cred, node, name) }
+    }
+
+    fn setxattr(&self, cred: &Cred, node: NodeId, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
+        self.own(node)?;
+        self.fs()?.setxattr(cred, node, name, value, mode)
+    }
+
+    fn listxattr(&self, cred: &Cred, node: NodeId) -> Result<Vec<Vec<u8>>> {
+        if is_control(node) { Ok(Vec::new()) } else { self.fs()?.listxattr(cred, node) }
+    }
+
+    fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
+        self.own(node)?;
+        self.fs()?.removexattr(cred, node, name)
+    }
+}

@@ -1,0 +1,114 @@
+//! Cloning a snapshot, and promoting a clone.
+
+use super::create::{make_parents, nearest};
+use super::{SyncCx, missing, reason};
+use crate::dsl::names::{Found, check_filesystem, parent_of};
+use crate::dsl::{DatasetKind, Dsl};
+use crate::prop::{Checker, RawProps};
+use crate::{PoolError, Result};
+
+fn refuse(name: &str, why: &str) -> PoolError {
+    PoolError::Refused(format!("cannot create '{name}': {why}"))
+}
+
+fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+    let has_feature = |feature: &str| dsl.features().is_enabled(feature);
+    let prefix = format!("cannot create '{name}'");
+    Checker { prefix, creating: false, has_feature: &has_feature }.all(props)
+}
+
+fn origin(dsl: &Dsl, snapshot: &str) -> Result<Found> {
+    let found = dsl.find(snapshot).map_err(missing(&format!("cannot open '{snapshot}'")))?;
+    if found.is_snapshot() {
+        Ok(found)
+    } else {
+        Err(PoolError::Invalid(format!("'{snapshot}' is no snapshot")))
+    }
+}
+
+pub(super) fn check(
+    dsl: &Dsl,
+    snapshot: &str,
+    name: &str,
+    parents: bool,
+    props: &[(String, String)],
+) -> Result<()> {
+    check_filesystem(name).map_err(|why| refuse(name, &why))?;
+    raw_props(dsl, name, props)?;
+    if snapshot.split(['/', '@']).next() != name.split('/').next() {
+        return Err(refuse(name, "source and target pools differ"));
+    }
+    let from = origin(dsl, snapshot)?;
+    if crate::dsl::dataset::recorded_features(dsl, from.object)?.contains(&"encryption") {
+        return Err(PoolError::Unsupported("clones of encrypted datasets".into()));
+    }
+    match dsl.find_dir(name) {
+        Ok(_) if parents => return Ok(()),
+        Ok(_) => return Err(refuse(name, "dataset already exists")),
+        Err(PoolError::NotFound) => {}
+        Err(error) => return Err(error),
+    }
+    let parent = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
+    let parent = nearest(dsl, name, parent, parents)?;
+    let Some(head) = dsl.head_of(&parent)? else { return Err(refuse(name, "parent does not exist")) };
+    if dsl.kind_of(&head)? != DatasetKind::Filesystem {
+        return Err(refuse(name, "parent is not a filesystem"));
+    }
+    if dsl.is_count_full(&parent)? {
+        return Err(refuse(name, "filesystem limit exceeded"));
+    }
+    Ok(())
+}
+
+pub(super) fn sync(
+    cx: &SyncCx<'_>,
+    snapshot: &str,
+    name: &str,
+    parents: bool,
+    props: &[(String, String)],
+) -> Result<()> {
+    if cx.dsl.find_dir(name).is_ok() {
+        return Ok(());
+    }
+    let raw = raw_props(cx.dsl, name, props)?;
+    let from = origin(cx.dsl, snapshot)?;
+    let above = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
+    if parents {
+        make_parents(cx, above)?;
+    }
+    let parent = cx.dsl.find_dir(above)?;
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let dir = cx.dsl.create_dir(Some(&parent), last, cx.tx)?;
+    let object = cx.dsl.create_clone(&dir, from.object, cx.tx)?;
+    cx.dsl.write_props(&dir, &raw, cx.tx)?;
+    cx.note("clone", name, object, &format!("origin={snapshot} ({})", from.object))?;
+    cx.dsl.refresh_heads()
+}
+
+pub(super) fn check_promote(dsl: &Dsl, name: &str) -> Result<()> {
+    let refuse = |why: &str| PoolError::Refused(format!("cannot promote '{name}': {why}"));
+    let found = dsl.find(name).map_err(missing(&format!("cannot open '{name}'")))?;
+    if found.is_snapshot() {
+        return Err(refuse("snapshots can not be promoted"));
+    }
+    let promotion = dsl.promotion(&found).map_err(|error| match error {
+        PoolError::Invalid(why) => refuse(&why),
+        other => other,
+    })?;
+    if let Some(point) = dsl.promotion_conflicts(&found, &promotion)?.first() {
+        let origin = dsl.dataset_name(found.dir.phys().origin_obj)?;
+        let point = point.trim_start_matches(['@', '#']);
+        return Err(refuse(&format!("conflicting snapshot '{point}' from parent '{origin}'")));
+    }
+    match dsl.check_promotion(&found, &promotion) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(refuse(&reason(error)?)),
+    }
+}
+
+pub(super) fn sync_promote(cx: &SyncCx<'_>, name: &str) -> Result<()> {
+    let found = cx.dsl.find(name)?;
+    let promotion = cx.dsl.promotion(&found)?;
+    cx.dsl.promote(&found, &promotion, cx.tx)?;
+    cx.dsl.refresh_heads()
+}

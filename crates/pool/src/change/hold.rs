@@ -1,0 +1,92 @@
+//! Putting tags on snapshots and taking them off; on all snapshots named or none.
+
+use super::{SyncCx, missing};
+use crate::dsl::Dsl;
+use crate::dsl::names::Found;
+use crate::{PoolError, Result};
+
+/// Longest tag, in bytes.
+const TAG_MAX: usize = 255;
+
+/// The snapshots meant, with their names; with `recursive`, those of the same name below, too, where there are any.
+fn targets(dsl: &Dsl, names: &[String], recursive: bool, what: &str) -> Result<Vec<(Found, String)>> {
+    let mut found = Vec::new();
+    for name in names {
+        let prefix = format!("cannot {what} '{name}'");
+        let (head, snapshot) = name.split_once('@').ok_or(PoolError::NotFound).map_err(missing(&prefix))?;
+        let dir = dsl.find_dir(head).map_err(missing(&format!("cannot open '{head}'")))?;
+        let heads = if recursive { dsl.names_below(&dir)? } else { vec![head.to_owned()] };
+        let before = found.len();
+        for head in heads {
+            let name = format!("{head}@{snapshot}");
+            match dsl.find(&name) {
+                Ok(one) => found.push((one, name)),
+                Err(PoolError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if found.len() == before {
+            return Err(missing(&prefix)(PoolError::NotFound));
+        }
+    }
+    Ok(found)
+}
+
+fn check_tag(tag: &str, name: &str) -> Result<()> {
+    if tag.len() > TAG_MAX {
+        return Err(PoolError::Refused(format!("cannot hold snapshot '{name}': tag too long")));
+    }
+    Ok(())
+}
+
+pub(super) fn check(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> Result<()> {
+    for (found, name) in targets(dsl, names, recursive, "hold snapshot")? {
+        check_tag(tag, &name)?;
+        if dsl.has_hold(&found.phys, tag)? {
+            let why = "tag already exists on this dataset";
+            return Err(PoolError::Refused(format!("cannot hold snapshot '{name}': {why}")));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool) -> Result<()> {
+    for (found, name) in targets(cx.dsl, names, recursive, "hold snapshot")? {
+        cx.dsl.hold(&found, tag, cx.tx)?;
+        let refs = cx.dsl.holds_on(&cx.dsl.find(&name)?.phys)?;
+        cx.note("hold", &name, found.object, &format!("tag={tag} temp=0 refs={refs}"))?;
+    }
+    Ok(())
+}
+
+const RELEASE: &str = "release hold from snapshot";
+
+pub(super) fn check_release(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> Result<()> {
+    let targets = targets(dsl, names, recursive, RELEASE)?;
+    for name in names {
+        let of_this = |(found, one): &(Found, String)| -> Result<bool> {
+            let (head, snapshot) = name.split_once('@').unwrap_or((name, ""));
+            let is_meant = one.starts_with(head) && one.ends_with(&format!("@{snapshot}"));
+            Ok(is_meant && dsl.has_hold(&found.phys, tag)?)
+        };
+        let mut held = false;
+        for target in &targets {
+            held |= of_this(target)?;
+        }
+        if !held {
+            return Err(PoolError::Refused(format!(
+                "cannot {RELEASE} '{name}': no such tag on this dataset"
+            )));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn sync_release(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool) -> Result<()> {
+    for (found, name) in targets(cx.dsl, names, recursive, RELEASE)? {
+        if cx.dsl.has_hold(&found.phys, tag)? {
+            cx.dsl.release(&found, &name, tag, cx.tx)?;
+        }
+    }
+    cx.dsl.refresh_heads()
+}

@@ -1,0 +1,114 @@
+//! Taking snapshots, all of them in one group or none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dmu::SyncTx;
+use ondisk::dsl_dataset::FLAG_INCONSISTENT;
+
+use super::{SyncCx, reason};
+use crate::dsl::names::{Found, check_point};
+use crate::dsl::{Dir, Dsl};
+use crate::prop::{Checker, RawProps};
+use crate::{PoolError, Result};
+
+fn prefix(name: &str) -> String {
+    format!("cannot create snapshot '{name}'")
+}
+
+fn refuse(name: &str, why: &str) -> PoolError {
+    PoolError::Refused(format!("{}: {why}", prefix(name)))
+}
+
+/// Heads and the names their snapshots get; with `recursive`, of all heads below too.
+pub(super) fn targets(dsl: &Dsl, names: &[String], recursive: bool) -> Result<Vec<(Found, String)>> {
+    let mut heads = Vec::new();
+    for name in names {
+        check_point(name, '@').map_err(|why| refuse(name, &why))?;
+        let (head, snapshot) = name.split_once('@').unwrap_or((name, ""));
+        let found = dsl.find(head).map_err(|error| match error {
+            PoolError::NotFound => {
+                PoolError::Refused(format!("cannot open '{head}': dataset does not exist"))
+            }
+            other => other,
+        })?;
+        match recursive {
+            true => below(dsl, &found.dir, snapshot, &mut heads)?,
+            false => heads.push((found, snapshot.to_owned())),
+        }
+    }
+    Ok(heads)
+}
+
+/// Passes over what is being received, with all below.
+fn below(dsl: &Dsl, dir: &Arc<Dir>, snapshot: &str, heads: &mut Vec<(Found, String)>) -> Result<()> {
+    if let Some(head) = dsl.head_of(dir)? {
+        if head.phys.flags & FLAG_INCONSISTENT != 0 {
+            return Ok(());
+        }
+        heads.push((head, snapshot.to_owned()));
+    }
+    for (name, object) in dsl.children(dir)? {
+        below(dsl, &dsl.child_dir(dir, &name, object)?, snapshot, heads)?;
+    }
+    Ok(())
+}
+
+fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+    let has_feature = |feature: &str| dsl.features().is_enabled(feature);
+    Checker { prefix: prefix(name), creating: false, has_feature: &has_feature }.of_snapshot(props)
+}
+
+pub(super) fn check(
+    dsl: &Dsl,
+    names: &[String],
+    recursive: bool,
+    props: &[(String, String)],
+    group: Option<u64>,
+) -> Result<()> {
+    let targets = targets(dsl, names, recursive)?;
+    let mut heads = BTreeSet::new();
+    if !targets.iter().all(|(head, _)| heads.insert(head.object)) {
+        let why = "cannot create snapshots : multiple snapshots of same fs not allowed";
+        return Err(PoolError::Refused(why.into()));
+    }
+    let mut refused = BTreeMap::new();
+    for (head, snapshot) in &targets {
+        let name = format!("{}@{snapshot}", head.dir.name());
+        raw_props(dsl, &name, props)?;
+        check_point(&name, '@').map_err(|why| refuse(&name, &why))?;
+        if dsl.mos.find(head.phys.snapnames_zapobj, snapshot)?.is_some() {
+            refused.insert(name, "dataset already exists".to_owned());
+            continue;
+        }
+        match dsl.check_snapshot(head, group) {
+            Err(PoolError::Again) => return Err(PoolError::Again),
+            Err(error) => drop(refused.insert(name, reason(error)?)),
+            Ok(()) => {}
+        }
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let lines = refused.iter().map(|(name, why)| format!("{}: {why}", prefix(name)));
+    Err(PoolError::Refused(lines.collect::<Vec<_>>().join("\n")))
+}
+
+pub(super) fn sync(
+    cx: &SyncCx<'_>,
+    names: &[String],
+    recursive: bool,
+    props: &[(String, String)],
+) -> Result<()> {
+    // What earlier changes of this group made belongs into the snapshots, too.
+    cx.dsl.sync_datasets(&SyncTx { txg: cx.tx.txg(), pass: 1, rewrite: false })?;
+    for (head, snapshot) in targets(cx.dsl, names, recursive)? {
+        let name = format!("{}@{snapshot}", head.dir.name());
+        let object = cx.dsl.take_snapshot(&head, &snapshot, cx.tx)?;
+        for (property, value) in raw_props(cx.dsl, &name, props)?.local {
+            cx.dsl.write_snapshot_prop(object, &property, Some(&value), cx.tx)?;
+        }
+        cx.note("snapshot", &name, object, " ")?;
+    }
+    cx.dsl.refresh_heads()
+}

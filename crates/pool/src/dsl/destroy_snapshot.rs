@@ -1,0 +1,252 @@
+//! Destroying a snapshot: its blocks that nobody else has go to the pool's list of what is to be freed, and the two dead
+//! lists on either side of it become one.
+//!
+//! ```text
+//!   previous ◀── this ◀── next            next's dead list: what `this` has and `next` has not. Of that, what was born
+//!        │ dead list  │ dead list         after `previous` goes; the rest, and this one's, is what `previous` has and
+//!        └────────────┴──▶ merged         `next` has not.
+//! ```
+//! Nothing is read but the lists' own sums: it takes no longer for a snapshot that holds much. The blocks are freed in the
+//! groups that follow ([`super::destroy`]).
+//!
+//! Where holds or clones keep it, destroying can be put off: then the last of them takes it along.
+//!
+//! Sources: module/zfs/dsl_destroy.c (`dsl_destroy_snapshot_sync_impl`), dsl_dataset.c.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use dmu::{Bpobj, Tx};
+use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_REMAP_DEADLIST, FLAG_DEFER_DESTROY, FLAG_UNIQUE_ACCURATE};
+use ondisk::dsl_dir::FIELD_SNAPSHOT_COUNT;
+
+use super::Dsl;
+use super::bookmark;
+use super::dataset::recorded_features;
+use super::deadlist::Deadlist;
+use super::dir::{Sums, Used};
+use super::names::Found;
+use crate::scan::Departure;
+use crate::{PoolError, Result};
+
+impl Dsl {
+    /// Why this snapshot cannot be destroyed, if the heads in `gone` are gone by then.
+    pub(crate) fn check_destroy_snapshot(
+        &self,
+        found: &Found,
+        name: &str,
+        defer: bool,
+        gone: &HashSet<u64>,
+    ) -> Result<()> {
+        let refuse = |why: String| Err(PoolError::Refused(format!("cannot destroy snapshot {name}: {why}")));
+        if self.if_open(found.object).is_some_and(|open| Arc::strong_count(&open) > 2) {
+            return refuse("dataset is busy".into());
+        }
+        if self.special(|special| special.free_bpobj).is_none() {
+            return Err(PoolError::Unsupported("destroying snapshots in pools of before version 26".into()));
+        }
+        if defer {
+            return Ok(());
+        }
+        if self.holds_on(&found.phys)? > 0 {
+            return refuse(format!("it's being held. Run 'zfs holds -r {name}' to see holders."));
+        }
+        if self.clones_left(&found.phys, gone)? > 0 {
+            return refuse("snapshot is cloned".into());
+        }
+        let next = self.mos.dataset(found.phys.next_snap_obj)?;
+        for deadlist in [found.phys.deadlist_obj, next.deadlist_obj] {
+            if Deadlist::is_old(self, deadlist)? {
+                return Err(PoolError::Unsupported("dead lists of before pool version 26".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tags that hold a snapshot.
+    pub(crate) fn holds_on(&self, phys: &DslDatasetPhys) -> Result<u64> {
+        if phys.userrefs_obj == 0 { Ok(0) } else { Ok(self.mos.count(phys.userrefs_obj)?) }
+    }
+
+    /// Clones of a snapshot whose heads are not in `gone`.
+    fn clones_left(&self, phys: &DslDatasetPhys, gone: &HashSet<u64>) -> Result<u64> {
+        let mut left = phys.num_children.saturating_sub(1);
+        for head in self.clone_heads(phys)? {
+            left -= u64::from(gone.contains(&head)).min(left);
+        }
+        Ok(left)
+    }
+
+    /// The heads of a snapshot's clones.
+    pub(crate) fn clone_heads(&self, phys: &DslDatasetPhys) -> Result<Vec<u64>> {
+        let mut heads = Vec::new();
+        if phys.next_clones_obj != 0 {
+            for (_, value) in self.mos.entries(phys.next_clones_obj)? {
+                let clone = self.mos.dataset(value.first())?;
+                heads.push(self.dir(clone.dir_obj)?.phys().head_dataset_obj);
+            }
+        }
+        Ok(heads)
+    }
+
+    /// Whether nothing keeps a snapshot any more that was to be destroyed when nothing does.
+    pub(crate) fn is_due(&self, phys: &DslDatasetPhys) -> Result<bool> {
+        let put_off = phys.flags & FLAG_DEFER_DESTROY != 0;
+        Ok(put_off && phys.num_children == 1 && self.holds_on(phys)? == 0)
+    }
+
+    /// Destroys a snapshot that may be; with `defer`, or as soon as it may. Syncing context.
+    pub(crate) fn destroy_snapshot(&self, object: u64, name: &str, defer: bool, tx: &Tx) -> Result<()> {
+        let this = self.mos.dataset(object)?;
+        if defer && (this.num_children > 1 || self.holds_on(&this)? > 0) {
+            self.edit_dataset(object, tx, |phys| phys.flags |= FLAG_DEFER_DESTROY)?;
+            return self.note("defer_destroy", name, object, " ", tx);
+        }
+        self.note("destroy", name, object, " ", tx)?;
+        let next = this.next_snap_obj;
+        self.parts.scan.dataset_gone(Departure {
+            txg: tx.txg(),
+            dataset: object,
+            heir: Some(next),
+            again: true,
+        });
+        let features = recorded_features(self, object)?;
+        let dir = self.dir(this.dir_obj)?;
+        let head = dir.phys().head_dataset_obj;
+        let keeps_key = bookmark::snapshot_gone(self, head, &this, tx)?;
+        let before_branch = self.unlink_from_previous(object, &this, tx)?;
+
+        let (previous, previous_txg) = (this.prev_snap_obj, this.prev_snap_txg);
+        self.edit_dataset(next, tx, |phys| {
+            phys.prev_snap_obj = previous;
+            phys.prev_snap_txg = previous_txg;
+        })?;
+        let mut list = Deadlist::open(self, self.mos.dataset(next)?.deadlist_obj)?;
+        if let Some(before) = before_branch {
+            let used = list.space_between(self, before, previous_txg)?.used;
+            self.add_unique(previous, used, tx)?;
+        }
+        self.release_blocks(&mut list, &this, tx)?;
+        list.merge(self, Deadlist::open(self, this.deadlist_obj)?, tx)?;
+        if !keeps_key {
+            self.remove_clones_key(dir.phys().clones, this.creation_txg, tx)?;
+        }
+        if next == head {
+            self.recount_head(head, tx)?;
+        } else {
+            let after_next = self.mos.dataset(self.mos.dataset(next)?.next_snap_obj)?;
+            let shared = Deadlist::open(self, after_next.deadlist_obj)?;
+            let used = shared.space_between(self, previous_txg, this.creation_txg)?.used;
+            self.add_unique(next, used, tx)?;
+            if !keeps_key {
+                let object = self.mos.dataset(head)?.deadlist_obj;
+                Deadlist::open(self, object)?.remove_key(self, this.creation_txg, tx)?;
+            }
+        }
+        self.forget_dataset(object);
+        let names = self.mos.dataset(head)?.snapnames_zapobj;
+        let short = name.split_once('@').map_or(name, |(_, short)| short);
+        self.mos.remove(names, short, tx)?;
+        self.count_datasets(&dir, FIELD_SNAPSHOT_COUNT, -1, tx)?;
+        self.snapshots_changed(&dir, tx)?;
+        for zap in [this.next_clones_obj, this.props_obj, this.userrefs_obj] {
+            if zap != 0 {
+                self.mos.free(zap, tx)?;
+            }
+        }
+        self.free_remap_deadlist(object, tx)?;
+        self.free_dataset_object(object, &features, tx)
+    }
+
+    /// The previous snapshot leads on to the next; with the group before it if it is of the same chain.
+    fn unlink_from_previous(&self, object: u64, this: &DslDatasetPhys, tx: &Tx) -> Result<Option<u64>> {
+        if this.prev_snap_obj == 0 {
+            return Ok(None);
+        }
+        let previous = self.mos.dataset(this.prev_snap_obj)?;
+        if previous.next_snap_obj == object {
+            self.edit_dataset(this.prev_snap_obj, tx, |phys| phys.next_snap_obj = this.next_snap_obj)?;
+            return Ok(Some(previous.prev_snap_txg));
+        }
+        if previous.next_clones_obj != 0 {
+            self.mos.remove_int(previous.next_clones_obj, object, tx)?;
+            self.mos.add_int(previous.next_clones_obj, this.next_snap_obj, tx)?;
+        }
+        Ok(None)
+    }
+
+    /// What only this snapshot had goes to the pool's list.
+    fn release_blocks(&self, next_list: &mut Deadlist, this: &DslDatasetPhys, tx: &Tx) -> Result<()> {
+        let (list, free_dir) = self.special(|special| (special.free_bpobj, special.free_dir.clone()));
+        let (Some(list), Some(free_dir)) = (list, free_dir) else {
+            return Err(PoolError::Unsupported("destroying snapshots in pools of before version 26".into()));
+        };
+        let list = Bpobj::open(&self.mos.objset, list)?;
+        let sums = next_list.move_to(self, &list, this.prev_snap_txg, tx)?;
+        self.dir(this.dir_obj)?.used(&self.mos, Used::Snap, sums.negated(), tx)?;
+        free_dir.used(&self.mos, Used::Head, sums, tx)?;
+        Ok(())
+    }
+
+    fn add_unique(&self, snapshot: u64, bytes: i64, tx: &Tx) -> Result<()> {
+        self.edit_dataset(snapshot, tx, |phys| {
+            phys.unique_bytes = phys.unique_bytes.wrapping_add_signed(bytes);
+        })
+    }
+
+    /// In the heads of clones of later snapshots, and of their clones, that group ends no list any more.
+    pub(crate) fn remove_clones_key(&self, clones: u64, key: u64, tx: &Tx) -> Result<()> {
+        if clones == 0 {
+            return Ok(());
+        }
+        for (_, value) in self.mos.entries(clones)? {
+            let clone = self.mos.dataset(value.first())?;
+            let dir = self.dir(clone.dir_obj)?.phys();
+            if self.origin_txg(dir.origin_obj)? > key {
+                Deadlist::open(self, clone.deadlist_obj)?.remove_key(self, key, tx)?;
+                if let Some(object) = self.remap_deadlist(value.first())? {
+                    Deadlist::open(self, object)?.remove_key(self, key, tx)?;
+                }
+                self.remove_clones_key(dir.clones, key, tx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a head does not share with its new previous snapshot, which it has more of now.
+    fn recount_head(&self, head: u64, tx: &Tx) -> Result<()> {
+        let phys = self.mos.dataset(head)?;
+        let before = match phys.prev_snap_obj {
+            0 => 0,
+            previous => self.mos.dataset(previous)?.referenced_bytes,
+        };
+        let dead = Deadlist::space(self, phys.deadlist_obj)?.used as u64;
+        let unique = phys.referenced_bytes.wrapping_sub(before.wrapping_sub(dead));
+        self.edit_dataset(head, tx, |phys| {
+            phys.unique_bytes = unique;
+            phys.flags |= FLAG_UNIQUE_ACCURATE;
+        })?;
+        let dir = self.dir(phys.dir_obj)?;
+        let reserved = self.local_number(&dir, "refreservation")?;
+        if phys.unique_bytes < reserved {
+            let less = unique.saturating_sub(phys.unique_bytes).min(reserved - phys.unique_bytes);
+            let sums = Sums { used: -(less as i64), ..Sums::default() };
+            dir.used(&self.mos, Used::RefReserve, sums, tx)?;
+        }
+        Ok(())
+    }
+
+    /// The dead list of blocks that the removal of a vdev moved.
+    fn remap_deadlist(&self, dataset: u64) -> Result<Option<u64>> {
+        if !self.mos.is_zapified(dataset)? {
+            return Ok(None);
+        }
+        Ok(self.mos.find(dataset, FIELD_REMAP_DEADLIST)?)
+    }
+
+    fn free_remap_deadlist(&self, dataset: u64, tx: &Tx) -> Result<()> {
+        let Some(object) = self.remap_deadlist(dataset)? else { return Ok(()) };
+        Deadlist::open(self, object)?.destroy(self, tx)?;
+        self.features().decrement("obsolete_counts", tx)
+    }
+}
