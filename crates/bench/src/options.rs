@@ -17,7 +17,7 @@ usage: bench [options]         measure (scripts/bench builds everything and make
   --docs           afterwards rewrite tables and charts of docs/performance.md
 
 examples:
-  make bench                              all of it, 20 minutes
+  make bench                              all of it, 25 minutes
   make bench PART=sync ROUNDS=5           synchronous writes over NFS
   make bench PART=local ONLY='4 KiB'
   make bench DOCS=1                       and rewrite docs/performance.md
