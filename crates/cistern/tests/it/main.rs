@@ -14,6 +14,7 @@ mod libnfs;
 mod log_devices;
 mod multihost;
 mod nfs3;
+mod operations;
 mod posix;
 mod qemu;
 mod raidz;

@@ -68,6 +68,14 @@ pub fn log_records(folder: &Path, dataset: &str, kind: &str) -> usize {
     shown.lines().filter(|line| line.trim_start().starts_with(kind) && line.contains(", txg ")).count()
 }
 
+/// Where the root of the newest group is, in bytes behind the labels of a pool's only disk: all its copies.
+pub fn newest_root(folder: &Path, pool: &str) -> Vec<u64> {
+    let shown = zdb(folder, &["-uuuu", pool]).done();
+    let root = shown.lines().find(|line| line.trim_start().starts_with("rootbp = ")).expect("a root");
+    let copies = root.split("]=<0:").skip(1).filter_map(|rest| rest.split(':').next());
+    copies.map(|offset| u64::from_str_radix(offset, 16).expect("hexadecimal")).collect()
+}
+
 /// The lines `Dataset NAME [KIND], ID …, cr_txg …, SIZE, … objects`, by name.
 fn datasets(listing: &str) -> BTreeMap<String, String> {
     let lines = listing.lines().filter_map(|line| line.strip_prefix("Dataset "));
