@@ -99,11 +99,11 @@ impl Sorted {
         bytes
     }
 
-    /// The next run of each vdev, of so many bytes or a little more.
-    pub fn take(&mut self, bytes: u64) -> Vec<Waiting> {
+    /// The next run of each vdev, of so many bytes as `bytes` says of the vdev, or a little more.
+    pub fn take(&mut self, bytes: &dyn Fn(u32) -> u64) -> Vec<Waiting> {
         let mut taken = Vec::new();
-        for sweep in self.vdevs.values_mut() {
-            sweep.take(bytes, &mut taken);
+        for (&vdev, sweep) in &mut self.vdevs {
+            sweep.take(bytes(vdev), &mut taken);
         }
         self.count -= taken.len();
         self.vdevs.retain(|_, sweep| !sweep.blocks.is_empty());

@@ -4,6 +4,7 @@
 //! for more. A step takes a fraction of a second, for as long no freed space is used anew. While somebody else wants a
 //! disk, the steps are short and as much time goes by between them; the disks' queues put scans last anyway.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use env::{Nanos, Next, Quirk, Worker, lock};
@@ -18,11 +19,14 @@ use crate::spa::{Core, Pool};
 const STEP: Nanos = Nanos::from_millis(200);
 /// Blocks that one step walks at the most.
 const STEP_BLOCKS: u64 = 1 << 16;
-/// Bytes that go to one vdev together, alone and beside others.
-const RUN: u64 = 8 << 20;
+/// Bytes of each disk that are asked for together, alone and beside others.
+const RUN: u64 = 2 << 20;
 const RUN_BESIDE: u64 = 1 << 20;
 /// Runs in one step.
-const STEP_RUNS: u32 = 16;
+const STEP_RUNS: u32 = 128;
+/// Runs on their way at once: while one is being judged and what it lacks is written, the disks read the others. Many
+/// short ones, for at the end of a step the disks that are read have nothing to do while the last is being written.
+const FLIGHTS: usize = 8;
 /// Memory for blocks that wait.
 const MEMORY: usize = 256 << 20;
 /// A scan that crashes loses no more than what it did in this time.
@@ -118,23 +122,25 @@ impl ScanWorker {
         let runs = if small || busy { 1 } else { STEP_RUNS };
         let _epoch = core.storage.epoch();
         let healer = core.storage.healer();
-        let mut flying: Option<Flying<'_>> = None;
+        let mut flying: VecDeque<Flying<'_>> = VecDeque::new();
         for _ in 0..runs {
-            let blocks = lock(&scan.sorted).take(run);
+            let blocks = lock(&scan.sorted).take(&|vdev| run * healer.spread(vdev));
             if blocks.is_empty() {
                 break;
             }
             let patients = blocks.iter().map(|block| Patient { bp: block.bp, copy: block.copy });
-            let next = Flying { flight: healer.heal(patients.collect()), blocks };
-            if let Some(before) = flying.replace(next) {
-                self.land(core, before);
+            flying.push_back(Flying { flight: healer.heal(patients.collect()), blocks });
+            if flying.len() >= FLIGHTS
+                && let Some(first) = flying.pop_front()
+            {
+                self.land(core, first);
             }
             if core.env.clock.now() >= now + STEP {
                 break;
             }
         }
-        if let Some(last) = flying {
-            self.land(core, last);
+        for flying in flying {
+            self.land(core, flying);
         }
     }
 

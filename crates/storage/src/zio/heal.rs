@@ -23,7 +23,7 @@ use super::read::{is_good, refuse};
 use super::{Flight, VerifyEach};
 use crate::metaslab::RangeTree;
 use crate::vdev::open::Tree;
-use crate::vdev::{Io, Op};
+use crate::vdev::{Io, Kind, Op};
 use crate::{Payload, ReadError, Storage};
 
 const CLASS: IoClass = IoClass::Scrub;
@@ -155,6 +155,13 @@ impl Healer {
         let target = |patient: &Patient| Target::of(&patient.bp, patient.copy, patient.bp.psize());
         let healing = Healing::begin(&self.storage, &self.tree, patients.iter().map(target).collect());
         HealFlight { patients, healing }
+    }
+
+    /// Disks of a top-level vdev that share what is written there.
+    pub fn spread(&self, vdev: u32) -> u64 {
+        let top = self.tree.top(vdev).map(|top| &top.vdev);
+        let raidz = top.filter(|top| matches!(top.kind, Kind::Raidz(_)));
+        raidz.map_or(1, |raidz| raidz.children.len() as u64)
     }
 }
 

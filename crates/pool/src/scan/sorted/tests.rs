@@ -22,13 +22,13 @@ fn filled(blocks: &[(u32, u64)]) -> Sorted {
 #[test]
 fn runs_go_up_the_disks_all_at_once_and_begin_anew() {
     let mut sorted = filled(&[(0, 40960), (1, 0), (0, 8192), (0, 0), (1, 81920)]);
-    assert_eq!(offsets(&sorted.take(8192)), [(0, 0), (0, 8192), (1, 0), (1, 81920)]);
+    assert_eq!(offsets(&sorted.take(&|_| 8192)), [(0, 0), (0, 8192), (1, 0), (1, 81920)]);
     // What is found behind the sweep waits for the next one.
     sorted.begin_walk();
     sorted.end_walk(vec![block(0, 4096, 4096)]);
-    assert_eq!(offsets(&sorted.take(4096)), [(0, 40960)]);
-    assert_eq!(offsets(&sorted.take(4096)), [(0, 4096)]);
-    assert!(sorted.is_empty() && sorted.take(4096).is_empty());
+    assert_eq!(offsets(&sorted.take(&|_| 4096)), [(0, 40960)]);
+    assert_eq!(offsets(&sorted.take(&|_| 4096)), [(0, 4096)]);
+    assert!(sorted.is_empty() && sorted.take(&|_| 4096).is_empty());
 }
 
 #[test]
@@ -40,6 +40,6 @@ fn what_is_freed_is_never_handed_out() {
     // Freed after the walk met it, before it was put in.
     sorted.remove(&block(0, 8192, 4096).bp);
     sorted.end_walk(vec![block(0, 8192, 4096), block(0, 16384, 4096)]);
-    assert_eq!(offsets(&sorted.take(1 << 20)), [(0, 0), (0, 16384)]);
+    assert_eq!(offsets(&sorted.take(&|_| 1 << 20)), [(0, 0), (0, 16384)]);
     assert_eq!(sorted.len(), 0);
 }
