@@ -50,7 +50,13 @@ impl Walk {
             // The name's column is the first; at least two spaces stay behind it.
             false => line.replacen(&format!("{surplus}  "), "  ", 1),
         };
-        out.lines().map(|line| narrow(line) + "\n").collect()
+        let mut noting = false;
+        let is_news = |line: &&str| {
+            // Which features are not built yet is of no interest here, and changes.
+            noting = line.starts_with("note: these features") || (noting && line.starts_with('\t'));
+            !noting
+        };
+        out.lines().filter(is_news).map(|line| narrow(line) + "\n").collect()
     }
 
     /// What a comment of the page asks for.
