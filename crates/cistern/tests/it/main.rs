@@ -18,6 +18,7 @@ mod operations;
 mod posix;
 mod qemu;
 mod raidz;
+mod snapshots;
 mod suspended;
 mod tree;
 mod trim;

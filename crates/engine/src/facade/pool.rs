@@ -180,17 +180,18 @@ fn kind(kind: PoolKind) -> DatasetKind {
         PoolKind::Filesystem => DatasetKind::Filesystem,
         PoolKind::Volume => DatasetKind::Volume,
         PoolKind::Snapshot => DatasetKind::Snapshot,
+        PoolKind::Bookmark => DatasetKind::Bookmark,
     }
 }
 
 fn pool_kinds(kinds: &[DatasetKind]) -> Vec<PoolKind> {
     let of = |kind: &DatasetKind| match kind {
-        DatasetKind::Filesystem => Some(PoolKind::Filesystem),
-        DatasetKind::Volume => Some(PoolKind::Volume),
-        DatasetKind::Snapshot => Some(PoolKind::Snapshot),
-        DatasetKind::Bookmark => None,
+        DatasetKind::Filesystem => PoolKind::Filesystem,
+        DatasetKind::Volume => PoolKind::Volume,
+        DatasetKind::Snapshot => PoolKind::Snapshot,
+        DatasetKind::Bookmark => PoolKind::Bookmark,
     };
-    kinds.iter().filter_map(of).collect()
+    kinds.iter().map(of).collect()
 }
 
 fn info(listed: Listed) -> DatasetInfo {
@@ -245,9 +246,6 @@ impl Pool for LocalPool {
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         self.not_suspended()?;
         let wanted = pool_kinds(&filter.kinds);
-        if wanted.is_empty() && !filter.kinds.is_empty() {
-            return Ok(Vec::new());
-        }
         let filter = ListFilter {
             roots: filter.roots.clone(),
             depth: filter.depth,

@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use super::Dsl;
+use super::bookmark::{self, Bookmark};
 use super::dir::Dir;
 use super::names::Found;
 use super::prop::{Chain, Own};
-use super::stats::Subject;
-use crate::Result;
+use super::stats::{Subject, describe_bookmark};
 use crate::prop::Shown;
+use crate::{PoolError, Result};
 
 /// What a dataset is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,6 +20,7 @@ pub enum DatasetKind {
     Filesystem,
     Volume,
     Snapshot,
+    Bookmark,
 }
 
 impl DatasetKind {
@@ -28,6 +30,7 @@ impl DatasetKind {
             DatasetKind::Filesystem => "filesystem",
             DatasetKind::Volume => "volume",
             DatasetKind::Snapshot => "snapshot",
+            DatasetKind::Bookmark => "bookmark",
         }
     }
 }
@@ -73,6 +76,12 @@ impl Dsl {
             walk.dir(&root, chain, filter.depth)?;
         }
         for name in &filter.roots {
+            if let Some((head, mark)) = name.split_once('#') {
+                let found = self.find(head)?;
+                let mark = bookmark::find(self, found.object, mark)?.ok_or(PoolError::NotFound)?;
+                walk.bookmark(&Chain::of(self, &found.dir)?, &mark)?;
+                continue;
+            }
             let found = self.find(name)?;
             let chain = Chain::of(self, &found.dir)?;
             if found.is_snapshot() {
@@ -104,7 +113,7 @@ impl Dsl {
 impl Walk<'_> {
     fn wants(&self, kind: DatasetKind) -> bool {
         match self.filter.kinds.as_slice() {
-            [] => kind != DatasetKind::Snapshot,
+            [] => matches!(kind, DatasetKind::Filesystem | DatasetKind::Volume),
             kinds => kinds.contains(&kind),
         }
     }
@@ -120,6 +129,11 @@ impl Walk<'_> {
             }
             if depth != Some(0) && self.wants(DatasetKind::Snapshot) {
                 self.snapshots(&found, &chain)?;
+            }
+            if depth != Some(0) && self.wants(DatasetKind::Bookmark) {
+                for bookmark in bookmark::all(self.dsl, object)? {
+                    self.bookmark(&chain, &bookmark)?;
+                }
             }
         }
         if depth == Some(0) {
@@ -140,6 +154,14 @@ impl Walk<'_> {
             let name = format!("{}@{}", chain.dir_name(), snapshot.name);
             self.one(&name, &found, DatasetKind::Snapshot, chain)?;
         }
+        Ok(())
+    }
+
+    fn bookmark(&mut self, chain: &Chain, bookmark: &Bookmark) -> Result<()> {
+        let name = format!("{}#{}", chain.dir_name(), bookmark.name);
+        let props = describe_bookmark(&name, &bookmark.phys, &self.filter.props)?;
+        let (guid, createtxg) = (bookmark.phys.guid, bookmark.phys.creation_txg);
+        self.out.push(Listed { name, kind: DatasetKind::Bookmark, guid, createtxg, props });
         Ok(())
     }
 
