@@ -94,8 +94,10 @@ fn a_pool_without_disks_waits_and_others_do_not() {
 
     // Given up, it comes back as it was when it was last promised.
     lose_all(&daemon, &[&a, &b]);
-    fs::write(at.join("late"), b"late").expect("it is in memory");
     let sync = std::thread::scope(|scope| {
+        // It is in memory, or waits if a group came between.
+        let late = scope.spawn(|| drop(fs::write(at.join("late"), b"late")));
+        until("a change", || late.is_finished() || health(&daemon) == "SUSPENDED");
         let sync = scope.spawn(|| daemon.zpool("sync tank"));
         until("the suspension", || health(&daemon) == "SUSPENDED");
         daemon.zpool("export -f tank").done();

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, Weak};
 
+use env::DiskError::Gone;
 use env::{Nanos, Next, Worker, lock};
 use ondisk::label::config::key;
 use storage::{DiskReport, VdevConfig, VdevState, What};
@@ -72,6 +73,8 @@ impl Diagnosis {
         let case = cases.entry(report.guid).or_default();
         match report.what {
             What::Checksum => case.checksum.record(at).then_some(Verdict::Degrade),
+            // A disk that has vanished is not one that errs: it may be back any moment, and as good as before.
+            What::Read(Gone) | What::Write(Gone) | What::Flush(Gone) => None,
             What::Read(_) | What::Write(_) | What::Flush(_) => case.io.record(at).then_some(Verdict::Fault),
         }
     }
