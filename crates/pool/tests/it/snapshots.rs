@@ -17,7 +17,7 @@ use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
 use crate::create::spec;
-use crate::support::{Dir, around, zdb, zdb_accepts};
+use crate::support::{Dir, around, cut_partitions, fixture, zdb, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 const BLOCK: u32 = 4 << 10;
@@ -476,14 +476,7 @@ fn history(seed: u64, steps: usize) {
     for (head, snaps) in &model.snapshots {
         for snap in snaps.iter().filter(|snap| snap.holds > 0) {
             let snapshots = vec![format!("{head}@{}", snap.name)];
-            commit(
-                &pool,
-                Change::Release { snapshots: snapshots.clone(), tag: "keep".into(), recursive: false },
-            )
-            .unwrap();
-            if snap.put_off {
-                names.retain(|name| *name != snapshots[0]);
-            }
+            commit(&pool, Change::Release { snapshots, tag: "keep".into(), recursive: false }).unwrap();
         }
     }
     commit(&pool, destroy(&names, false)).unwrap();
@@ -506,4 +499,66 @@ fn a_random_history_keeps_every_tree_and_every_count() {
 #[test]
 fn another_random_history_does_so_too() {
     history(2, 45);
+}
+
+#[test]
+fn snapshots_of_openzfs_are_destroyed_and_its_clones_promoted() {
+    let dir = Dir::new("snapshots-golden");
+    fixture(&dir, "snapshots");
+    cut_partitions(&dir);
+    let around = around();
+    let found = search(&around.env, &[dir.path()]);
+    let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
+    let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
+    let filter =
+        ListFilter { kinds, props: vec!["origin".into(), "userrefs".into()], ..ListFilter::default() };
+    let clones = |pool: &Pool| -> Vec<String> {
+        let listed = pool.dsl.list(&filter).unwrap();
+        let is_clone = |one: &pool::dsl::Listed| one.props[0].value.contains('@');
+        listed.into_iter().filter(is_clone).map(|one| one.name).collect()
+    };
+    let before: BTreeMap<String, Tree> = names_of(&pool, &filter);
+    let (mut promoted, mut destroyed) = (0, 0);
+    for clone in clones(&pool) {
+        commit(&pool, Change::Promote { name: clone.clone() }).unwrap();
+        promoted += 1;
+    }
+    assert!(promoted > 0);
+    let after = names_of(&pool, &filter);
+    assert_eq!(before.len(), after.len());
+    for one in pool.dsl.list(&filter).unwrap() {
+        let is_snapshot = one.kind == DatasetKind::Snapshot;
+        if is_snapshot && commit(&pool, destroy(std::slice::from_ref(&one.name), false)).is_ok() {
+            destroyed += 1;
+        }
+    }
+    assert!(destroyed > 0);
+    for (name, tree) in names_of(&pool, &filter) {
+        assert!(after[&name] == tree, "content of {name}");
+    }
+    while pool.dsl.is_freeing() {
+        pool.core().txgs.sync_empty().unwrap();
+    }
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&dir, "g_snap");
+    zdb_counts(&dir, "g_snap");
+}
+
+/// The first block of every object of a file, by dataset.
+fn names_of(pool: &Pool, filter: &ListFilter) -> BTreeMap<String, Tree> {
+    let listed = pool.dsl.list(filter).unwrap();
+    let content = |name: &String| {
+        let open = pool.dsl.open_dataset(name).unwrap();
+        let (mut tree, mut at) = (Tree::new(), 0);
+        while let Some(object) = open.objset().next_object(at, 0).unwrap() {
+            at = object;
+            let dnode = open.objset().hold(object).unwrap();
+            if dnode.object_type() == ObjectType::PLAIN_FILE_CONTENTS {
+                tree.insert(object, Arc::new(dnode.read_bytes(0, dnode.block_size() as usize).unwrap()));
+            }
+        }
+        tree
+    };
+    listed.into_iter().map(|one| (one.name.clone(), content(&one.name))).collect()
 }
