@@ -30,7 +30,7 @@ bench: ## Beside peers on this machine: PART=nfs,sync,… ONLY=text ROUNDS=n cho
 	scripts/bench $(if $(PART),--part $(PART)) $(if $(ONLY),--only '$(ONLY)') $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(DOCS),--docs)
 
-simulate: ## Crash simulation: SEED=n reproduces one run, RUNS=n tries that many fresh seeds.
+simulate: ## Crashes, faults, disks that come and go: SEED=n reproduces one run, RUNS=n tries that many fresh seeds (a night: 5000).
 	cargo run --profile ci -p sim -- $(if $(SEED),--seed $(SEED),--runs $(RUNS))
 
 turns: ## OpenZFS's ztest and we take turns on pools of each layout, zdb between: some minutes.

@@ -16,7 +16,8 @@
 //! Images are sparse: chunks that were never written are not there, and a chunk that is durable as it reads is one
 //! chunk shared by both views.
 
-mod image;
+pub mod image;
+pub mod tape;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,6 +29,7 @@ use stdx::prng::Prng;
 use crate::clock::Time;
 use crate::trace::Trace;
 use image::Image;
+use tape::Tape;
 
 /// Up to so many bytes a discarded stretch changes all over, above that a sector in so many bytes.
 const FORGOTTEN_WHOLE: u64 = 256 << 10;
@@ -77,6 +79,8 @@ struct State {
     /// Outages so far: a handle takes writes until the next one after it was opened.
     outages: u64,
     out: bool,
+    /// What happens is recorded here.
+    tape: Option<Tape>,
 }
 
 /// When the power goes.
@@ -97,6 +101,8 @@ struct Platter {
     exclusive: bool,
     /// Not there at all.
     away: bool,
+    /// How often it was taken away: handles opened before are dead.
+    pulls: u64,
     /// Writes and flushes are refused.
     read_only: bool,
     /// What a write or flush takes at the most.
@@ -126,6 +132,7 @@ impl SimDisks {
             outage: None,
             outages: 0,
             out: false,
+            tape: None,
         };
         SimDisks(Arc::new(Mutex::new(state)))
     }
@@ -139,6 +146,7 @@ impl SimDisks {
             lies: false,
             exclusive: false,
             away: false,
+            pulls: 0,
             read_only: false,
             slow: Nanos(0),
             image: Image::default(),
@@ -158,13 +166,13 @@ impl SimDisks {
         self.change(path, |disk| disk.faults = faults);
     }
 
-    /// Makes a disk answer flushes without doing them: nobody can keep a promise on such a disk, so whoever checks
+    /// Makes a disk answer flushes without doing them, or do them again: nobody can keep a promise on such a disk, so whoever checks
     /// promises must notice.
     ///
     /// # Panics
     /// When there is no such disk.
-    pub fn set_lying(&self, path: &str) {
-        self.change(path, |disk| disk.lies = true);
+    pub fn set_lying(&self, path: &str, lies: bool) {
+        self.change(path, |disk| disk.lies = lies);
     }
 
     /// Makes a disk refuse writes and flushes, or take them again.
@@ -201,12 +209,60 @@ impl SimDisks {
         state.disks.get_mut(to).expect("a disk of this name").image = image;
     }
 
-    /// Takes a disk out of the machine, or puts it back. For machines that are off.
+    /// Takes a disk out of the machine, which may be running, or puts it back.
     ///
     /// # Panics
     /// When there is no such disk.
     pub fn set_away(&self, path: &str, away: bool) {
-        self.change(path, |disk| disk.away = away);
+        self.change(path, |disk| {
+            if away && !disk.away {
+                disk.pulls += 1;
+                disk.exclusive = false;
+            }
+            disk.away = away;
+        });
+    }
+
+    /// Whether there is a disk of this name, be it away.
+    pub fn is_known(&self, path: &str) -> bool {
+        lock(&self.0).disks.contains_key(path)
+    }
+
+    pub fn is_away(&self, path: &str) -> bool {
+        lock(&self.0).disks[path].away
+    }
+
+    /// Puts these bytes in the place of what a disk has. For machines that are off.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn set_image(&self, path: &str, image: Image) {
+        self.change(path, |disk| disk.image = image);
+    }
+
+    /// What a disk has that nothing can take away any more.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn image(&self, path: &str) -> Image {
+        lock(&self.0).disks[path].image.durable()
+    }
+
+    /// Begins to record what happens to the disks. Nothing may be pending.
+    pub fn start_tape(&self) {
+        let mut state = lock(&self.0);
+        let disks = state.disks.iter().map(|(path, disk)| (path.clone(), disk.image.durable()));
+        state.tape = Some(Tape::new(disks));
+    }
+
+    /// Events on the tape that runs.
+    pub fn taped(&self) -> usize {
+        lock(&self.0).tape.as_ref().map_or(0, Tape::len)
+    }
+
+    /// Ends the recording.
+    pub fn take_tape(&self) -> Option<Tape> {
+        lock(&self.0).tape.take()
     }
 
     /// Lets the power go at the `after`-th write or flush from now; 0 is the next one.
@@ -314,7 +370,18 @@ impl State {
         if !self.on || self.life != handle.life {
             return Err(DiskError::Gone);
         }
-        self.disks.get_mut(&handle.path).ok_or(DiskError::Gone)
+        let there = |disk: &&mut Platter| !disk.away && disk.pulls == handle.pulls;
+        self.disks.get_mut(&handle.path).filter(there).ok_or(DiskError::Gone)
+    }
+
+    /// A write reaches the medium, or its cache.
+    fn write(&mut self, handle: &SimDisk, offset: u64, data: &[u8]) -> Result<(), DiskError> {
+        let data: Arc<[u8]> = data.into();
+        self.platter(handle)?.image.write(offset, data.clone());
+        if let Some(tape) = &mut self.tape {
+            tape.write(&handle.path, offset, data);
+        }
+        Ok(())
     }
 
     fn fails(&mut self, per_million: u32) -> bool {
@@ -368,7 +435,7 @@ impl State {
                 self.trace.note(offset);
                 self.trace.note_bytes(data);
                 if spared || !self.fails(faults.lost) {
-                    self.platter(handle)?.image.write(offset, data);
+                    self.write(handle, offset, data)?;
                 }
             }
         }
@@ -397,9 +464,9 @@ impl Disks for SimDisks {
             }
             disk.exclusive = true;
         }
-        let (size, sector) = (disk.size, disk.sector);
+        let (size, sector, pulls) = (disk.size, disk.sector, disk.pulls);
         let path = path.to_owned();
-        Ok(Arc::new(SimDisk { disks: self.clone(), path, size, sector, life, outages, read_only }))
+        Ok(Arc::new(SimDisk { disks: self.clone(), path, size, sector, life, outages, pulls, read_only }))
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>, DiskError> {
@@ -419,6 +486,7 @@ struct SimDisk {
     sector: u32,
     life: u64,
     outages: u64,
+    pulls: u64,
     read_only: bool,
 }
 
@@ -460,6 +528,9 @@ impl Disk for SimDisk {
         let platter = state.platter(self)?;
         if !platter.lies {
             platter.image.flush();
+            if let Some(tape) = &mut state.tape {
+                tape.flush(&self.path);
+            }
         }
         Ok(())
     }
@@ -471,12 +542,11 @@ impl Disk for SimDisk {
             return Err(DiskError::ReadOnly);
         }
         let mut state = lock(&self.disks.0);
-        let image = &mut state.platter(self)?.image;
         let junk = vec![0xd5; self.sector as usize];
         let every = if len <= FORGOTTEN_WHOLE { u64::from(self.sector) } else { FORGOTTEN_EVERY };
         for at in (offset..end).step_by(every as usize) {
             let left = (end - at).min(junk.len() as u64) as usize;
-            image.write(at, &junk[..left]);
+            state.write(self, at, &junk[..left])?;
         }
         Ok(())
     }
@@ -485,8 +555,9 @@ impl Disk for SimDisk {
 impl Drop for SimDisk {
     fn drop(&mut self) {
         let mut state = lock(&self.disks.0);
-        if !self.read_only && state.life == self.life {
-            state.disks.get_mut(&self.path).expect("disks stay").exclusive = false;
+        let (life, disk) = (state.life, state.disks.get_mut(&self.path).expect("disks stay"));
+        if !self.read_only && life == self.life && disk.pulls == self.pulls {
+            disk.exclusive = false;
         }
     }
 }

@@ -3,8 +3,10 @@
 //! One thread, a virtual clock, seeded random numbers, disks that know written from durable: a run is a function of its
 //! seed, so a run that failed once fails again. [`disk`], [`clock`], [`driver`] and [`entropy`] are the four doors of
 //! `env::Env`; [`machine`] puts an engine behind them; [`run`] lets workloads work on it, cuts the power, and holds
-//! what comes back against what [`history`] says may come back.
+//! what comes back against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go and fail,
+//! and cuts the power at any write of the record.
 
+pub mod attrition;
 pub mod clock;
 pub mod disk;
 pub mod driver;
@@ -13,7 +15,18 @@ pub mod export;
 pub mod history;
 pub mod machine;
 pub mod operator;
+pub mod promised;
 pub mod run;
 pub mod swarm;
 pub mod trace;
 pub mod workload;
+
+/// Runs something, with a panic of the engine turned into words too.
+pub fn caught<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    caught.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("panic: {}", text.unwrap_or_default()))
+    })
+}

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::facade::{LocalEngine, Options};
-use engine_api::{Engine, ImportOptions, PoolSpec, PropertyChange, VdevSpec};
+use engine_api::{Engine, Error, ImportOptions, PoolSpec, PropertyChange, VdevSpec};
 use env::{Env, Quirk, Quirks};
-use pool::spa::labels;
+use pool::spa::labels::{self, FoundPool};
 use stdx::prng::Prng;
 use storage::arc::l2::Limits;
 
@@ -151,8 +151,18 @@ impl Machine {
         Ok(api)
     }
 
+    /// Of several pools of the name, as a disk that left before the pool got another guid may tell, the one used last.
     pub fn import(&self) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
-        let api = self.engine.import(POOL, &ImportOptions::default())?;
+        let by_name = self.engine.import(POOL, &ImportOptions::default());
+        let api = match by_name {
+            Err(Error::Refused(why)) if why.contains("more than one matching pool") => {
+                let newest = |pool: &FoundPool| pool.uberblocks().first().map(|uberblock| uberblock.txg);
+                let found = labels::search(&self.env, &[FOLDER.to_owned()]);
+                let guid = found.iter().max_by_key(|pool| newest(pool)).map_or(0, |pool| pool.guid);
+                self.engine.import(&guid.to_string(), &ImportOptions::default())?
+            }
+            by_name => by_name?,
+        };
         self.hurry_caches()?;
         Ok(api)
     }

@@ -1,50 +1,117 @@
-//! `sim --seed N` reproduces one run; `sim --runs N` tries so many fresh seeds.
+//! `sim --seed N` reproduces one run of each kind; `sim --runs N` tries so many fresh seeds.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sim::run::{Options, run_caught};
+use sim::{attrition, caught, run};
 
 const USAGE: &str =
-    "usage: sim [--seed N | --runs N] [--crashes N] [--operations N] [--zdb DIR] [--twice] [-v]
+    "usage: sim [--seed N | --runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--zdb DIR]
+           [--twice] [-v]
 
   --seed N        one run; the same seed is always the same run
   --runs N        so many runs with fresh seeds (100)
-  --crashes N     power failures a run (10)
-  --operations N  operations between two of them, at the most (400)
-  --zdb DIR       let no disk fail, write the disks to files in this folder in the end, and ask zdb
-  --twice         run each seed twice and compare the traces
+  --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join; both (both)
+  --crashes N     work: power failures a run (10)
+  --operations N  work: operations between two of them, at the most (400)
+  --cuts N        attrition: moments at which the power goes (100)
+  --case N        attrition: of these only one
+  --zdb DIR       write the disks to files in this folder in the end, and ask zdb; in work let no disk fail
+  --twice         run each seed twice and compare what came of it
   -v              tell every operation
 
-example: cargo run --profile ci -p sim -- --seed 42 -v
+example: cargo run --profile ci -p sim -- --seed 42 --kind attrition -v
 ";
 
 struct Args {
     seed: Option<u64>,
     runs: u64,
     twice: bool,
-    options: Options,
+    kinds: Vec<Kind>,
+    work: run::Options,
+    attrition: attrition::Options,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Work,
+    Attrition,
 }
 
 fn parse() -> Option<Args> {
-    let mut args = Args { seed: None, runs: 100, twice: false, options: Options::new(0) };
+    let mut args = Args {
+        seed: None,
+        runs: 100,
+        twice: false,
+        kinds: vec![Kind::Work, Kind::Attrition],
+        work: run::Options::new(0),
+        attrition: attrition::Options::new(0),
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "-v" => args.options.verbose = true,
+            "-v" => (args.work.verbose, args.attrition.verbose) = (true, true),
             "--twice" => args.twice = true,
             "--seed" => args.seed = Some(words.next()?.parse().ok()?),
             "--runs" => args.runs = words.next()?.parse().ok()?,
-            "--crashes" => args.options.crashes = words.next()?.parse().ok()?,
-            "--operations" => args.options.operations = words.next()?.parse().ok()?,
+            "--crashes" => args.work.crashes = words.next()?.parse().ok()?,
+            "--operations" => args.work.operations = words.next()?.parse().ok()?,
+            "--cuts" => args.attrition.cuts = words.next()?.parse().ok()?,
+            "--case" => args.attrition.only = Some(words.next()?.parse().ok()?),
+            "--kind" => {
+                args.kinds = match words.next()?.as_str() {
+                    "work" => vec![Kind::Work],
+                    "attrition" => vec![Kind::Attrition],
+                    "both" => args.kinds,
+                    _ => return None,
+                }
+            }
             "--zdb" => {
-                args.options.zdb = Some(words.next()?.into());
-                args.options.faults = false;
+                let dir = std::path::PathBuf::from(words.next()?);
+                (args.work.zdb, args.attrition.zdb) = (Some(dir.clone()), Some(dir));
+                args.work.faults = false;
             }
             _ => return None,
         }
     }
     Some(args)
+}
+
+/// What came of a run, to be compared with what comes of it again, and its cases.
+fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
+    match kind {
+        Kind::Work => {
+            let options = run::Options { seed, ..args.work.clone() };
+            let summary = caught(|| run::run(&options))?;
+            Ok((format!("{summary:?}"), u64::from(summary.crashes)))
+        }
+        Kind::Attrition => {
+            let options = attrition::Options { seed, ..args.attrition.clone() };
+            let tally = caught(|| attrition::run(&options))?;
+            Ok((format!("{tally:?}"), tally.cases))
+        }
+    }
+}
+
+fn checked(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
+    let first = once(args, kind, seed)?;
+    if args.twice {
+        let again = once(args, kind, seed)?;
+        if again != first {
+            return Err(format!("not deterministic: {}, then {}", first.0, again.0));
+        }
+    }
+    Ok(first)
+}
+
+fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
+    let how = match kind {
+        Kind::Work => {
+            format!("--kind work --crashes {} --operations {}", args.work.crashes, args.work.operations)
+        }
+        Kind::Attrition => format!("--kind attrition --cuts {}", args.attrition.cuts),
+    };
+    format!("cargo run --profile ci -p sim -- --seed {seed} {how}")
 }
 
 fn main() -> ExitCode {
@@ -54,33 +121,25 @@ fn main() -> ExitCode {
     };
     let fresh = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
     let (first, runs) = args.seed.map_or_else(|| (fresh(), args.runs), |seed| (seed, 1));
-    let mut crashes = 0;
+    let mut cases = 0;
     for seed in (0..runs).map(|n| first.wrapping_add(n)) {
-        let options = Options { seed, ..args.options.clone() };
-        let result =
-            run_caught(&options).and_then(|summary| match args.twice.then(|| run_caught(&options)) {
-                Some(again) if again != Ok(summary) => {
-                    Err(format!("not deterministic: {summary:?}, then {again:?}"))
+        for &kind in &args.kinds {
+            match checked(&args, kind, seed) {
+                Ok((told, more)) => {
+                    cases += more;
+                    if runs == 1 {
+                        println!("seed {seed}: {told}");
+                    }
                 }
-                _ => Ok(summary),
-            });
-        match result {
-            Ok(summary) => {
-                crashes += summary.crashes;
-                if runs == 1 {
-                    println!("seed {seed}: {summary:?}");
+                Err(why) => {
+                    println!("seed {seed} failed: {why}\nreproduce: {}", reproduce(&args, kind, seed));
+                    return ExitCode::FAILURE;
                 }
-            }
-            Err(why) => {
-                println!("seed {seed} failed: {why}");
-                let (crashes, operations) = (options.crashes, options.operations);
-                println!(
-                    "reproduce: cargo run --profile ci -p sim -- --seed {seed} --crashes {crashes} --operations {operations}"
-                );
-                return ExitCode::FAILURE;
             }
         }
     }
-    println!("{runs} runs, {crashes} power failures: nothing lost, nothing leaked");
+    println!(
+        "{runs} runs, {cases} power failures and harms to disks: nothing lost, nothing leaked, nothing wrong"
+    );
     ExitCode::SUCCESS
 }

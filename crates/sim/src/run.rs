@@ -131,7 +131,7 @@ impl Run {
             self.world.start_faults();
         }
         if self.options.lying {
-            self.world.swarm.paths().concat().iter().for_each(|path| self.world.disks.set_lying(path));
+            self.world.swarm.paths().concat().iter().for_each(|path| self.world.disks.set_lying(path, true));
         }
         drop(life);
         self.live(machine, true)
@@ -333,14 +333,4 @@ fn whole(life: &Life<'_>) -> Done {
     }
     let some: Vec<String> = report.problems.iter().take(8).map(|problem| format!("{problem:?}")).collect();
     Err(format!("verify finds {} problems: {}", report.problems.len(), some.join("; ")))
-}
-
-/// [`run`], with a panic of the engine turned into words too.
-pub fn run_caught(options: &Options) -> Result<Summary, String> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(options)));
-    caught.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(format!("panic: {}", text.unwrap_or_default()))
-    })
 }

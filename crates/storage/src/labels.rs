@@ -71,11 +71,8 @@ impl Device {
 
     /// All that the labels hold; empty where the device is too small or unreadable.
     pub fn read_labels(&self) -> Found {
-        let mut found = Found::default();
+        let mut found = Found { configs: self.read_configs(), ..Found::default() };
         let Some(offsets) = label::offsets(self.size) else { return found };
-        for (config, at) in found.configs.iter_mut().zip(offsets) {
-            *config = self.read_config(at + label::NVLIST_OFFSET);
-        }
         let tree = found.config().and_then(|list| list.nvlist(label::config::key::VDEV_TREE));
         let ashift = tree.and_then(|tree| tree.u64(label::config::key::ASHIFT));
         for at in offsets {
@@ -95,7 +92,15 @@ impl Device {
             label.u64(label::config::key::POOL_GUID) == Some(pool)
                 && label.u64(label::config::key::GUID) == Some(guid)
         };
-        self.read_labels().configs.iter().flatten().any(is_it)
+        self.read_configs().iter().flatten().any(is_it)
+    }
+
+    /// The configurations alone.
+    fn read_configs(&self) -> [Option<NvList>; label::COUNT] {
+        let offsets = label::offsets(self.size);
+        offsets.map_or_else(Default::default, |offsets| {
+            offsets.map(|at| self.read_config(at + label::NVLIST_OFFSET))
+        })
     }
 
     fn read_config(&self, at: u64) -> Option<NvList> {

@@ -12,14 +12,17 @@ const CHUNK: usize = 16 << 10;
 type Chunks = BTreeMap<u64, Arc<[u8; CHUNK]>>;
 
 /// Chunks that are not there are zero. Invariant: the durable chunks with all pending writes applied are the current ones.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Image {
     current: Chunks,
     durable: Chunks,
-    pending: Vec<(u64, Box<[u8]>)>,
+    pending: Vec<(u64, Arc<[u8]>)>,
 }
 
 impl Image {
+    /// Bytes of a stretch.
+    pub const STRETCH: u64 = CHUNK as u64;
+
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
@@ -39,9 +42,20 @@ impl Image {
         }
     }
 
-    pub fn write(&mut self, offset: u64, data: &[u8]) {
+    pub fn write(&mut self, offset: u64, data: Arc<[u8]>) {
+        put(&mut self.current, offset, &data);
+        self.pending.push((offset, data));
+    }
+
+    /// Changes what is there for good, as a failing medium does.
+    pub fn damage(&mut self, offset: u64, data: &[u8]) {
         put(&mut self.current, offset, data);
-        self.pending.push((offset, data.into()));
+        put(&mut self.durable, offset, data);
+    }
+
+    /// Offsets of the stretches of [`Image::STRETCH`] bytes that were ever written.
+    pub fn stretches(&self) -> Vec<u64> {
+        self.current.keys().map(|chunk| chunk * CHUNK as u64).collect()
     }
 
     pub fn flush(&mut self) {

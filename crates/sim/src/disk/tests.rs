@@ -137,7 +137,7 @@ fn a_disk_that_is_away_is_not_there_and_comes_back_as_it_was() {
 #[test]
 fn a_lying_disk_loses_what_was_flushed() {
     let disks = disks(1);
-    disks.set_lying("/sim/a");
+    disks.set_lying("/sim/a", true);
     let disk = open(&disks);
     disk.write_at(0, &[1; 512], SyncWrite).expect("written");
     disk.flush().expect("a lie");

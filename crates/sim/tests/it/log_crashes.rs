@@ -17,6 +17,7 @@ use env::Nanos;
 use pool::verify::{Options as VerifyOptions, verify};
 use sim::disk::Faults;
 use sim::machine::{Machine, POOL, World};
+use sim::promised::Promised;
 use sim::swarm::{Layout, Swarm};
 use stdx::prng::Prng;
 
@@ -52,44 +53,10 @@ pub(crate) enum Vex {
     Stale,
 }
 
-/// One file: all it has been since it was found last.
-#[derive(Clone)]
-struct File {
-    dataset: &'static str,
-    name: String,
-    states: Vec<Vec<u8>>,
-    /// The oldest of them that may come back.
-    promised: usize,
-}
-
-impl File {
-    fn now(&self) -> &[u8] {
-        self.states.last().expect("it is something")
-    }
-
-    /// Whether each byte is what some write left there that is not older than the last promise. Writes that nobody
-    /// promised may come back in part: a large one is in several log blocks, and what is fetched for a record is what
-    /// the file has at that moment.
-    fn may_be(&self, found: &[u8], is_trusted: bool) -> bool {
-        let states = if is_trusted { &self.states[self.promised..] } else { &self.states[..] };
-        let lengths = states.iter().map(Vec::len);
-        let fits = lengths.clone().min() <= Some(found.len()) && Some(found.len()) <= lengths.max();
-        fits && found
-            .iter()
-            .enumerate()
-            .all(|(at, byte)| states.iter().any(|state| state.get(at).unwrap_or(&0) == byte))
-    }
-
-    /// Everything up to here is promised.
-    fn promise(&mut self) {
-        self.promised = self.states.len() - 1;
-    }
-}
-
 pub(crate) struct Writers {
     pub(crate) world: World,
     pub(crate) prng: Prng,
-    files: Vec<File>,
+    files: Vec<Promised>,
     vex: Vex,
     /// Whether what was promised since the last import can be kept.
     is_trusted: bool,
@@ -138,7 +105,7 @@ impl Writers {
                 let attr = SetAttr { mode: Some(0o644), ..SetAttr::default() };
                 fs.create(&Cred::root(), fs.root(), name.as_bytes(), CreateMode::Guarded, &attr)
                     .expect("a file");
-                files.push(File { dataset, name, states: vec![Vec::new()], promised: 0 });
+                files.push(Promised::new(dataset, name));
             }
         }
         drop(api);
@@ -224,7 +191,7 @@ impl Writers {
             }
             api => api?,
         };
-        let open = |file: &File| {
+        let open = |file: &Promised| {
             let fs = api.open_fs(file.dataset)?;
             let node = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes())?.node;
             Ok((fs, node))
@@ -280,7 +247,7 @@ impl Writers {
             }
             3 => fs.commit(*node).map(|_| vec![n]),
             4 => {
-                let same = |file: &File| file.dataset == self.files[n].dataset;
+                let same = |file: &Promised| file.dataset == self.files[n].dataset;
                 fs.sync().map(|()| (0..FILES).filter(|&n| same(&self.files[n])).collect())
             }
             _ => {
@@ -294,11 +261,7 @@ impl Writers {
     fn write(&mut self, life: &Life, n: usize, offset: usize, data: &[u8], stable: Stable) {
         let (fs, node) = &life.open[n];
         let file = &mut self.files[n];
-        let mut next = file.now().to_vec();
-        next.resize(next.len().max(offset + data.len()), 0);
-        next[offset..offset + data.len()].copy_from_slice(data);
-        // Done or not if the power goes: both may come back.
-        file.states.push(next);
+        file.write(offset, data);
         let answer = fs.write(&Cred::root(), *node, offset as u64, data, stable);
         let promised = stable != Stable::Unstable || file.dataset == "sim/always";
         self.answered(answer.map(|_| if promised { vec![n] } else { Vec::new() }));
@@ -328,7 +291,7 @@ impl Writers {
             let found = fs.read(&Cred::root(), *node, 0, size).expect("it can be read").to_vec();
             let is_possible = file.may_be(&found, self.is_trusted);
             assert!(is_possible, "{}/{} has lost what was promised", file.dataset, file.name);
-            (file.states, file.promised) = (vec![found], 0);
+            file.restart(found);
         }
         self.is_trusted = self.keeps_promises();
     }

@@ -1,5 +1,6 @@
 //! Whole runs: the seeds that failed once, fresh ones, and the simulator held against itself.
 
+mod attrition;
 mod log_chain;
 mod log_crashes;
 mod outages;
@@ -7,7 +8,8 @@ mod outages;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use sim::run::{Options, run_caught};
+use sim::caught;
+use sim::run::{Options, Summary, run};
 
 const SEEDS: &str = include_str!("../../seeds.txt");
 /// Fresh runs of one test at the most, and the time after which no other is begun.
@@ -19,11 +21,15 @@ fn fixed_seeds() -> impl Iterator<Item = u64> {
     lines.filter_map(|line| line.split_whitespace().next()).map(|word| word.parse().expect("a seed"))
 }
 
+fn run_caught(options: &Options) -> Result<Summary, String> {
+    caught(|| run(options))
+}
+
 /// Runs a seed, and says how to do it again when it fails.
 fn check(seed: u64) -> u64 {
     match run_caught(&Options::new(seed)) {
         Ok(summary) => u64::from(summary.crashes),
-        Err(why) => panic!("{why}\nreproduce: cargo run --profile ci -p sim -- --seed {seed}"),
+        Err(why) => panic!("{why}\nreproduce: cargo run --profile ci -p sim -- --kind work --seed {seed}"),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A disk that cannot be opened, or whose label says it is another, becomes an absent leaf; whether the pool can live
 //! without it shows when all are open. Only a new pool insists on every disk.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use codec::raidz::{MAX_COLUMNS, MAX_PARITY, Method};
 use env::{DiskError, Env, OpenMode};
@@ -214,8 +214,7 @@ pub fn open(
     if root.kind != VdevKind::Root {
         return Err(OpenError::Malformed("the tree's top is not a root"));
     }
-    let mut opener =
-        Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, in_log: false, method: None };
+    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, in_log: false };
     let tops = opener.tops(root)?;
     let tree = Tree { tops, leaves: opener.leaves, reports: Arc::default(), losing: Arc::default() };
     tree.refuse_missing(tolerated)?;
@@ -235,8 +234,7 @@ pub struct AtHand<'a> {
 /// unknown of new top-level vdevs is measured.
 pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>) -> Result<Tree, OpenError> {
     let intent = OpenIntent::Create;
-    let mut opener =
-        Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand), in_log: false, method: None };
+    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand), in_log: false };
     let tops = opener.tops(root)?;
     let AtHand { old, .. } = at_hand;
     Ok(Tree { tops, leaves: opener.leaves, reports: old.reports.clone(), losing: old.losing.clone() })
@@ -251,14 +249,15 @@ pub(crate) fn room(vdev: &Vdev, leaves: &[Arc<Leaf>]) -> Option<u64> {
     Some(if let Kind::Raidz(raidz) = vdev.kind { smallest * raidz.width as u64 } else { smallest })
 }
 
+/// How parity is computed on this machine; found out when the first raidz is opened.
+static METHOD: OnceLock<Method> = OnceLock::new();
+
 struct Opener<'a> {
     env: &'a Env,
     pool: u64,
     intent: OpenIntent,
     leaves: Vec<Arc<Leaf>>,
     at_hand: Option<&'a AtHand<'a>>,
-    /// How parity is computed; found out when the first raidz is met.
-    method: Option<Method>,
     /// The top-level vdev being opened holds intent logs.
     in_log: bool,
 }
@@ -325,7 +324,7 @@ impl Opener<'_> {
             return Err(OpenError::Unsupported { kind: "expanded raidz".into() });
         }
         let clock = self.env.clock.clone();
-        let method = *self.method.get_or_insert_with(|| Method::fastest(&mut || clock.now().0));
+        let method = *METHOD.get_or_init(|| Method::fastest(&mut || clock.now().0));
         Ok(Raidz { parity, width, ashift: 0, method })
     }
 

@@ -1,0 +1,91 @@
+//! Attrition: what redundancy is for. Disks of a pool fail, vanish, come back old, are replaced and resilvered, and the
+//! power goes at any of the writes that all of this takes.
+//!
+//! ```text
+//!   story, recorded write by write:   ──w──w──F──w──│mark│──w──F──w──w──│mark│── …
+//!                                          ▲             ▲
+//!   cases, one for each of many events:    └ power goes  └ power goes; disks come to harm; import; check …
+//! ```
+//! The work is done once ([`story`]), and each case begins with the disks as they were at an event of it ([`case`]): so a case
+//! costs an import and a look at all files, and thousands of them are cheap. A run is a function of its seed.
+
+pub mod case;
+mod harm;
+mod mend;
+mod shape;
+mod story;
+
+use std::path::PathBuf;
+
+use stdx::prng::Prng;
+
+use crate::disk::image::Image;
+use crate::export;
+use crate::machine::POOL;
+pub use case::Tally;
+use case::{Case, Moment};
+use story::Story;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub seed: u64,
+    /// Events at which the power goes.
+    pub cuts: usize,
+    /// Of the cases, only this one.
+    pub only: Option<usize>,
+    pub verbose: bool,
+    /// Ask zdb about what the story left, over files in this folder, which exists.
+    pub zdb: Option<PathBuf>,
+}
+
+impl Options {
+    pub fn new(seed: u64) -> Options {
+        Options { seed, cuts: 100, only: None, verbose: false, zdb: None }
+    }
+}
+
+/// How many cuts a disk that is stale lags behind, at the most.
+const STALE: usize = 40;
+
+/// Runs a seed. `Err` says what is wrong with the engine.
+pub fn run(options: &Options) -> Result<Tally, String> {
+    let mut prng = Prng::new(options.seed);
+    let story = Story::tell(&mut prng, options.verbose).map_err(|why| format!("story: {why}"))?;
+    let mut tally = Tally::default();
+    let mut player = story.tape.play();
+    let mut earlier: Vec<Image> = player.images().to_vec();
+    let (mut age, mut mark) = (0, 0);
+    for n in 0..options.cuts {
+        let mut prng = prng.fork();
+        // One in each stretch of the tape, so that they are everywhere.
+        let (from, to) = (n * story.tape.len() / options.cuts, (n + 1) * story.tape.len() / options.cuts);
+        let at = from + prng.below((to - from).max(1) as u64) as usize;
+        player.forward(at);
+        while story.marks[mark + 1].at < at {
+            mark += 1;
+        }
+        if age > STALE || prng.chance(1, 10) {
+            earlier = player.images().to_vec();
+            age = 0;
+        }
+        age += 1;
+        if options.only.is_some_and(|only| only != n) {
+            continue;
+        }
+        if options.verbose {
+            eprintln!("case {n}: the power goes at event {at} of {}", story.tape.len());
+        }
+        let marks = [&story.marks[mark], &story.marks[mark + 1]];
+        let moment = Moment { images: player.images(), earlier: &earlier, marks };
+        tally += Case::new(&story, &moment, prng, options.verbose)
+            .run()
+            .map_err(|why| format!("case {n}, event {at}: {why}"))?;
+    }
+    if let Some(dir) = &options.zdb {
+        let paths: Vec<String> = story::all_paths(&story.swarm).collect();
+        export::write_files(&story.world.disks, &paths, story.swarm.disk_size, dir)?;
+        export::zdb(dir, POOL)?;
+    }
+    Ok(tally)
+}

@@ -1,0 +1,113 @@
+//! What an operator does until a pool is whole: brings disks back, replaces those that do not come, waits for resilvers,
+//! scrubs. Then every copy of everything must be good.
+
+use engine_api::{Change, Error, NewDevice, ScanCommand};
+use env::Nanos;
+use pool::verify::{Options as VerifyOptions, verify};
+use storage::VdevState;
+
+use super::shape::{Shape, Side};
+use super::story::all_paths;
+use crate::workload::{Done, Life, failed};
+
+/// Seconds that a pool of a few megabytes may take.
+const PATIENCE: u32 = 240;
+/// After so many of them a disk that is out of use is replaced.
+const HOPE: u32 = 2;
+/// Every so many somebody looks after the pool.
+const LOOK: u32 = 10;
+
+/// No disk may be failing any more. `silently`: some may have failed without the pool's noticing.
+pub fn mend(life: &Life<'_>, silently: bool) -> Done {
+    let mut shape = Shape::of(&life.pool);
+    for second in 0..PATIENCE {
+        if second % LOOK <= HOPE {
+            look_after(life, &shape, second)?;
+        }
+        wait(life)?;
+        shape = Shape::of(&life.pool);
+        if shape.is_settled() && !life.pool.core().scan.is_running() {
+            if silently {
+                scrub(life)?;
+            }
+            return whole(life);
+        }
+    }
+    let report = life.pool.scan_report();
+    Err(format!("the pool does not get whole: {shape:?}, scan {:?}", report.phys))
+}
+
+fn wait(life: &Life<'_>) -> Done {
+    life.pool.core().txgs.sync_now().map_err(failed("sync"))?;
+    life.machine.env.clock.sleep(Nanos::from_secs(1));
+    Ok(())
+}
+
+fn look_after(life: &Life<'_>, shape: &Shape, second: u32) -> Done {
+    for side in shape.sides() {
+        if life.world.disks.is_known(&side.path) {
+            life.world.disks.set_away(&side.path, false);
+        }
+        if side.state == VdevState::Offline {
+            change(life, &Change::OnlineVdev { guid: side.guid, expand: false })?;
+        } else if second >= HOPE && !life.pool.core().storage.is_usable(side.guid) {
+            replace(life, side, shape)?;
+        }
+    }
+    if second >= LOOK {
+        change(life, &Change::Scan(ScanCommand::Resilver))?;
+    }
+    change(life, &Change::ClearErrors { guid: None }).map(drop)
+}
+
+/// By whatever lies at its place now, or where nobody is; or there is to be no such disk.
+fn replace(life: &Life<'_>, side: &Side, shape: &Shape) -> Done {
+    let is_taken =
+        |path: &str| shape.sides().iter().any(|other| other.guid != side.guid && other.path == path);
+    let elsewhere = || all_paths(&life.world.swarm).find(|path| !is_taken(path) && *path != side.path);
+    let path = if is_taken(&side.path) { elsewhere() } else { None };
+    let new = NewDevice { path, force: true, ashift: None };
+    if !change(life, &Change::ReplaceVdev { guid: side.guid, new })? {
+        change(life, &Change::DetachVdev { guid: side.guid })?;
+    }
+    Ok(())
+}
+
+/// Whether it was done and not refused.
+fn change(life: &Life<'_>, change: &Change) -> Result<bool, String> {
+    life.say(|| format!("mending: {change:?}"));
+    match life.api.commit(change, "") {
+        Ok(_) => Ok(true),
+        Err(Error::Refused(why)) => {
+            life.say(|| format!("refused: {why}"));
+            Ok(false)
+        }
+        Err(Error::Busy | Error::NotFound) => Ok(false),
+        Err(error) => Err(format!("{change:?}: {error:?}")),
+    }
+}
+
+fn scrub(life: &Life<'_>) -> Done {
+    change(life, &Change::Scan(ScanCommand::Stop))?;
+    for _ in 0..PATIENCE {
+        if change(life, &Change::Scan(ScanCommand::Scrub))? {
+            while life.pool.core().scan.is_running() {
+                wait(life)?;
+            }
+            return Ok(());
+        }
+        wait(life)?;
+    }
+    Err("no scrub can be begun".to_owned())
+}
+
+/// Every copy on every disk.
+fn whole(life: &Life<'_>) -> Done {
+    let report = verify(&life.pool, VerifyOptions { data: true }, &mut |_, _| {});
+    let report = report.map_err(failed("verify"))?;
+    if report.is_clean() && report.bad_copies() == 0 {
+        return Ok(());
+    }
+    let some: Vec<String> = report.problems.iter().take(8).map(|problem| format!("{problem:?}")).collect();
+    Err(format!("after mending there are {} bad copies, problems: {}", report.bad_copies(), some.join("; ")))
+}

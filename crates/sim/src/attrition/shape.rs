@@ -1,0 +1,100 @@
+//! Which disks a pool has, as it knows itself, and whether it can do without some of them.
+
+use pool::Pool;
+use storage::{VdevKind, VdevStat, VdevState};
+
+/// A disk.
+#[derive(Clone, Debug)]
+pub struct Side {
+    pub guid: u64,
+    pub path: String,
+    pub state: VdevState,
+    /// It works, and the pool thinks that it has everything.
+    pub is_whole: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Leaf(Side),
+    Group(VdevKind, Vec<Node>),
+}
+
+impl Node {
+    fn of(pool: &Pool, stat: &VdevStat) -> Node {
+        if !stat.kind.is_leaf() {
+            let below = stat.children.iter().map(|child| Node::of(pool, child)).collect();
+            return Node::Group(stat.kind.clone(), below);
+        }
+        Node::Leaf(Side {
+            guid: stat.guid,
+            path: stat.path.clone().unwrap_or_default(),
+            state: stat.state,
+            is_whole: pool.core().storage.is_working(stat.guid),
+        })
+    }
+
+    fn is_held(&self, is_good: &dyn Fn(&str) -> bool) -> bool {
+        let Node::Group(kind, below) = self else {
+            return self.is_all(&|side| side.is_whole && is_good(&side.path));
+        };
+        let held = below.iter().filter(|child| child.is_held(is_good)).count();
+        let is_sound = |child: &Node| child.is_all(&|side| is_good(&side.path));
+        match kind {
+            VdevKind::Raidz(parity) => (below.len() - held) as u64 <= *parity,
+            // When the new disk has everything, as far as anybody knows, the old one goes; the spare, when the disk is back.
+            // Below a raidz nobody can tell which of them gives wrong bytes.
+            VdevKind::Replacing | VdevKind::Spare => held > 0 && below.iter().all(is_sound),
+            _ => held > 0,
+        }
+    }
+
+    fn is_all(&self, is: &dyn Fn(&Side) -> bool) -> bool {
+        match self {
+            Node::Leaf(side) => is(side),
+            Node::Group(_, below) => below.iter().all(|child| child.is_all(is)),
+        }
+    }
+
+    fn visit<'a>(
+        &'a self,
+        above: Option<&'a VdevKind>,
+        each: &mut dyn FnMut(&'a Side, Option<&'a VdevKind>),
+    ) {
+        match self {
+            Node::Leaf(side) => each(side, above),
+            Node::Group(kind, below) => below.iter().for_each(|child| child.visit(Some(kind), each)),
+        }
+    }
+}
+
+/// The tree of a pool's disks at some moment.
+#[derive(Clone, Debug)]
+pub struct Shape(Vec<Node>);
+
+impl Shape {
+    pub fn of(pool: &Pool) -> Shape {
+        let stat = pool.core().storage.status();
+        Shape(stat.children.iter().map(|top| Node::of(pool, top)).collect())
+    }
+
+    /// Whether everything can be had from the whole disks that `is_good` likes, now and after what the pool does by itself.
+    pub fn is_held(&self, is_good: &dyn Fn(&str) -> bool) -> bool {
+        self.0.iter().all(|top| top.is_held(is_good))
+    }
+
+    pub fn sides(&self) -> Vec<&Side> {
+        let mut sides = Vec::new();
+        self.0.iter().for_each(|top| top.visit(None, &mut |side, _| sides.push(side)));
+        sides
+    }
+
+    /// Nothing is lacking, and nothing is being replaced or stood in for.
+    pub fn is_settled(&self) -> bool {
+        let mut settled = true;
+        let passing = |kind: &VdevKind| matches!(kind, VdevKind::Replacing | VdevKind::Spare);
+        self.0.iter().for_each(|top| {
+            top.visit(None, &mut |side, above| settled &= side.is_whole && !above.is_some_and(passing));
+        });
+        settled
+    }
+}
