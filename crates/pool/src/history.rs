@@ -102,7 +102,8 @@ pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
     let mut ring = Ring::open(dsl.mos.hold(object)?)?;
     ring.append(&encode_length(packed.len() as u64), tx)?;
     ring.append(&packed, tx)?;
-    if ring.phys.create_len == 0 && is_command {
+    // The first command is the pool's creation, unless so much went before it that the ring has come round.
+    if ring.phys.create_len == 0 && is_command && ring.phys.eof < ring.phys.max_off {
         ring.phys.create_len = ring.phys.eof;
         ring.phys.bof = ring.phys.eof;
     }
