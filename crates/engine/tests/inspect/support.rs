@@ -58,7 +58,12 @@ impl Dir {
 }
 
 impl Drop for Dir {
+    /// What a test failed on is kept: pools that ztest makes are never the same again.
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("kept: {}", self.0.display());
+            return;
+        }
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
