@@ -19,6 +19,7 @@ use ondisk::feature;
 use ondisk::objset::{FLAG_PROJECTQUOTA_COMPLETE, FLAG_USEROBJACCOUNTING_COMPLETE};
 use ondisk::zbookmark::Zbookmark;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
+use storage::metaslab::DEFER_TXGS;
 
 use super::Dsl;
 use super::bookmark::{self, Counting};
@@ -468,6 +469,7 @@ impl Admission for Core {
         let sector = dsl.parts.store().largest_sector();
         let meta = META_ESTIMATE.next_multiple_of(sector) * want.meta_blocks;
         let bytes = INFLATION * (want.write * sector.div_ceil(SMALLEST_BLOCK) + meta);
+        let mut put_off = 0;
         loop {
             let hold = dsl.parts.txgs.enter(wait)?;
             let txg = hold.txg();
@@ -482,8 +484,11 @@ impl Admission for Core {
                     }));
                 }
                 Err(NoRoom::Full(error)) => return Err(error),
-                Err(NoRoom::Wait) if !wait => return Err(DmuError::Busy),
-                Err(NoRoom::Wait) => {
+                // Each group frees something for later itself: what was freed before the first try has come back.
+                Err(NoRoom::Soon) if put_off > DEFER_TXGS => return Err(DmuError::NoSpace),
+                Err(NoRoom::Wait | NoRoom::Soon) if !wait => return Err(DmuError::Busy),
+                Err(no_room) => {
+                    put_off += u64::from(no_room == NoRoom::Soon);
                     drop(hold);
                     dsl.parts.txgs.wait_synced(txg)?;
                 }

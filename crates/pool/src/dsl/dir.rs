@@ -89,6 +89,8 @@ pub(crate) struct HeadLimits {
 pub(crate) enum NoRoom {
     /// Much is in flight; a sync will tell.
     Wait,
+    /// There would be room with what has been freed and may not be used again yet.
+    Soon,
     Full(DmuError),
 }
 
@@ -302,7 +304,7 @@ impl Dir {
             quota = pool.size;
             refusal = NoRoom::Full(DmuError::NoSpace);
             if used >= quota && used - quota < pool.deferred {
-                refusal = NoRoom::Wait;
+                refusal = NoRoom::Soon;
             }
         }
         let slack = if quota == u64::MAX { 0 } else { quota >> 5 };

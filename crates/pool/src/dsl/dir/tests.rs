@@ -64,7 +64,7 @@ fn a_full_quota_refuses_and_freeing_is_let_in() {
     let other = dir(3, Some(&root), used(0));
     assert_eq!(other.reserve(1, false, limits, room, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
     let soon = PoolRoom { size: 50, deferred: 10, most: 2000 };
-    assert_eq!(other.reserve(1, false, limits, soon, 5).err(), Some(NoRoom::Wait));
+    assert_eq!(other.reserve(1, false, limits, soon, 5).err(), Some(NoRoom::Soon));
 }
 
 #[test]
