@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine_api::{Attr, Cred, Error, FileSystem, NodeId, NodeKind, Result, SetAttr, Stable, XattrMode};
+use engine_api::{
+    Attr, Cred, Error, FileSystem, NodeId, NodeKind, Result, SetAttr, SetTime, Stable, XattrMode,
+};
 use model::{Clock, Compare, MemFs, Tree, TreeNode, dump};
 
 use super::op::Op;
@@ -171,11 +173,13 @@ impl Mend<'_> {
             return Ok(Some(format!("never of mode {:o}, owner {}:{}", found.mode, found.uid, found.gid)));
         }
         let set = |set: SetAttr| self.state.setattr(&ROOT, id, &set).map(drop);
+        let engine = walk(self.found, path)?;
         if is_file {
-            set(SetAttr { size: Some(found.size), ..SetAttr::default() })?;
-            let engine = walk(self.found, path)?.node;
+            if node.size != found.size {
+                set(SetAttr { size: Some(found.size), ..SetAttr::default() })?;
+            }
             for offset in different(&node.blocks, &found.blocks) {
-                if let Some(what) = self.block(id, engine, offset, &was)? {
+                if let Some(what) = self.block(id, engine.node, offset, &was)? {
                     return Ok(Some(what));
                 }
             }
@@ -186,7 +190,15 @@ impl Mend<'_> {
         if found.kind != NodeKind::Symlink && self.state.getattr(id)?.mode != found.mode {
             set(SetAttr { mode: Some(found.mode), ..SetAttr::default() })?;
         }
-        self.xattrs(id, node, found, &was)
+        if let Some(what) = self.xattrs(id, node, found, &was)? {
+            return Ok(Some(what));
+        }
+        // Mending is not a change that anybody made; an exclusive create is known again by its times.
+        if found.kind != NodeKind::Symlink {
+            let (atime, mtime) = (Some(SetTime::To(engine.atime)), Some(SetTime::To(engine.mtime)));
+            set(SetAttr { atime, mtime, ..SetAttr::default() })?;
+        }
+        Ok(None)
     }
 
     /// Each byte of a block was there in some state.
