@@ -351,17 +351,11 @@ pub trait FileSystem: Send + Sync {
         node: NodeId,
         offset: u64,
         data: &[u8],
-    ) -> Result<(Written, Promise)> {
-        let written = self.write(cred, node, offset, data, Stable::FileSync)?;
-        Ok((written, Box::new(|| Ok(()))))
-    }
+    ) -> Result<(Written, Promise)>;
     /// Make everything written so far to the node stable.
     fn commit(&self, node: NodeId) -> Result<Verifier>;
     /// As `commit`, but the waiting is left to the caller.
-    fn promise(&self, node: NodeId) -> Result<Promise> {
-        self.commit(node)?;
-        Ok(Box::new(|| Ok(())))
-    }
+    fn promise(&self, node: NodeId) -> Result<Promise>;
     /// Make everything written so far to the file system stable.
     fn sync(&self) -> Result<()>;
     fn verifier(&self) -> Verifier;

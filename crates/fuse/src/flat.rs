@@ -10,7 +10,8 @@
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, Error, FileSystem, FsId, FsStat,
-    NewNode, NodeId, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier, Written, XattrMode,
+    NewNode, NodeId, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier, Written,
+    XattrMode,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -180,6 +181,23 @@ impl FileSystem for Flat {
         let (part, node) = self.part(node)?;
         let (offset, written) = part.fs.append(cred, node, data, stable)?;
         Ok((offset, part.written(written)))
+    }
+
+    fn write_promised(
+        &self,
+        cred: &Cred,
+        node: NodeId,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(Written, Promise)> {
+        let (part, node) = self.part(node)?;
+        let (written, promise) = part.fs.write_promised(cred, node, offset, data)?;
+        Ok((part.written(written), promise))
+    }
+
+    fn promise(&self, node: NodeId) -> Result<Promise> {
+        let (part, node) = self.part(node)?;
+        part.fs.promise(node)
     }
 
     fn commit(&self, node: NodeId) -> Result<Verifier> {

@@ -5,8 +5,8 @@ use crate::state::{State, refused, who};
 use crate::{Clock, LINK_MAX, MAX_FILE_SIZE, attrs, data};
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, NAME_MAX, NewNode, NodeId, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier, Written,
-    XattrMode,
+    FsStat, NAME_MAX, NewNode, NodeId, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier,
+    Written, XattrMode,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 use stdx::posix;
@@ -145,6 +145,21 @@ impl FileSystem for MemFs {
         let mut state = self.state();
         let offset = data::content(state.get(node)?)?.size();
         Ok((offset, state.write(cred, node, offset, data, self.verifier)?))
+    }
+
+    fn write_promised(
+        &self,
+        cred: &Cred,
+        node: NodeId,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(Written, Promise)> {
+        Ok((self.write(cred, node, offset, data, Stable::FileSync)?, Box::new(|| Ok(()))))
+    }
+
+    fn promise(&self, node: NodeId) -> Result<Promise> {
+        self.commit(node)?;
+        Ok(Box::new(|| Ok(())))
     }
 
     fn commit(&self, node: NodeId) -> Result<Verifier> {

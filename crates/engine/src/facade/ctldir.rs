@@ -20,8 +20,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, NewNode, NodeId, NodeKind, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Time, Verifier,
-    Written, XattrMode,
+    FsStat, NewNode, NodeId, NodeKind, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Time,
+    Verifier, Written, XattrMode,
 };
 
 use super::convert::api_error;
@@ -313,6 +313,21 @@ impl FileSystem for Ctldir {
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {
         self.own(node)?;
         self.fs()?.append(cred, node, data, stable)
+    }
+
+    fn write_promised(
+        &self,
+        cred: &Cred,
+        node: NodeId,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(Written, Promise)> {
+        self.own(node)?;
+        self.fs()?.write_promised(cred, node, offset, data)
+    }
+
+    fn promise(&self, node: NodeId) -> Result<Promise> {
+        if is_control(node) { Ok(Box::new(|| Ok(()))) } else { self.fs()?.promise(node) }
     }
 
     fn commit(&self, node: NodeId) -> Result<Verifier> {
