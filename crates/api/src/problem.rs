@@ -51,7 +51,12 @@ pub fn of_error(error: &Error) -> Problem {
         | Error::CrossDevice
         | Error::TooSmall => kind::INVALID,
         Error::Invalid(what) => return problem(kind::INVALID, what.clone()),
-        Error::Unsupported(what) => return problem(kind::UNSUPPORTED, what.clone()),
+        Error::Unsupported(what) => {
+            return problem(
+                kind::UNSUPPORTED,
+                format!("{what}: not supported by this version of Cistern yet"),
+            );
+        }
         Error::Refused(why) => return problem(kind::REFUSED, why.clone()),
         Error::KeyNotLoaded => kind::KEY_NOT_LOADED,
         Error::Corrupt { .. } => kind::CORRUPT,

@@ -150,8 +150,11 @@ fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>) {
     for pool in engine.pools() {
         let status = pool.status();
         println!(
-            "  pool         {} ({:?}, {} of {} bytes used)",
-            status.name, status.health, status.root.allocated, status.root.size
+            "  pool         {} ({}, {} of {} used)",
+            status.name,
+            format!("{:?}", status.health).to_uppercase(),
+            cli::nicebytes(status.root.allocated),
+            cli::nicebytes(status.root.size)
         );
     }
     let Some(nfs) = nfs else {

@@ -25,6 +25,7 @@ mod zinject;
 mod zpool;
 
 pub use client::{Client, default_socket};
+pub use human::nicebytes;
 pub use program::{Io, Program, run};
 
 use std::io::IsTerminal;

@@ -18,7 +18,7 @@ fn the_first_start_makes_a_pool_and_a_share_and_the_next_one_finds_them() {
         "  share        tank/share as /tank/share\n    mount -t nfs -o vers=3,tcp,nolock,port={port},mountport={port} {host}:/tank/share /mnt\n"
     );
     assert!(daemon.banner.contains(&share), "{}", daemon.banner);
-    assert!(daemon.banner.contains("pool         tank (Online"), "{}", daemon.banner);
+    assert!(daemon.banner.contains("pool         tank (ONLINE"), "{}", daemon.banner);
     let listing = daemon.zpool("list -H -o name,size,health").done();
     assert_eq!(listing, "tank\t15G\tONLINE\n");
     assert_eq!(

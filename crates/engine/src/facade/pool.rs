@@ -336,7 +336,7 @@ impl Pool for LocalPool {
     }
 
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>> {
-        Err(Error::Unsupported(format!("volume {dataset}: block storage is not built yet")))
+        Err(Error::Unsupported(format!("volume {dataset}")))
     }
 
     fn give_up(&self) {

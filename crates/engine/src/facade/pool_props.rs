@@ -67,9 +67,7 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
 fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> Result<&'static Feature> {
     let feature = feature::by_name(name).ok_or_else(|| refuse(format!("invalid feature '{name}'")))?;
     match value {
-        "enabled" if !is_built(feature) => {
-            Err(Error::Unsupported(format!("feature@{}: this feature is not built yet", feature.name)))
-        }
+        "enabled" if !is_built(feature) => Err(Error::Unsupported(format!("feature@{}", feature.name))),
         "enabled" | "disabled" => Ok(feature),
         _ => Err(refuse(format!("property 'feature@{name}' can only be set to 'enabled' or 'disabled'"))),
     }
