@@ -5,16 +5,15 @@ mod resume;
 mod swap;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use codec::Salt;
 use env::metric::Waits;
-use env::{Env, Nanos, Next, Worker, WorkerHandle, lock};
+use env::{Env, Nanos};
 use ondisk::{BlkPtr, Dva};
-use stdx::bounded::Bounded;
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
-use crate::arc::{Cache, Foresight, Keep};
+use crate::arc::{Cache, Foresight};
 use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
@@ -26,21 +25,15 @@ use crate::vdev::leaf::{Leaf, LeafHandle};
 use crate::vdev::open::{self, Top, Tree};
 use crate::vdev::report::Reports;
 use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
+use crate::zio::ahead::Ahead;
 use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
 pub use swap::OpenedLeaf;
 
-/// Hints kept; more are dropped.
-const PREFETCH_QUEUE: usize = 2048;
-/// Blocks prefetched together.
-const PREFETCH_BURST: usize = 32;
 /// Freed block buffers kept for the next writes, in bytes.
 const SPARE_MIN: usize = 16 << 20;
 const SPARE_MAX: usize = 1 << 30;
-
-/// A block to read ahead, what may be kept of it, and what keeps its space as it is until then.
-type Hint = (BlkPtr, Keep, Arc<EpochGuard>);
 
 /// What a tree is opened for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,8 +73,7 @@ pub struct Storage {
     suspension: Suspension,
     pub(crate) unflushed: Unflushed,
     reports: Arc<Reports>,
-    hints: Arc<Mutex<Bounded<Hint>>>,
-    prefetcher: OnceLock<WorkerHandle>,
+    ahead: Ahead,
 }
 
 const POISON: &str = "another thread panicked while holding this lock";
@@ -107,12 +99,9 @@ impl Storage {
             read_waits: Waits::default(),
             processor_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),
-            hints: Arc::new(Mutex::new(Bounded::new(PREFETCH_QUEUE))),
-            prefetcher: OnceLock::new(),
+            ahead: Ahead::default(),
         });
-        let prefetcher = Prefetcher { storage: Arc::downgrade(&storage), hints: storage.hints.clone() };
-        let handle = storage.env.driver.spawn(Box::new(prefetcher));
-        assert!(storage.prefetcher.set(handle).is_ok(), "it was just made");
+        storage.ahead.start(&storage);
         storage
     }
 
@@ -337,26 +326,8 @@ impl Storage {
 
     // ── Reading and writing: see zio ──
 
-    /// A hint that these blocks will be read soon. Dropped when too many wait; what may not be kept is not read ahead.
-    pub fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
-        // Whoever hints may still follow these pointers. The guard keeps their space from being used anew before the
-        // hint is taken up: a late read could take new bytes on one side of a mirror for damage, and "repair" them.
-        let epoch = Arc::new(self.epoch());
-        let mut hints = lock(&self.hints);
-        let useful = |bp: &BlkPtr| {
-            !bp.is_hole() && !bp.is_embedded() && keep.primary.takes(crate::arc::is_metadata(bp))
-        };
-        let before = hints.len();
-        for bp in bps.into_iter().filter(useful) {
-            if hints.push((bp, keep, epoch.clone())).is_err() {
-                break;
-            }
-        }
-        self.cache.ahead.begin((hints.len() - before) as u64);
-        drop(hints);
-        if let Some(prefetcher) = self.prefetcher.get() {
-            prefetcher.wake();
-        }
+    pub(crate) fn ahead(&self) -> &Ahead {
+        &self.ahead
     }
 
     /// A read was, or was not, what its object's earlier ones led to expect.
@@ -477,43 +448,12 @@ impl Storage {
 }
 
 impl Drop for Storage {
-    /// Lets the prefetcher see that it has nobody to work for. It may be the one that drops: it is not waited for.
+    /// Lets workers see that they have nobody to work for. It may be one of them that drops: none is waited for.
     fn drop(&mut self) {
-        if let Some(prefetcher) = self.prefetcher.get() {
-            prefetcher.wake();
-        }
+        self.ahead.wake();
         self.level2.wake();
         self.reports.wake();
-        self.cache.ahead.end(lock(&self.hints).len() as u64);
-    }
-}
-
-struct Prefetcher {
-    storage: Weak<Storage>,
-    hints: Arc<Mutex<Bounded<Hint>>>,
-}
-
-impl Worker for Prefetcher {
-    fn name(&self) -> &'static str {
-        "prefetch"
-    }
-
-    fn step(&mut self, _now: Nanos) -> Next {
-        let Some(storage) = self.storage.upgrade() else { return Next::Stop };
-        let burst: Vec<Hint> = {
-            let mut hints = lock(&self.hints);
-            std::iter::from_fn(|| hints.pop()).take(PREFETCH_BURST).collect()
-        };
-        if burst.is_empty() {
-            return Next::WaitForWork;
-        }
-        // The blocks are in the cache now, or whoever wants them will see the error.
-        for same in burst.chunk_by(|a, b| a.1 == b.1) {
-            let bps: Vec<BlkPtr> = same.iter().map(|hint| hint.0).collect();
-            storage.read_ahead(&bps, same[0].1);
-        }
-        storage.cache.ahead.end(burst.len() as u64);
-        Next::Again
+        self.cache.ahead.end(self.ahead.waiting());
     }
 }
 

@@ -8,12 +8,13 @@
 //! ```text
 //!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap)
 //!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
-//!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode       (read.rs; gang.rs for blocks in pieces)
+//!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode  (read.rs; ahead.rs before anybody asks; gang.rs for pieces)
 //! ```
 //! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes. Of
 //! bytes that are no whole block the cursor says whose were wrong.
 //! A disk that has vanished is faulted if the pool can do without it, one that errs is told of ([`crate::vdev::report`]).
 
+pub(crate) mod ahead;
 pub(crate) mod free;
 pub(crate) mod gang;
 pub mod heal;

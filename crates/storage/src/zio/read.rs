@@ -47,9 +47,30 @@ impl Storage {
         self.read_for(bps, Wish { class, keep, is_prefetch: false })
     }
 
-    /// Brings blocks into the cache.
+    /// Brings blocks into the cache, but those that another is bringing there.
     pub(crate) fn read_ahead(&self, bps: &[BlkPtr], keep: Keep) {
-        drop(self.read_for(bps, Wish { class: IoClass::AsyncRead, keep, is_prefetch: true }));
+        let key = |bp: &BlkPtr| Key::of(self.pool_guid(), bp);
+        let underway = self.ahead().set_out(bps.iter().filter_map(key));
+        let mine = |bp: &&BlkPtr| key(bp).is_some_and(|key| underway.has(&key));
+        let bps: Vec<BlkPtr> = bps.iter().filter(mine).copied().collect();
+        drop(self.read_for(&bps, Wish { class: IoClass::AsyncRead, keep, is_prefetch: true }));
+    }
+
+    /// Waits for those that are being read ahead.
+    fn wait_for_ahead(&self, bps: &[BlkPtr], waits: bool) {
+        let keys = || bps.iter().filter_map(|bp| Key::of(self.pool_guid(), bp));
+        if self.ahead().has_any(keys()) {
+            let begun = waits.then(|| self.begin_read_wait());
+            self.ahead().wait_for(self.env(), keys());
+            begun.inspect(|&begun| self.read_waits.end(begun, self.env().clock.now()));
+        }
+    }
+
+    fn begin_read_wait(&self) -> Nanos {
+        let begun = self.env().clock.now();
+        self.processor_before_reads.get_or_init(|| self.env().clock.processor());
+        self.read_waits.begin(begun);
+        begun
     }
 
     fn read_for(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
@@ -76,17 +97,16 @@ impl Storage {
 
     fn read_once(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
         let waits = !wish.is_prefetch && wish.class == IoClass::SyncRead;
+        if !wish.is_prefetch {
+            self.wait_for_ahead(bps, waits);
+        }
         let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> =
             bps.iter().map(|bp| self.at_hand(bp, wish.keep, wish.is_prefetch, false)).collect();
         let missing: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
         if !missing.is_empty() {
             let _epoch = self.epoch();
             let tree = self.tree();
-            let begun = waits.then(|| self.env().clock.now());
-            begun.inspect(|&begun| {
-                self.processor_before_reads.get_or_init(|| self.env().clock.processor());
-                self.read_waits.begin(begun);
-            });
+            let begun = waits.then(|| self.begin_read_wait());
             let wanted: Vec<&BlkPtr> = missing.iter().map(|&n| &bps[n]).collect();
             let cells: Vec<_> = self
                 .fetch_anywhere(&tree, &wanted, wish.class)
