@@ -122,15 +122,20 @@ impl<'t> Flight<'t> {
 
     /// Waits until all are done; verification is spread over the processors.
     pub fn land(mut self, verify: VerifyEach<'_>) -> Vec<Done> {
-        loop {
-            let answers = self.completion.wait(self.env, &self.queues, self.class);
-            if answers.is_empty() && self.frames.iter().all(Frame::is_done) {
-                return self.frames.into_iter().map(Frame::into_done).collect();
-            }
-            let wanted = self.advance(answers, verify);
-            fault_bad_disks(self.tree);
-            self.issue(wanted);
+        while self.turn(verify) {}
+        self.frames.into_iter().map(Frame::into_done).collect()
+    }
+
+    /// Waits for the round that is on its way, and puts the next one into the queues. False if there was none.
+    pub fn turn(&mut self, verify: VerifyEach<'_>) -> bool {
+        let answers = self.completion.wait(self.env, &self.queues, self.class);
+        if answers.is_empty() && self.frames.iter().all(Frame::is_done) {
+            return false;
         }
+        let wanted = self.advance(answers, verify);
+        fault_bad_disks(self.tree);
+        self.issue(wanted);
+        true
     }
 
     fn advance(&mut self, answers: Vec<Answer>, verify: VerifyEach<'_>) -> Vec<LeafIo> {

@@ -1,8 +1,12 @@
 //! The worker: it walks while there is memory for what is found, and heals that in the order of places; then again.
 //!
 //! Each time nothing waits any more a checkpoint can be left, so from time to time it heals though there would be memory
-//! for more. A step takes a fraction of a second, for as long no freed space is used anew. While somebody else wants a
-//! disk, the steps are short and as much time goes by between them; the disks' queues put scans last anyway.
+//! for more. For as long as a step takes no freed space is used anew. While somebody else wants a disk, the steps are
+//! short and as much time goes by between them; the disks' queues put scans last anyway.
+//!
+//! Blocks that are healed are *on their way* in three stages, several runs of them at a time: they are being read; they
+//! are judged, on all processors, one run after the other; what lacks them is being written. At the end of a step all
+//! must have landed, and the disks rest: so steps are long while nobody else is there.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -15,8 +19,9 @@ use super::walk::{Walk, follow_gone};
 use super::{Budget, Position, Scan};
 use crate::spa::{Core, Pool};
 
-/// What a step may take.
+/// What a step may take, and one that heals while nobody wants a disk.
 const STEP: Nanos = Nanos::from_millis(200);
+const STEP_ALONE: Nanos = Nanos::from_millis(1000);
 /// Blocks that one step walks at the most.
 const STEP_BLOCKS: u64 = 1 << 16;
 /// Bytes of each disk that are asked for together, alone and beside others.
@@ -24,9 +29,9 @@ const RUN: u64 = 2 << 20;
 const RUN_BESIDE: u64 = 1 << 20;
 /// Runs in one step.
 const STEP_RUNS: u32 = 128;
-/// Runs on their way at once: while one is being judged and what it lacks is written, the disks read the others. Many
-/// short ones, for at the end of a step the disks that are read have nothing to do while the last is being written.
-const FLIGHTS: usize = 8;
+/// Runs at once that are being read, and that are being written where something lacks them.
+const READING: usize = 5;
+const WRITING: usize = 2;
 /// Memory for blocks that wait.
 const MEMORY: usize = 256 << 20;
 /// A scan that crashes loses no more than what it did in this time.
@@ -48,10 +53,17 @@ pub(super) struct ScanWorker {
     checkpoint: Nanos,
 }
 
-/// Blocks on their way.
+/// A run on its way.
 struct Flying<'t> {
     flight: HealFlight<'t>,
     blocks: Vec<Waiting>,
+}
+
+impl Flying<'_> {
+    fn judged(mut self) -> Self {
+        self.flight.judge();
+        self
+    }
 }
 
 impl ScanWorker {
@@ -119,29 +131,29 @@ impl ScanWorker {
         } else {
             RUN
         };
-        let runs = if small || busy { 1 } else { STEP_RUNS };
+        let (runs, until) = if small || busy { (1, now + STEP) } else { (STEP_RUNS, now + STEP_ALONE) };
         let _epoch = core.storage.epoch();
         let healer = core.storage.healer();
-        let mut flying: VecDeque<Flying<'_>> = VecDeque::new();
+        let (mut reading, mut writing) = (VecDeque::new(), VecDeque::new());
         for _ in 0..runs {
             let blocks = lock(&scan.sorted).take(&|vdev| run * healer.spread(vdev));
             if blocks.is_empty() {
                 break;
             }
             let patients = blocks.iter().map(|block| Patient { bp: block.bp, copy: block.copy });
-            flying.push_back(Flying { flight: healer.heal(patients.collect()), blocks });
-            if flying.len() >= FLIGHTS
-                && let Some(first) = flying.pop_front()
-            {
-                self.land(core, first);
+            reading.push_back(Flying { flight: healer.heal(patients.collect()), blocks });
+            if reading.len() == READING {
+                writing.extend(reading.pop_front().map(Flying::judged));
             }
-            if core.env.clock.now() >= now + STEP {
+            if writing.len() > WRITING {
+                writing.pop_front().into_iter().for_each(|flying| self.land(core, flying));
+            }
+            if core.env.clock.now() >= until || core.storage.is_busy() {
                 break;
             }
         }
-        for flying in flying {
-            self.land(core, flying);
-        }
+        writing.extend(reading.into_iter().map(Flying::judged));
+        writing.into_iter().for_each(|flying| self.land(core, flying));
     }
 
     fn land(&mut self, core: &Core, flying: Flying<'_>) {

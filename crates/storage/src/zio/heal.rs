@@ -19,7 +19,6 @@ use ondisk::{BlkPtr, Dva};
 use super::gang::is_header;
 use super::log::Seal;
 use super::moved::{Place, is_moved};
-use super::read::{is_good, refuse};
 use super::{Flight, VerifyEach};
 use crate::metaslab::RangeTree;
 use crate::vdev::open::Tree;
@@ -102,6 +101,12 @@ impl<'t> Healing<'t> {
         Healing { storage, tree, targets, asked, flight }
     }
 
+    /// Waits for what is read, and puts on its way what is to be rewritten.
+    fn judge(&mut self, verify: VerifyEach<'_>) {
+        let asked = &self.asked;
+        self.flight.turn(&|n, bytes| verify(asked[n], bytes));
+    }
+
     /// One answer a target: that there is something good, here now too.
     fn finish(self, verify: VerifyEach<'_>) -> Vec<Result<(), ReadError>> {
         let (storage, tree) = (self.storage, self.tree);
@@ -173,14 +178,17 @@ pub struct HealFlight<'t> {
 }
 
 impl HealFlight<'_> {
+    /// Waits until all has been read, and judges it. What is to be rewritten is on its way then, and may be waited for
+    /// later: [`HealFlight::land`].
+    pub fn judge(&mut self) {
+        let storage = self.healing.storage;
+        self.healing.judge(&|n, bytes| storage.is_what(&self.patients[n].bp, bytes));
+    }
+
     /// Waits for all of it; one answer a patient.
     pub fn land(self) -> Vec<Result<(), ReadError>> {
-        let salt = self.healing.storage.salt();
-        let verify = |n: usize, bytes: &[u8]| {
-            let bp = &self.patients[n].bp;
-            refuse(bp, salt.as_ref()).is_none() && is_good(bp, bytes, salt.as_ref())
-        };
-        self.healing.finish(&verify)
+        let storage = self.healing.storage;
+        self.healing.finish(&|n, bytes| storage.is_what(&self.patients[n].bp, bytes))
     }
 }
 
