@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 use codec::Salt;
 use env::metric::Waits;
-use env::{Env, Nanos};
+use env::{Env, Usage};
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
@@ -67,8 +67,8 @@ pub struct Storage {
     moved: Moved,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
-    /// Processor time of the process when the first one waited.
-    pub(crate) processor_before_reads: OnceLock<Nanos>,
+    /// What the process had used when the first one waited.
+    pub(crate) used_before_reads: OnceLock<Usage>,
     read_only: AtomicBool,
     suspension: Suspension,
     pub(crate) unflushed: Unflushed,
@@ -97,7 +97,7 @@ impl Storage {
             classes: Classes::default(),
             moved: Moved::default(),
             read_waits: Waits::default(),
-            processor_before_reads: OnceLock::new(),
+            used_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),
             ahead: Ahead::default(),
         });

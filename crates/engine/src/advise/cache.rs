@@ -4,12 +4,11 @@
 //! A cache device answers those in its own time, memory in none.
 
 use engine_api::{AdviceQuestion, Finding};
-use env::Nanos;
 use env::metric::Waited;
 use storage::arc::HitCurve;
 
-use super::Loop;
 use super::words::{bytes, count, percent, time, times};
+use super::{Faster, Loop, Machine};
 
 /// Sampled requests, and waits for disks, that say something.
 const ENOUGH_SAMPLES: f64 = 500.0;
@@ -40,9 +39,7 @@ pub struct CacheSeen {
     pub has_devices: bool,
     pub device_hits: f64,
     pub device_misses: f64,
-    /// Used by the process since the first reader waited.
-    pub processor: Nanos,
-    pub processors: usize,
+    pub machine: Machine,
 }
 
 impl CacheSeen {
@@ -60,14 +57,12 @@ impl CacheSeen {
         (1.0 - misses(size) / misses(self.memory).max(1e-9)).clamp(0.0, 1.0)
     }
 
-    /// How many times as many requests in the same time, if this share of misses took `latency` each; and whether
-    /// processors are the limit then.
-    fn factor(&self, share: f64, latency: f64) -> (f64, bool) {
+    /// What would come of it if this share of misses took `latency` each.
+    fn with(&self, share: f64, latency: f64) -> Faster {
         let mean = (self.waits.mean().0 as f64).max(1.0);
         let left = 1.0 - share * (1.0 - latency / mean).clamp(0.0, 1.0);
-        let load = Loop::of(&self.waits, self.processor, self.processors);
-        let then = load.with_wait(load.wait * left);
-        (then.factor, then.is_bound)
+        let load = Loop::of(&self.waits, &self.machine);
+        load.with_wait(load.wait * left)
     }
 }
 
@@ -92,15 +87,15 @@ fn memory(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
     let size = question.memory.map_or(2.0 * seen.memory, |bytes| bytes as f64);
     let (now, share) = (seen.hit_rate(), seen.saved_by(size));
     let then = now + (1.0 - now) * share;
-    let (factor, is_bound) = seen.factor(share, 0.0);
+    let faster = seen.with(share, 0.0);
     let effect = match then - now < WORTH {
         true => format!("With {} it would not be noticeably more.", bytes(size)),
         false => format!(
             "With {} it would be {}, and {} as many requests could be answered in the same time{}.",
             bytes(size),
             percent(then),
-            times(factor),
-            limit(is_bound)
+            times(faster.factor),
+            limit(&faster)
         ),
     };
     let text = format!(
@@ -114,13 +109,13 @@ fn memory(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
         ("hit_percent", 100.0 * now),
         ("larger_memory_bytes", size),
         ("predicted_hit_percent", 100.0 * then),
-        ("predicted_read_factor", factor),
+        ("predicted_read_factor", faster.factor),
     ];
     Finding { about: "memory", text, figures }
 }
 
-fn limit(is_bound: bool) -> &'static str {
-    if is_bound { "; the processors would be the limit then" } else { "" }
+fn limit(faster: &Faster) -> &'static str {
+    if faster.is_bound() { "; the processors would be the limit then" } else { "" }
 }
 
 fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
@@ -142,9 +137,9 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
         };
     }
     let share = seen.saved_by(seen.memory + size);
-    let (factor, is_bound) = seen.factor(share, latency + OWN);
+    let faster = seen.with(share, latency + OWN);
     let wait = mean * (1.0 - share) + share * (latency + OWN).min(mean);
-    let effect = match share < WORTH || factor < 1.02 {
+    let effect = match share < WORTH || faster.factor < 1.02 {
         true => format!("A cache device of {} would change next to nothing.", bytes(size)),
         false => format!(
             "A cache device of {} ({} a read) would answer {} of what memory cannot: {} a read that memory cannot \
@@ -153,8 +148,8 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
             time(latency),
             percent(share),
             time(wait),
-            times(factor),
-            limit(is_bound)
+            times(faster.factor),
+            limit(&faster)
         ),
     };
     let text = format!(
@@ -166,12 +161,15 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
         ("read_waits", seen.waits.count as f64),
         ("read_wait_nanos", mean),
         ("between_nanos", seen.waits.between.0 as f64 / seen.waits.count.max(1) as f64),
-        ("processor_nanos", seen.processor.0 as f64 / seen.waits.count.max(1) as f64),
+        ("processor_nanos", seen.machine.used.processor.0 as f64 / seen.waits.count.max(1) as f64),
+        ("wake_nanos", Loop::of(&seen.waits, &seen.machine).cost_now().latency),
+        ("predicted_wake_nanos", faster.wake),
+        ("sleeps_per_wait", seen.machine.used.sleeps as f64 / seen.waits.count.max(1) as f64),
         ("cache_bytes", size),
         ("cache_latency_nanos", latency),
         ("predicted_device_hit_percent", 100.0 * share),
         ("predicted_miss_wait_nanos", wait),
-        ("predicted_device_read_factor", factor),
+        ("predicted_device_read_factor", faster.factor),
     ];
     Finding { about: "cache", text, figures }
 }

@@ -5,11 +5,10 @@
 //! blocks a commit waits for stays. So the waiting for log blocks shrinks as a block's time does.
 
 use engine_api::{AdviceQuestion, Finding};
-use env::Nanos;
 use env::metric::Waited;
 
-use super::Loop;
 use super::words::{count, percent, time, times};
+use super::{Faster, Loop, Machine};
 
 /// Commits that say something.
 const ENOUGH: u64 = 100;
@@ -40,17 +39,14 @@ pub struct LogSeen {
     pub main: Place,
     pub devices: Place,
     pub has_devices: bool,
-    /// Used by the process since the first commit.
-    pub processor: Nanos,
-    pub processors: usize,
+    pub machine: Machine,
 }
 
 /// What would come of a device that makes a block durable in so much time.
 struct Prediction {
     rate: f64,
     wait: f64,
-    /// Processors are the limit.
-    is_bound: bool,
+    then: Faster,
 }
 
 impl LogSeen {
@@ -77,14 +73,12 @@ impl LogSeen {
         let few = (self.group.count as f64) < BEGINNINGS * count;
         let by_group = if few { 0.0 } else { self.group_share() };
         let left = by_group + by_log * (own + latency) / (own + device).max(1.0);
-        let load = Loop::of(&self.waits, self.processor, self.processors);
+        let load = Loop::of(&self.waits, &self.machine);
         let then = load.with_wait(load.wait * left);
-        let unbound = (load.wait + load.think) / (load.wait * left + load.think).max(1.0);
-        let slowed = if then.is_bound { (unbound / then.factor).max(1.0) } else { 1.0 };
         Prediction {
             rate: self.rate() * then.factor,
-            wait: self.waits.mean().0 as f64 * left * slowed,
-            is_bound: then.is_bound,
+            wait: self.waits.mean().0 as f64 * left * then.slowed,
+            then,
         }
     }
 }
@@ -120,7 +114,9 @@ pub fn advise(seen: &LogSeen, question: &AdviceQuestion) -> Finding {
         ("main_write_percent", 100.0 * write_share),
         ("group_percent", 100.0 * seen.group_share()),
         ("between_nanos", seen.waits.between.0 as f64 / commits as f64),
-        ("processor_nanos", seen.processor.0 as f64 / commits as f64),
+        ("processor_nanos", seen.machine.used.processor.0 as f64 / commits as f64),
+        ("wake_nanos", Loop::of(&seen.waits, &seen.machine).cost_now().latency),
+        ("sleeps_per_commit", seen.machine.used.sleeps as f64 / commits as f64),
     ];
     let candidates = match question.log_latency {
         Some(nanos) => vec![("A log device", nanos as f64, GIVEN)],
@@ -132,16 +128,23 @@ pub fn advise(seen: &LogSeen, question: &AdviceQuestion) -> Finding {
     for (what, latency, names) in candidates {
         let then = seen.with(latency);
         text.push_str(&sentence(what, latency, &then, seen));
-        figures.extend([(names[0], then.rate), (names[1], then.wait), (names[2], then.rate / seen.rate())]);
+        figures.extend([(names[0], then.rate), (names[1], then.wait), (names[2], then.then.factor)]);
+        figures.push((names[3], then.then.wake));
     }
     Finding { about: "log", text, figures }
 }
 
-/// Names of rate, wait and factor.
-const GIVEN: [&str; 3] =
-    ["predicted_commits_per_second", "predicted_commit_wait_nanos", "predicted_commit_factor"];
-const OF_SSD: [&str; 3] = ["ssd_commits_per_second", "ssd_commit_wait_nanos", "ssd_commit_factor"];
-const OF_RAM: [&str; 3] = ["ram_commits_per_second", "ram_commit_wait_nanos", "ram_commit_factor"];
+/// Names of rate, wait, factor, and what waking a thread takes then.
+const GIVEN: [&str; 4] = [
+    "predicted_commits_per_second",
+    "predicted_commit_wait_nanos",
+    "predicted_commit_factor",
+    "predicted_wake_nanos",
+];
+const OF_SSD: [&str; 4] =
+    ["ssd_commits_per_second", "ssd_commit_wait_nanos", "ssd_commit_factor", "ssd_wake_nanos"];
+const OF_RAM: [&str; 4] =
+    ["ram_commits_per_second", "ram_commit_wait_nanos", "ram_commit_factor", "ram_wake_nanos"];
 
 fn share_of(part: f64, seen: &LogSeen) -> f64 {
     (part / (seen.main.nanos + seen.devices.nanos).max(1.0)).min(1.0)
@@ -149,7 +152,7 @@ fn share_of(part: f64, seen: &LogSeen) -> f64 {
 
 fn sentence(what: &str, latency: f64, then: &Prediction, seen: &LogSeen) -> String {
     let factor = then.rate / seen.rate().max(1e-9);
-    let limit = if then.is_bound { "; the processors would be the limit then" } else { "" };
+    let limit = if then.then.is_bound() { "; the processors would be the limit then" } else { "" };
     if factor < 1.1 {
         return format!(" {what} ({} a block) would change next to nothing.", time(latency));
     }

@@ -5,7 +5,12 @@ use super::*;
 
 fn waited(count: u64, each: Nanos, between: Nanos) -> Waited {
     let total = Nanos(count * each.0);
-    Waited { count, total, busy: total, between: Nanos(count * between.0), most: 1 }
+    Waited { count, total, busy: total, between: Nanos(count * between.0), gaps: count, most: 1 }
+}
+
+/// Two processors, which this much work was done on, and whose waking costs nothing.
+fn machine(processor: Nanos) -> Machine {
+    Machine { processors: 2, costs: WakeCosts::default(), used: Usage { processor, sleeps: 0 } }
 }
 
 /// A lone writer on a disk: 8.4 ms a commit, 8.3 of them the flush, 0.1 between.
@@ -15,8 +20,7 @@ fn lone_writer() -> LogSeen {
     LogSeen {
         waits: waited(1000, Nanos::from_micros(8400), Nanos::from_micros(100)),
         main: place,
-        processor: Nanos::from_micros(90_000),
-        processors: 2,
+        machine: machine(Nanos::from_micros(90_000)),
         ..LogSeen::default()
     }
 }
@@ -44,9 +48,28 @@ fn nobody_says_how_fast_so_two_typical_devices_are_told() {
 }
 
 #[test]
+fn who_waits_less_pays_less_for_waking() {
+    let rests = [0, 100, 1_000, 10_000, 100_000].map(Nanos::from_micros);
+    let cost = |rest: Nanos| if rest.0 < 1_000_000 { 0.0 } else { 30_000.0 };
+    let dear = WakeCosts::new(rests.map(|rest| (rest, WakeCost { latency: cost(rest), work: cost(rest) })));
+    let mut seen = lone_writer();
+    seen.machine.costs = dear;
+    let finding = log::advise(&seen, &AdviceQuestion { log_latency: Some(20_000), ..Default::default() });
+    // As a lone writer's 170 µs, less what waking two threads cost.
+    let rate = figure(&finding, "predicted_commits_per_second");
+    assert!((rate - 1e6 / 110.0).abs() < 100.0, "{finding:?}");
+    // Where processors are the limit, it is the work for waking that matters.
+    let used = Usage { processor: Nanos::from_millis(400), sleeps: 4_000 };
+    seen.machine = Machine { processors: 2, costs: dear, used };
+    let finding = log::advise(&seen, &AdviceQuestion { log_latency: Some(1_000), ..Default::default() });
+    let rate = figure(&finding, "predicted_commits_per_second");
+    assert!((rate - 1.7e6 / 280.0).abs() < 50.0, "{finding:?}");
+}
+
+#[test]
 fn processors_limit_what_a_device_can_do() {
     let mut seen = lone_writer();
-    seen.processor = Nanos::from_millis(2000); // 2 ms each on two processors: 1,000 a second if they never rest
+    seen.machine = machine(Nanos::from_millis(2000)); // 2 ms each on two processors: 1,000 a second if they never rest
     let finding = log::advise(&seen, &AdviceQuestion { log_latency: Some(1000), ..Default::default() });
     assert!((figure(&finding, "predicted_commits_per_second") - 850.0).abs() < 1.0, "{finding:?}");
     assert!(finding.text.contains("processors"), "{}", finding.text);
@@ -92,8 +115,7 @@ fn even_reads() -> CacheSeen {
         has_devices: false,
         device_hits: 0.0,
         device_misses: 0.0,
-        processor: Nanos::from_micros(100 * stats.misses),
-        processors: 2,
+        machine: machine(Nanos::from_micros(100 * stats.misses)),
     }
 }
 

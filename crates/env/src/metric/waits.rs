@@ -63,6 +63,8 @@ pub struct Waited {
     /// See the module.
     pub busy: Nanos,
     pub between: Nanos,
+    /// Gaps that `between` is made of.
+    pub gaps: u64,
     /// Callers at the same time, at the most.
     pub most: u64,
 }
@@ -112,7 +114,7 @@ impl Waits {
     pub fn snapshot(&self) -> Waited {
         let state = lock(&self.0);
         let (gaps, median) = state.median_gap();
-        Waited { between: Nanos(gaps * median.0), ..state.seen }
+        Waited { between: Nanos(gaps * median.0), gaps, ..state.seen }
     }
 }
 

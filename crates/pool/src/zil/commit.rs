@@ -124,7 +124,7 @@ impl Zil {
 
     fn keep(&self, ticket: &Ticket) -> Result<(), DmuError> {
         let begun = self.parts.env.clock.now();
-        self.parts.stats.processor_before.get_or_init(|| self.parts.env.clock.processor());
+        self.parts.stats.used_before.get_or_init(|| self.parts.env.clock.usage());
         self.parts.stats.waits.begin(begun);
         let done = self.wait_for(ticket);
         self.parts.stats.waits.end(begun, self.parts.env.clock.now());

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use codec::Salt;
 use env::metric::Waited;
-use env::{AlignedBuf, IoClass, Nanos, lock};
+use env::{AlignedBuf, IoClass, Nanos, Usage, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 use stdx::patience::is_hurried;
@@ -68,7 +68,7 @@ impl Storage {
 
     fn begin_read_wait(&self) -> Nanos {
         let begun = self.env().clock.now();
-        self.processor_before_reads.get_or_init(|| self.env().clock.processor());
+        self.used_before_reads.get_or_init(|| self.env().clock.usage());
         self.read_waits.begin(begun);
         begun
     }
@@ -165,9 +165,9 @@ impl Storage {
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
 
-    /// Processor time that the process had used when the first reader waited for a disk.
-    pub fn processor_before_reads(&self) -> Nanos {
-        self.processor_before_reads.get().copied().unwrap_or_else(|| self.env().clock.processor())
+    /// What the process had used when the first reader waited for a disk.
+    pub fn used_before_reads(&self) -> Option<Usage> {
+        self.used_before_reads.get().copied()
     }
 
     /// How readers waited for disks, cache devices included. A call for several blocks is one wait.

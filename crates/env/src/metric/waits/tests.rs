@@ -13,7 +13,7 @@ fn a_lone_caller_is_busy_and_thinks_between() {
     }
     let seen = waits.snapshot();
     assert_eq!((seen.count, seen.total, seen.mean()), (3, ms(24), ms(8)));
-    assert_eq!((seen.busy, seen.most), (ms(24), 1));
+    assert_eq!((seen.busy, seen.gaps, seen.most), (ms(24), 2, 1));
     // Two gaps of 2 ms, to a twelfth.
     assert!((seen.between.0 as f64 / 4e6 - 1.0).abs() < 0.09, "{seen:?}");
 }
