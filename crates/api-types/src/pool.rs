@@ -139,6 +139,8 @@ pub struct PoolAttach {
     pub force: bool,
     /// log2 of its sector, where it is not to be asked itself.
     pub ashift: Option<u64>,
+    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after that.
+    pub sequential: bool,
     pub history: String,
 }
 
@@ -325,6 +327,9 @@ pub struct Vdev {
     pub physical: u64,
     /// Percent.
     pub fragmentation: Option<u8>,
+    /// The sequential resilver of a top-level vdev that runs, or ran last.
+    #[serde(default)]
+    pub rebuild: Option<RebuildStatus>,
     /// Of a disk.
     #[serde(default)]
     pub trim: TrimStatus,
@@ -336,6 +341,37 @@ pub struct Vdev {
     pub used_by: Option<String>,
     pub io: IoCounters,
     pub children: Vec<Vdev>,
+}
+
+/// How a sequential resilver is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RebuildState {
+    Running,
+    Canceled,
+    Finished,
+}
+
+/// The sequential resilver of a top-level vdev. Amounts in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RebuildStatus {
+    pub state: RebuildState,
+    /// Seconds since 1970.
+    pub start: u64,
+    pub end: u64,
+    /// Milliseconds for which it has run.
+    pub took: u64,
+    /// What is allocated, as far as is known.
+    pub to_scan: u64,
+    /// Of that: passed by, read, and written to disks that lacked it.
+    pub scanned: u64,
+    pub issued: u64,
+    pub rebuilt: u64,
+    pub errors: u64,
+    /// Since the import or the beginning, for rates: milliseconds, and bytes.
+    pub pass_took: u64,
+    pub pass_scanned: u64,
+    pub pass_issued: u64,
 }
 
 /// What an import that went back to an older transaction group cost, or would.

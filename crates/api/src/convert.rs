@@ -47,7 +47,12 @@ pub fn new_vdevs(add: &wire::PoolAdd) -> engine::NewVdevs {
 }
 
 pub fn new_device(from: &wire::PoolAttach) -> engine::NewDevice {
-    engine::NewDevice { path: from.path.clone(), force: from.force, ashift: from.ashift }
+    engine::NewDevice {
+        path: from.path.clone(),
+        force: from.force,
+        ashift: from.ashift,
+        sequential: from.sequential,
+    }
 }
 
 pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
@@ -110,11 +115,33 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
         size: from.size,
         physical: from.physical,
         fragmentation: from.fragmentation,
+        rebuild: from.rebuild.as_ref().map(rebuild),
         trim: trim(&from.trim),
         expandable: from.expandable,
         used_by: from.used_by.clone(),
         io: io(&from.io),
         children: from.children.iter().map(vdev).collect(),
+    }
+}
+
+fn rebuild(from: &engine::RebuildStatus) -> wire::RebuildStatus {
+    wire::RebuildStatus {
+        state: match from.state {
+            engine::RebuildState::Running => wire::RebuildState::Running,
+            engine::RebuildState::Canceled => wire::RebuildState::Canceled,
+            engine::RebuildState::Finished => wire::RebuildState::Finished,
+        },
+        start: from.start,
+        end: from.end,
+        took: from.took,
+        to_scan: from.to_scan,
+        scanned: from.scanned,
+        issued: from.issued,
+        rebuilt: from.rebuilt,
+        errors: from.errors,
+        pass_took: from.pass_took,
+        pass_scanned: from.pass_scanned,
+        pass_issued: from.pass_issued,
     }
 }
 

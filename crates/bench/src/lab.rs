@@ -124,7 +124,7 @@ impl Lab {
         let new = self.shape.width();
         add(&self.memory, new);
         let old = self.leaf(new - 1);
-        let device = NewDevice { path: Some(path(new)), force: true, ashift: None };
+        let device = NewDevice { path: Some(path(new)), force: true, ..NewDevice::default() };
         let begun = Instant::now();
         self.pool.commit(&Change::ReplaceVdev { guid: old, new: device }, "")?;
         let took = self.wait_for_scan(begun)?;

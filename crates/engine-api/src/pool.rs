@@ -42,6 +42,8 @@ pub struct NewDevice {
     pub force: bool,
     /// log2 of its sector, where it is not to be asked itself.
     pub ashift: Option<u64>,
+    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after that.
+    pub sequential: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,6 +157,8 @@ pub struct VdevStatus {
     pub physical: u64,
     /// Percent, of top-level vdevs.
     pub fragmentation: Option<u8>,
+    /// The sequential resilver of a top-level vdev that runs, or ran last.
+    pub rebuild: Option<RebuildStatus>,
     /// Of a disk.
     pub trim: TrimStatus,
     /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
@@ -163,6 +167,36 @@ pub struct VdevStatus {
     pub used_by: Option<String>,
     pub io: IoCounters,
     pub children: Vec<VdevStatus>,
+}
+
+/// How a sequential resilver is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RebuildState {
+    Running,
+    Canceled,
+    Finished,
+}
+
+/// The sequential resilver of a top-level vdev. Amounts in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RebuildStatus {
+    pub state: RebuildState,
+    /// Seconds since 1970.
+    pub start: u64,
+    pub end: u64,
+    /// Milliseconds for which it has run.
+    pub took: u64,
+    /// What is allocated, as far as is known.
+    pub to_scan: u64,
+    /// Of that: passed by, read, and written to disks that lacked it.
+    pub scanned: u64,
+    pub issued: u64,
+    pub rebuilt: u64,
+    pub errors: u64,
+    /// Since the import or the beginning, for rates: milliseconds, and bytes.
+    pub pass_took: u64,
+    pub pass_scanned: u64,
+    pub pass_issued: u64,
 }
 
 /// How far a disk has been told which of its space is free.

@@ -31,21 +31,5 @@ words! {
     }
 }
 
-/// Numbers of the newer form.
-const WORDS: usize = BookmarkPhys::SIZE / 8;
-
-impl BookmarkPhys {
-    /// From the value of the ZAP entry.
-    pub fn from_words(words: &[u64]) -> Result<BookmarkPhys, crate::Malformed> {
-        let bytes: Vec<u8> = words.iter().take(WORDS).flat_map(|word| word.to_le_bytes()).collect();
-        BookmarkPhys::decode(&bytes, crate::Endian::Little)
-    }
-
-    /// The value of the ZAP entry, in the newer form.
-    pub fn to_words(&self) -> Vec<u64> {
-        self.encode().as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -30,6 +30,7 @@ pub mod nvlist;
 pub mod object_type;
 pub mod objset;
 pub mod prop;
+pub mod rebuild;
 pub mod sa;
 pub mod scan;
 pub mod spa_history;

@@ -2,7 +2,6 @@
 //!
 //! Source: include/sys/dsl_scan.h.
 
-use crate::malformed::Endian;
 use crate::words::words;
 use crate::zbookmark::Zbookmark;
 
@@ -24,7 +23,7 @@ pub const FLAG_SCRUB_THOROUGH: u64 = 1 << 2;
 
 words! {
     /// `dsl_scan_phys_t`.
-    pub struct ScanPhys [192, 192, "scan state"] {
+    pub struct ScanPhys [16, 192, "scan state"] {
         func,
         state,
         queue_obj,
@@ -53,21 +52,6 @@ words! {
 }
 
 impl ScanPhys {
-    /// From the numbers of the pool directory's entry; missing ones read as 0.
-    pub fn from_words(words: &[u64]) -> ScanPhys {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let mut all = [0; ScanPhys::SIZE];
-        let len = bytes.len().min(all.len());
-        all[..len].copy_from_slice(&bytes[..len]);
-        ScanPhys::decode(&all, Endian::Little).unwrap_or_default()
-    }
-
-    /// The entry's numbers.
-    pub fn to_words(&self) -> Vec<u64> {
-        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        self.encode().chunks_exact(8).map(word).collect()
-    }
-
     /// Where the walk stopped.
     pub fn bookmark(&self) -> Zbookmark {
         let level = self.bookmark_level as i64;

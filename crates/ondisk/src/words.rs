@@ -42,6 +42,18 @@ macro_rules! words {
                 $(to.u64(self.$field);)*
                 bytes
             }
+
+            /// From the numbers of a ZAP's entry, as many as its oldest form has at least.
+            pub fn from_words(words: &[u64]) -> Result<Self, $crate::malformed::Malformed> {
+                let all = Self::SIZE / 8;
+                let bytes: Vec<u8> = words.iter().take(all).flat_map(|word| word.to_le_bytes()).collect();
+                Self::decode(&bytes, $crate::malformed::Endian::Little)
+            }
+
+            /// The numbers of a ZAP's entry, in its newest form.
+            pub fn to_words(&self) -> Vec<u64> {
+                self.encode().as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
+            }
         }
     };
 }

@@ -23,6 +23,7 @@ const BUILT: &[&str] = &[
     "bookmark_v2",
     "bookmark_written",
     "bookmarks",
+    "device_rebuild",
     "edonr",
     "embedded_data",
     "empty_bpobj",
@@ -56,7 +57,6 @@ const KEPT: &[&str] = &[
 const READABLE: &[&str] = &[
     "blake3",
     "block_cloning",
-    "device_rebuild",
     "fast_dedup",
     "head_errlog",
     "multi_vdev_crash_dump",

@@ -18,6 +18,7 @@ pub mod frees;
 pub mod history;
 pub mod parts;
 pub mod prop;
+pub mod rebuild;
 pub mod removed;
 pub mod scan;
 pub mod spa;

@@ -32,12 +32,15 @@ mod worker;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex};
 
+use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission};
 use env::{Nanos, WorkerHandle, lock};
 use ondisk::BlkPtr;
 use ondisk::scan::{FLAG_VISIT_DS_AGAIN, ScanPhys};
 use ondisk::zbookmark::{DESTROYED_OBJSET, Zbookmark};
 
-use crate::Pool;
+use crate::parts::MosOwner;
+use crate::spa::Core;
+use crate::{Pool, Result};
 pub use request::ScanCommand;
 use sorted::Sorted;
 pub use status::ScanReport;
@@ -127,6 +130,13 @@ struct Pace {
     /// 0 while it runs.
     paused: u64,
     spent_paused: u64,
+}
+
+/// The meta object set of a durable group, to be read only.
+pub(crate) fn durable_mos(core: &Core, durable: Durable) -> Result<Arc<Objset>> {
+    let owner = MosOwner { storage: core.storage.clone(), frees: core.frees.clone(), usage: Arc::default() };
+    let (admission, policy) = (ReadOnlyAdmission::shared(), ObjsetPolicy::meta());
+    Ok(Objset::open(core.storage.clone(), durable.root, Arc::new(owner), admission, policy)?)
 }
 
 /// The newest tree that is on disk for good.

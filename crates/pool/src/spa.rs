@@ -43,6 +43,7 @@ use crate::dsl::{Dsl, PoolSpace};
 use crate::errlog::ErrorLog;
 use crate::feature::Features;
 use crate::frees::FreeQueue;
+use crate::rebuild::Rebuilds;
 use crate::removed::Removed;
 use crate::scan::{Durable, Scan};
 use crate::space::{MapForm, SpaceMaps};
@@ -95,6 +96,7 @@ pub struct Core {
     pub(crate) topology: topology::Topology,
     pub(crate) diagnosis: diagnose::Diagnosis,
     pub scan: Arc<Scan>,
+    pub(crate) rebuilds: Rebuilds,
     pub(crate) errlog: Arc<ErrorLog>,
     pub(crate) durable: Mutex<Durable>,
     pub(crate) events: Arc<Zevents>,
@@ -235,6 +237,7 @@ impl Pool {
         core.storage.give_up();
         core.trim.stop();
         core.scan.stop();
+        core.rebuilds.stop();
         let mut written = Ok(());
         if !core.readonly && !core.txgs.is_stopped() {
             written = self.dsl.close_all().and_then(|()| {

@@ -108,9 +108,29 @@ impl SpaceMaps {
 
     /// Object number of a metaslab's map; 0: nothing was ever allocated there.
     fn map_object(&self, vdev: &VdevSpace, metaslab: u64) -> Result<u64> {
-        let array = self.mos.hold(vdev.array)?;
-        let bytes = array.read_bytes(metaslab * 8, 8)?;
-        Ok(ondisk::malformed::u64_at(&bytes, 0, ondisk::malformed::Endian::Little, "metaslab array")?)
+        map_object(&self.mos, vdev, metaslab)
+    }
+
+    /// What was allocated of a metaslab as of the group of this meta object set, before which no changes are unflushed;
+    /// `None` behind the last metaslab.
+    pub(crate) fn allocated_in(
+        &self,
+        mos: &Arc<Objset>,
+        vdev: u32,
+        metaslab: u64,
+    ) -> Result<Option<RangeTree>> {
+        let Some(space) = self.vdev(vdev).filter(|space| metaslab < space.metaslab_count) else {
+            return Ok(None);
+        };
+        let mut allocated = RangeTree::new();
+        let object = map_object(mos, &space, metaslab)?;
+        if object != 0 {
+            replay_of(mos, object, &space, metaslab, &mut |is_alloc, segment| match is_alloc {
+                true => allocated.add_overlap(segment.start, segment.len),
+                false => allocated.remove_overlap(segment.start, segment.len),
+            })?;
+        }
+        Ok(Some(allocated))
     }
 
     /// What is known of each metaslab without reading its map: for the allocator's start.
@@ -383,6 +403,30 @@ pub(crate) fn replay(mos: &Arc<Objset>, object: u64, each: &mut dyn FnMut(Entry)
     Ok(())
 }
 
+fn map_object(mos: &Objset, vdev: &VdevSpace, metaslab: u64) -> Result<u64> {
+    let bytes = mos.hold(vdev.array)?.read_bytes(metaslab * 8, 8)?;
+    Ok(ondisk::malformed::u64_at(&bytes, 0, ondisk::malformed::Endian::Little, "metaslab array")?)
+}
+
+/// Calls `each` with (allocated?, segment of the vdev) for every entry of a metaslab's map.
+fn replay_of(
+    mos: &Arc<Objset>,
+    object: u64,
+    vdev: &VdevSpace,
+    metaslab: u64,
+    each: &mut dyn FnMut(bool, Segment),
+) -> Result<()> {
+    let start = metaslab << vdev.metaslab_shift;
+    replay(mos, object, &mut |entry| {
+        if let Entry::Segment { kind, offset, run, .. } = entry {
+            // Absurd numbers saturate, and are then refused as space outside the metaslab.
+            let offset = offset.checked_mul(1 << vdev.ashift).unwrap_or(u64::MAX / 4);
+            let len = run.checked_mul(1 << vdev.ashift).unwrap_or(u64::MAX / 4);
+            each(kind == MapType::Alloc, Segment { start: start.saturating_add(offset), len });
+        }
+    })
+}
+
 /// Records a segment in `to`, but for the parts that undo what is in `undone`.
 fn apply(undone: &mut RangeTree, to: &mut RangeTree, segment: Segment) {
     let mut at = segment.start;
@@ -409,19 +453,9 @@ impl SpaceMapSource for SpaceMaps {
         let damaged = |_| ReadError::Corrupt;
         let _nobody_changes = self.changing.read().unwrap_or_else(PoisonError::into_inner);
         let owner = self.vdev(vdev).ok_or(ReadError::Corrupt)?;
-        let start = metaslab << owner.metaslab_shift;
         let object = self.map_object(&owner, metaslab).map_err(damaged)?;
         if object != 0 {
-            replay(&self.mos, object, &mut |entry| {
-                if let Entry::Segment { kind, offset, run, .. } = entry {
-                    let shift = owner.ashift;
-                    // Absurd numbers saturate, and are then refused as space outside the metaslab.
-                    let offset = offset.checked_mul(1 << shift).unwrap_or(u64::MAX / 4);
-                    let len = run.checked_mul(1 << shift).unwrap_or(u64::MAX / 4);
-                    each(kind == MapType::Alloc, Segment { start: start.saturating_add(offset), len });
-                }
-            })
-            .map_err(damaged)?;
+            replay_of(&self.mos, object, &owner, metaslab, each).map_err(damaged)?;
         }
         if let Some(unflushed) = lock(&self.unflushed).get(&(vdev, metaslab)) {
             unflushed.allocs.iter().for_each(|segment| each(true, segment));

@@ -95,8 +95,10 @@ impl Pool {
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
         core.trim_sysevents(&core.trim.persist(&core.mos, || core.tree(), tx)?);
         self.turn_scan(tx)?;
+        let scrub_is_due = self.turn_rebuilds(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
-        self.sync_scan(tx)?;
+        self.sync_rebuilds(tx)?;
+        self.sync_scan(scrub_is_due, tx)?;
         core.write_extras(tx)?;
         core.write_config(tx)
     }

@@ -96,6 +96,13 @@ impl Zevents {
     }
 }
 
+/// How disks are given what they lack: block by block, or by what is allocated.
+#[derive(Clone, Copy)]
+pub(crate) enum Resilver {
+    Healing,
+    Sequential,
+}
+
 impl Core {
     /// Something was done to the pool: `sysevent.fs.zfs.NAME`.
     pub(crate) fn sysevent(&self, name: &str) {
@@ -110,9 +117,13 @@ impl Core {
     }
 
     /// A resilver began or ended.
-    pub(crate) fn resilver_sysevent(&self, name: &str) {
+    pub(crate) fn resilver_sysevent(&self, name: &str, kind: Resilver) {
         let mut payload = self.of_pool();
-        payload.push(("resilver_type", "healing".into()));
+        let kind = match kind {
+            Resilver::Healing => "healing",
+            Resilver::Sequential => "sequential",
+        };
+        payload.push(("resilver_type", kind.into()));
         self.post(&format!("sysevent.fs.zfs.{name}"), payload);
     }
 

@@ -26,6 +26,7 @@ mod storage;
 mod suspend;
 #[cfg(test)]
 mod testing;
+mod turns;
 mod unflushed;
 pub mod vdev;
 pub mod zio;
@@ -47,5 +48,6 @@ pub use vdev::tally::Tally;
 pub use zio::heal::{HealFlight, Healer, Missed, Patient};
 pub use zio::log::{LogBlock, LogTimes};
 pub use zio::moved::MovedSource;
+pub use zio::rebuild::Rebuilt;
 pub use zio::survey::Survey;
 pub use zio::trim::{TrimError, Trimmed};

@@ -18,6 +18,7 @@ use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
 use crate::suspend::Suspension;
+use crate::turns::Turns;
 use crate::unflushed::Unflushed;
 use crate::vdev::Kind;
 use crate::vdev::config::{Bias, VdevConfig, VdevKind};
@@ -65,6 +66,7 @@ pub struct Storage {
     tree: RwLock<Arc<Tree>>,
     classes: Classes,
     moved: Moved,
+    pub(crate) turns: Turns,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
     /// What the process had used when the first one waited.
@@ -96,6 +98,7 @@ impl Storage {
             tree: RwLock::default(),
             classes: Classes::default(),
             moved: Moved::default(),
+            turns: Turns::default(),
             read_waits: Waits::default(),
             used_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),

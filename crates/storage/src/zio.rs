@@ -21,6 +21,7 @@ pub mod heal;
 pub mod log;
 pub mod moved;
 pub(crate) mod read;
+pub mod rebuild;
 pub mod survey;
 pub(crate) mod transform;
 pub mod trim;

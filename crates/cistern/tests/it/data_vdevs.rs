@@ -101,7 +101,18 @@ fn a_disk_becomes_a_mirror_moves_to_a_larger_one_and_grows() {
     assert_eq!(state(&data.daemon, "tank").as_deref(), Some("ONLINE"));
     data.judge_without(&["b"]);
 
-    data.daemon.zpool(&format!("replace -w tank {a} {c}")).done();
+    data.daemon.zpool(&format!("replace -s -w tank {a} {c}")).done();
+    data.daemon.zpool("wait -t scrub tank").done();
+    let status = data.daemon.zpool("status tank").done();
+    let scans: Vec<&str> = status.lines().filter_map(|line| line.strip_prefix("  scan: ")).collect();
+    assert!(
+        scans.len() == 2
+            && scans[0].starts_with("scrub repaired 0B in ")
+            && scans[1].starts_with("resilvered (mirror-0) "),
+        "{status}"
+    );
+    let events = data.daemon.zpool("events -v").done();
+    assert_eq!(events.matches("resilver_type = \"sequential\"").count(), 2, "it began, and ended");
     assert_eq!((state(&data.daemon, &a), state(&data.daemon, &c).as_deref()), (None, Some("ONLINE")));
     data.judge_without(&["a", "b"]);
     data.daemon.zpool(&format!("detach tank {b}")).done();
@@ -148,6 +159,9 @@ fn a_spare_steps_in_for_a_raidz_disk_and_goes_back() {
     data.judge_without(&["a"]);
 
     let new = data.scratch.image("n", 128);
+    let only = "only mirror and dRAID vdevs support sequential reconstruction";
+    let line = format!("replace -s tank {b} {new}");
+    refuse(&data.daemon, &line, &format!("cannot replace {b} with {new}: {only}"));
     data.daemon.zpool(&format!("replace -w tank {b} {new}")).done();
     assert_eq!(state(&data.daemon, "tank").as_deref(), Some("ONLINE"));
     assert_eq!((state(&data.daemon, &s).as_deref(), state(&data.daemon, "spare-1")), (Some("AVAIL"), None));

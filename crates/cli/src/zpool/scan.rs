@@ -6,7 +6,9 @@ use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::human::nicenum;
 use crate::program::Cx;
 use crate::{getopt, jobs};
-use api_types::{Pool, PoolScan, PropValue, ScanCommand, ScanKind, ScanState, TrimState, Vdev, kind, routes};
+use api_types::{
+    Pool, PoolScan, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, TrimState, Vdev, kind, routes,
+};
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether what is waited for has ended.
@@ -183,7 +185,7 @@ fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>
         "free" => Ok(left(cx, pool, activity)?.map(|left| left > 0)),
         _ => Ok(get(cx, pool)?.map(|pool| match activity {
             "scrub" => running(&pool, ScanKind::Scrub).is_some(),
-            "resilver" => running(&pool, ScanKind::Resilver).is_some(),
+            "resilver" => resilvering(&pool).is_some(),
             "replace" => any_replacing(&pool.root),
             "trim" => any_trimming(&pool.root),
             // Nothing of the kind exists here.
@@ -203,8 +205,8 @@ fn left(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<u64>, Stop
     }
     Ok(get(cx, pool)?.map(|pool| match activity {
         "scrub" => running(&pool, ScanKind::Scrub).unwrap_or(0),
-        "resilver" => running(&pool, ScanKind::Resilver).unwrap_or(0),
-        "replace" if any_replacing(&pool.root) => running(&pool, ScanKind::Resilver).unwrap_or(0),
+        "resilver" => resilvering(&pool).unwrap_or(0),
+        "replace" if any_replacing(&pool.root) => resilvering(&pool).unwrap_or(0),
         _ => 0,
     }))
 }
@@ -228,6 +230,14 @@ fn absent<T>(answer: Result<T, CallError>) -> Result<Option<T>, Stop> {
 fn running(pool: &Pool, kind: ScanKind) -> Option<u64> {
     let scan = pool.scan.filter(|scan| scan.kind == kind && scan.state == ScanState::Running)?;
     Some(scan.to_examine.saturating_sub(scan.issued))
+}
+
+/// Bytes left of resilvering, of one kind or the other.
+fn resilvering(pool: &Pool) -> Option<u64> {
+    let rebuilds = pool.root.children.iter().filter_map(|top| top.rebuild);
+    let rebuilds = rebuilds.filter(|rebuild| rebuild.state == RebuildState::Running);
+    let left = rebuilds.map(|rebuild| rebuild.to_scan.saturating_sub(rebuild.rebuilt));
+    running(pool, ScanKind::Resilver).or_else(|| left.reduce(|a, b| a + b))
 }
 
 fn any_replacing(vdev: &Vdev) -> bool {

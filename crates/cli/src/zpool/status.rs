@@ -1,5 +1,6 @@
 //! `zpool status`
 
+mod rebuild;
 mod scan;
 
 use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
@@ -12,7 +13,8 @@ use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use api_types::{
-    Health, Pool, Removal, RemovalState, ScanKind, ScanState, ScanStatus, TrimState, TrimStatus, Vdev, routes,
+    Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus, TrimState,
+    TrimStatus, Vdev, routes,
 };
 
 /// How to print.
@@ -112,8 +114,8 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     if let Some(text) = &pool.action {
         writeln!(cx.io.out, "{}{}", bold("action: "), folded(text))?;
     }
-    if let Some(scan) = &pool.scan {
-        writeln!(cx.io.out, "  {} {}", bold("scan:"), scan::lines(scan, clock::seconds()))?;
+    for scan in scans(format, pool) {
+        writeln!(cx.io.out, "  {} {scan}", bold("scan:"))?;
     }
     if let Some(removal) = &pool.removal {
         write!(cx.io.out, "{}{}", bold("remove: "), words_of_removal(removal))?;
@@ -139,6 +141,28 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// What is said of the last scrub, and of the resilver that runs or ran last, be it block by block or sequential
+/// (`print_scan_status`).
+fn scans(format: &Format, pool: &Pool) -> Vec<String> {
+    let lines = |scan: &ScanStatus| scan::lines(scan, clock::seconds());
+    let (scrub, resilver): (Vec<_>, Vec<_>) = pool.scan.iter().partition(|scan| scan.kind == ScanKind::Scrub);
+    let rebuilds: Vec<_> =
+        pool.root.children.iter().filter_map(|top| Some((top, top.rebuild.as_ref()?))).collect();
+    let runs = rebuilds.iter().any(|(_, rebuild)| rebuild.state == RebuildState::Running);
+    let last = rebuilds.iter().map(|(_, rebuild)| rebuild.end).max().unwrap_or(0);
+    let of_blocks = |scan: &&ScanStatus| scan.state == ScanState::Running || (!runs && scan.end > last);
+    let mut said: Vec<String> = scrub.into_iter().map(lines).collect();
+    match resilver.into_iter().find(of_blocks) {
+        Some(resilver) => said.push(lines(resilver)),
+        None if runs || last > 0 => {
+            let name = |top: &Vdev| vdevs::name(top, format.naming);
+            said.extend(rebuilds.iter().map(|(top, rebuild)| rebuild::lines(rebuild, &name(top))));
+        }
+        None => {}
+    }
+    said
 }
 
 /// How a removal went, or how far it is (`print_removal_status`).
@@ -301,8 +325,12 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<Str
                 item.put(name, text.as_str());
             }
         }
-        if let Some(scan) = &pool.scan {
-            item.put("scan_stats", json_scan(format, scan));
+        let mut scan = pool.scan.as_ref().map_or_else(Json::object, |scan| json_scan(format, scan));
+        if let Some(rebuilds) = rebuild::json(format, pool) {
+            scan.put("rebuild_stats", rebuilds);
+        }
+        if scan != Json::object() {
+            item.put("scan_stats", scan);
         }
         let mut tree = Json::object();
         json_vdev(format, &pool.root, &pool.name, Place::Normal, None, &mut tree);
@@ -319,15 +347,7 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<Str
 
 /// `scan_stats` (cmd/zpool/zpool_main.c, `scan_status_nvlist`).
 fn json_scan(format: &Format, scan: &ScanStatus) -> Json {
-    let bytes = |value: u64| match format.literal {
-        true => count(format, value),
-        false => Json::Text(crate::human::nicebytes(value)),
-    };
-    let time = |value: u64| match format.literal {
-        true => count(format, value),
-        false if value == 0 => Json::Text("-".to_owned()),
-        false => Json::Text(clock::ctime(value)),
-    };
+    let (bytes, time) = (|value| bytes(format, value), |value| time(format, value));
     let function = if scan.kind == ScanKind::Scrub { "SCRUB" } else { "RESILVER" };
     let state = match scan.state {
         ScanState::Running | ScanState::Paused => "SCANNING",
@@ -349,6 +369,22 @@ fn json_scan(format: &Format, scan: &ScanStatus) -> Json {
     item.put("issued_bytes_per_scan", bytes(scan.pass_issued));
     item.put("issued", bytes(scan.issued));
     item
+}
+
+fn bytes(format: &Format, value: u64) -> Json {
+    match format.literal {
+        true => count(format, value),
+        false => Json::Text(crate::human::nicebytes(value)),
+    }
+}
+
+/// Seconds since 1970.
+fn time(format: &Format, value: u64) -> Json {
+    match format.literal {
+        true => count(format, value),
+        false if value == 0 => Json::Text("-".to_owned()),
+        false => Json::Text(clock::ctime(value)),
+    }
 }
 
 /// A count, shortened unless exact values are asked for.
@@ -387,10 +423,7 @@ fn json_vdev(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Opt
     if let Some(parent) = parent.filter(|_| format.json.flat) {
         item.put("parent", parent);
     }
-    let bytes = |value: u64| match format.literal {
-        true => count(format, value),
-        false => Json::Text(crate::human::nicebytes(value)),
-    };
+    let bytes = |value| bytes(format, value);
     if place == Place::Spare {
         into.put(name, item);
         return;

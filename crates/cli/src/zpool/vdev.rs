@@ -88,13 +88,11 @@ pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             _ => usage("too many arguments"),
         };
     };
-    if options.has("s") {
-        return fail("zpool attach -s: not supported by this version of Cistern yet");
-    }
     let request = PoolAttach {
         path: Some(vdevs::device(new)?),
         force: options.has("f"),
         ashift: ashift(&options)?,
+        sequential: options.has("s"),
         ..PoolAttach::default()
     };
     let what = format!("cannot attach {new} to {device}");
@@ -128,12 +126,9 @@ pub fn replace(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         [name, device, new] => (name, device, Some(new)),
         _ => return usage("too many arguments"),
     };
-    if options.has("s") {
-        return fail("zpool replace -s: not supported by this version of Cistern yet");
-    }
     let path = new.map(|new| vdevs::device(new)).transpose()?;
-    let (force, ashift) = (options.has("f"), ashift(&options)?);
-    let request = PoolAttach { path, force, ashift, ..PoolAttach::default() };
+    let (force, ashift, sequential) = (options.has("f"), ashift(&options)?, options.has("s"));
+    let request = PoolAttach { path, force, ashift, sequential, ..PoolAttach::default() };
     let what = format!("cannot replace {device} with {}", new.unwrap_or(device));
     let status =
         one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &request))?;

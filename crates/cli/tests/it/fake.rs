@@ -101,6 +101,7 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
         size: if children.is_empty() { 0 } else { size },
         physical: if children.is_empty() { size } else { 0 },
         fragmentation: None,
+        rebuild: None,
         trim: Default::default(),
         expandable: 0,
         used_by: None,

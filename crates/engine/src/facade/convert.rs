@@ -2,14 +2,17 @@
 
 use ::pool::PoolError;
 use ::pool::prop::{Shown, Source as PoolSource};
+use ::pool::rebuild::RebuildReport;
 use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
 use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use engine_api::{
-    Error, Health, IoCounters, PropKind, PropValue, Removal, RemovalState, Rewound, ScanCommand, ScanKind,
-    ScanState, ScanStatus, Source, TrimState, TrimStatus, VdevStatus, Zevent, ZeventValue,
+    Error, Health, IoCounters, PropKind, PropValue, RebuildState, RebuildStatus, Removal, RemovalState,
+    Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, TrimState, TrimStatus, VdevStatus, Zevent,
+    ZeventValue,
 };
 use ondisk::prop::Render;
+use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
 use storage::{LeafIo, VdevStat, VdevState};
@@ -109,9 +112,37 @@ pub(super) fn scan_command(command: ScanCommand) -> PoolScanCommand {
     }
 }
 
+/// `None` if there never was one.
+fn rebuild_status(report: &RebuildReport) -> Option<RebuildStatus> {
+    let phys = &report.phys;
+    let state = match phys.state {
+        rebuild::STATE_ACTIVE => RebuildState::Running,
+        rebuild::STATE_CANCELED => RebuildState::Canceled,
+        rebuild::STATE_COMPLETE => RebuildState::Finished,
+        _ => return None,
+    };
+    Some(RebuildStatus {
+        state,
+        start: phys.start_time,
+        end: phys.end_time,
+        took: phys.scan_time_ms,
+        to_scan: phys.estimated,
+        scanned: phys.scanned,
+        issued: phys.issued,
+        rebuilt: phys.rebuilt,
+        errors: phys.errors,
+        pass_took: report.pass_ms,
+        pass_scanned: report.pass_scanned,
+        pass_issued: report.pass_issued,
+    })
+}
+
 /// `scan` is the kind of the scan that runs.
 pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevStatus {
     let stat = &report.stat;
+    let rebuild = report.rebuild.as_ref().and_then(rebuild_status);
+    let rebuilds = rebuild.is_some_and(|rebuild| rebuild.state == RebuildState::Running);
+    let scan = if rebuilds { Some(ScanKind::Resilver) } else { scan };
     VdevStatus {
         name: report.name.clone(),
         kind: stat.kind.name().to_owned(),
@@ -129,6 +160,7 @@ pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevSt
         size: report.size,
         physical: report.physical,
         fragmentation: report.fragmentation,
+        rebuild,
         trim: trim(report),
         expandable: report.expandable,
         used_by: report.used_by.clone(),

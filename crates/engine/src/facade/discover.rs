@@ -79,6 +79,7 @@ fn blank(guid: u64, state: VdevState) -> VdevStatus {
         size: 0,
         physical: 0,
         fragmentation: None,
+        rebuild: None,
         trim: Default::default(),
         expandable: 0,
         used_by: None,

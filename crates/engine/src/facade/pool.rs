@@ -172,7 +172,7 @@ fn new_vdevs(new: &engine_api::NewVdevs) -> NewVdevs {
 }
 
 fn new_disk(new: &engine_api::NewDevice) -> NewDisk {
-    NewDisk { path: new.path.clone(), force: new.force, ashift: new.ashift }
+    NewDisk { path: new.path.clone(), force: new.force, ashift: new.ashift, rebuild: new.sequential }
 }
 
 fn kind(kind: PoolKind) -> DatasetKind {
@@ -220,7 +220,7 @@ impl Pool for LocalPool {
         let root = vdev_status(&report.root, running);
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
         let logs: Vec<String> = lock(&self.unreplayable).values().cloned().collect();
-        let words = words::words(&report, state, &logs);
+        let words = words::words(&report, state, &logs, scan.as_ref());
         PoolStatus {
             name: self.name(),
             guid: self.guid(),

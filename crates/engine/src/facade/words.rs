@@ -3,7 +3,8 @@
 //! Source: lib/libzfs/libzfs_status.c (`check_status`: the order), cmd/zpool/zpool_main.c (`print_status_reason`: the words).
 
 use ::pool::spa::status::{PoolReport, VdevReport};
-use engine_api::Health;
+use engine_api::{Health, ScanKind, ScanState, ScanStatus};
+use ondisk::rebuild::STATE_COMPLETE;
 use storage::{Cause, VdevState};
 
 /// Sentences of `zpool status`.
@@ -13,7 +14,12 @@ pub(super) struct Words {
 }
 
 /// `unreplayable`: datasets whose intent logs cannot be replayed.
-pub(super) fn words(report: &PoolReport, health: Health, unreplayable: &[String]) -> Option<Words> {
+pub(super) fn words(
+    report: &PoolReport,
+    health: Health,
+    unreplayable: &[String],
+    scan: Option<&ScanStatus>,
+) -> Option<Words> {
     if health == Health::Suspended {
         return Some(suspended(report.cause));
     }
@@ -25,6 +31,12 @@ pub(super) fn words(report: &PoolReport, health: Health, unreplayable: &[String]
             "One or more devices is currently being resilvered.  The pool will\n\tcontinue to function, possibly in a \
              degraded state.",
             "Wait for the resilver to complete.",
+        );
+    }
+    if is_unverified(report, scan) {
+        return say(
+            "One or more devices have been sequentially resilvered, scrubbing\n\tthe pool is recommended.",
+            "Use 'zpool scrub' to verify all data checksums.",
         );
     }
     if !report.lost_logs.is_empty() {
@@ -118,6 +130,15 @@ fn lost_logs(datasets: &[String]) -> Words {
     );
     let action = "Check what was written last to these datasets, then run 'zpool clear'.";
     Words { status, action: action.to_owned() }
+}
+
+/// Whether no scrub has ended since the last sequential resilver.
+fn is_unverified(report: &PoolReport, scan: Option<&ScanStatus>) -> bool {
+    let rebuilds = report.root.children.iter().filter_map(|top| top.rebuild);
+    let complete = rebuilds.filter(|rebuild| rebuild.phys.state == STATE_COMPLETE);
+    let Some(end) = complete.map(|rebuild| rebuild.phys.end_time).max() else { return false };
+    let scrubbed = |scan: &ScanStatus| scan.kind == ScanKind::Scrub && scan.state == ScanState::Finished;
+    scan.is_none_or(|scan| scrubbed(scan) && end > scan.end)
 }
 
 /// Whether something is so of any disk.

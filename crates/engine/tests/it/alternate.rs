@@ -126,7 +126,7 @@ impl Turns {
         let top = root.children.iter().find(|top| !top.children.is_empty()).expect("one with redundancy");
         let old = &top.children[0];
         let path = self.disk(&format!("new-{}", old.guid));
-        let new = NewDevice { path: Some(path), force: false, ashift: Some(u64::from(top.ashift)) };
+        let new = NewDevice { path: Some(path), ashift: Some(u64::from(top.ashift)), ..NewDevice::default() };
         pool.commit(&Change::ReplaceVdev { guid: old.guid, new }, "zpool replace").unwrap();
         wait(pool, "a replacement", |pool| {
             let root = pool.status().root;

@@ -16,7 +16,7 @@ impl Scan {
     /// Of a pool that is being imported.
     pub(crate) fn load(mos: &Arc<Objset>, directory: &Zap) -> Result<Scan> {
         let Some(value) = directory.find(pool_directory::SCAN)? else { return Ok(Scan::default()) };
-        let phys = ScanPhys::from_words(&value.words());
+        let phys = ScanPhys::from_words(&value.words()).unwrap_or_default();
         let mut stored = Position { phys, ..Position::default() };
         if phys.queue_obj != 0 {
             for entry in Zap::open(mos, phys.queue_obj)?.entries()? {

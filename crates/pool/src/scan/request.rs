@@ -83,7 +83,9 @@ impl Pool {
             ScanCommand::Scrub if scrubbing => {
                 refuse("scrub", "currently scrubbing; use 'zpool scrub -s' to cancel scrub")
             }
-            ScanCommand::Scrub if phys.is_running() => refuse("scrub", "currently resilvering"),
+            ScanCommand::Scrub if phys.is_running() || self.core.rebuilds.is_active() => {
+                refuse("scrub", "currently resilvering")
+            }
             ScanCommand::ScrubErrors => refuse("scrub", "unsupported version or feature"),
             ScanCommand::Pause if phys.is_running() && !scrubbing => {
                 refuse("pause scrubbing", "currently resilvering")

@@ -3,6 +3,7 @@
 use env::lock;
 use ondisk::scan::{FUNC_RESILVER, ScanPhys};
 
+use super::Scan;
 use crate::spa::Pool;
 
 /// See the module. Bytes, and seconds since 1970.
@@ -21,11 +22,18 @@ pub struct ScanReport {
     pub spent_paused: u64,
 }
 
-impl Pool {
-    /// Whether disks are being given what they lack.
-    pub fn is_resilvering(&self) -> bool {
-        let phys = lock(&self.core.scan.state).stored.phys;
+impl Scan {
+    /// Whether the scan that runs is a resilver.
+    pub(crate) fn is_resilvering(&self) -> bool {
+        let phys = lock(&self.state).stored.phys;
         phys.is_running() && phys.func == FUNC_RESILVER
+    }
+}
+
+impl Pool {
+    /// Whether disks are being given what they lack, in one way or the other.
+    pub fn is_resilvering(&self) -> bool {
+        self.core.scan.is_resilvering() || self.core.rebuilds.is_active()
     }
 
     /// The scan that runs, or the last one.

@@ -18,6 +18,7 @@ use super::request::ScanCommand;
 use super::{Pace, Position, Scan};
 use crate::history::{self, Record};
 use crate::spa::Pool;
+use crate::zevent::Resilver;
 use crate::{PoolError, Result};
 
 /// A resilver that has done less than this of its work (percent) begins again for another leaf
@@ -42,11 +43,17 @@ impl Pool {
         Ok(())
     }
 
-    /// Begins what the tree of vdevs needs, as it is now: with the group that a disk joins, its resilver runs. Stores how
-    /// far scans are. First pass only.
-    pub(crate) fn sync_scan(&self, tx: &Tx) -> Result<()> {
+    /// Begins what the tree of vdevs needs, as it is now: with the group that a disk joins, its resilver runs. If nothing
+    /// else does, a scrub begins that is `due`. Stores how far scans are. First pass only.
+    pub(crate) fn sync_scan(&self, due: bool, tx: &Tx) -> Result<()> {
         let (core, scan) = (&self.core, &self.core.scan);
+        if core.rebuilds.is_active() && scan.is_unfinished() {
+            self.end_scan(End::Canceled, tx)?;
+        }
         self.assess_leaves(tx)?;
+        if due && !scan.is_unfinished() {
+            self.begin_scan(FUNC_SCRUB, tx)?;
+        }
         let checkpoint = {
             let mut state = lock(&scan.state);
             let mut checkpoint = state.checkpoint.take().filter(|_| state.stored.phys.is_running());
@@ -122,7 +129,7 @@ impl Pool {
             to_examine: core.storage.space().allocated,
             ..ScanPhys::default()
         };
-        if let Some((min, max)) = core.dtl.wanted(&core.storage) {
+        if let Some((min, max)) = core.dtl.wanted(&core.storage, &|_| true) {
             (phys.min_txg, phys.max_txg) = (min, max);
         }
         core.storage.begin_scan();
@@ -137,7 +144,7 @@ impl Pool {
         })?;
         scan.wake();
         match func {
-            FUNC_RESILVER => core.resilver_sysevent("resilver_start"),
+            FUNC_RESILVER => core.resilver_sysevent("resilver_start", Resilver::Healing),
             _ => core.sysevent("scrub_start"),
         }
         let text = format!("func={func} mintxg={} maxtxg={}", phys.min_txg, phys.max_txg);
@@ -167,7 +174,7 @@ impl Pool {
         let others_wait = end == End::Done && {
             // Nothing is believed of what a disk has taken and may still lose.
             core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
-            core.dtl.excise(&core.storage, phys.max_txg, tx.txg())
+            core.dtl.excise(&core.storage, phys.max_txg, tx.txg(), &|_| true)
         };
         core.errlog.rotate();
         let hopeless = (!others_wait).then(|| core.dtl.spaces(&core.storage));
@@ -179,7 +186,7 @@ impl Pool {
         })?;
         scan.wake();
         match (end, phys.func) {
-            (End::Done, FUNC_RESILVER) => core.resilver_sysevent("resilver_finish"),
+            (End::Done, FUNC_RESILVER) => core.resilver_sysevent("resilver_finish", Resilver::Healing),
             (End::Done, _) => core.sysevent("scrub_finish"),
             (End::Canceled, _) => core.sysevent("scrub_abort"),
             (End::Restarting, _) => {}
@@ -191,7 +198,7 @@ impl Pool {
     fn assess_leaves(&self, tx: &Tx) -> Result<()> {
         let (core, scan) = (&self.core, &self.core.scan);
         let wanting = core.dtl.spaces(&core.storage);
-        if wanting.is_empty() || core.env.quirk(Quirk::NoResilver) {
+        if wanting.is_empty() || core.rebuilds.is_active() || core.env.quirk(Quirk::NoResilver) {
             return Ok(());
         }
         let (phys, hopeless, joined, done) = {

@@ -9,10 +9,8 @@
 //!
 //! Source: module/zfs/dsl_scan.c (`dsl_scan_visit` and below).
 
-use std::sync::Arc;
-
+use dmu::DmuError;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
-use dmu::{DmuError, Objset, ObjsetPolicy, ReadOnlyAdmission};
 use env::IoClass;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::objset::ObjsetPhys;
@@ -22,9 +20,8 @@ use ondisk::zil::ZilHeader;
 use ondisk::{BlkPtr, Dva};
 
 use super::sorted::Waiting;
-use super::{Budget, Departure, Durable, Position};
+use super::{Budget, Departure, Durable, Position, durable_mos};
 use crate::dsl::Mos;
-use crate::parts::MosOwner;
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;
 use crate::{PoolError, Result};
@@ -55,17 +52,7 @@ impl<'a> Walk<'a> {
         position: &'a mut Position,
         budget: Budget,
     ) -> Result<Walk<'a>> {
-        let core = &pool.core;
-        let owner =
-            MosOwner { storage: core.storage.clone(), frees: core.frees.clone(), usage: Arc::default() };
-        let objset = Objset::open(
-            core.storage.clone(),
-            durable.root,
-            Arc::new(owner),
-            ReadOnlyAdmission::shared(),
-            ObjsetPolicy::meta(),
-        )?;
-        let mos = Mos::new(objset, &core.env);
+        let mos = Mos::new(durable_mos(&pool.core, durable)?, &pool.core.env);
         let found = Vec::new();
         let root = durable.root;
         Ok(Walk { pool, mos, root, position, budget, stopped: false, examined: 0, issued: 0, found })

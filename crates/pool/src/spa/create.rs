@@ -214,6 +214,7 @@ fn first_group(
         topology: Default::default(),
         diagnosis: Default::default(),
         scan: Arc::default(),
+        rebuilds: Default::default(),
         errlog: Arc::default(),
         durable: Default::default(),
         events: around.events.clone(),
@@ -238,6 +239,7 @@ fn first_group(
     pool.sync_txg(TXG_INITIAL)?;
     txgs.start(pool.clone());
     pool.core.scan.start(&pool);
+    pool.core.rebuilds.start(&pool);
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by();
     pool.core.trim.start(&pool.core.storage);

@@ -127,7 +127,7 @@ impl DirtyTimeLogs {
     }
 
     /// Whether the leaf has everything.
-    pub(super) fn is_empty(&self, guid: u64) -> bool {
+    pub(crate) fn is_empty(&self, guid: u64) -> bool {
         lock(&self.0).missing.get(&guid).is_none_or(RangeTree::is_empty)
     }
 
@@ -155,10 +155,20 @@ impl DirtyTimeLogs {
         logs.unrepaired.clear();
     }
 
-    /// The births of blocks that leaves lack which are here now: those after the first number and before the second.
-    pub(crate) fn wanted(&self, storage: &Storage) -> Option<(u64, u64)> {
+    /// From now on each of these leaves has to be there, if it was for all it lacks of groups before `max_txg`.
+    pub(crate) fn begin_rebuild(&self, leaves: &BTreeSet<u64>, max_txg: u64) {
+        let logs = &mut *lock(&self.0);
+        let late = |guid: &u64| logs.missing.get(guid).is_some_and(|missing| end_of(missing) > max_txg);
+        logs.interrupted.retain(|guid| !leaves.contains(guid) || late(guid));
+        leaves.iter().for_each(|guid| drop(logs.unrepaired.remove(guid)));
+    }
+
+    /// The births of blocks that leaves of those asked for lack which are here now: those after the first number and
+    /// before the second.
+    pub(crate) fn wanted(&self, storage: &Storage, of: &dyn Fn(u64) -> bool) -> Option<(u64, u64)> {
         let logs = lock(&self.0);
         logs.ready(storage)
+            .filter(|(guid, _)| of(*guid))
             .map(|(_, missing)| (missing.iter().next().map_or(0, |range| range.start), end_of(missing)))
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
             .map(|(first, end)| (first.saturating_sub(1), end))
@@ -169,15 +179,17 @@ impl DirtyTimeLogs {
         lock(&self.0).ready(storage).map(|(guid, missing)| (guid, missing.space())).collect()
     }
 
-    /// A scan has gone through all blocks born before `max_txg`: leaves that were there all the time lack none of them,
-    /// but those that could not be rewritten. Gives whether others have to wait for the next scan. What was rewritten has
-    /// been flushed just now, and a leaf that was opened anew before that was not there all the time. `txg` is being synced.
-    pub(crate) fn excise(&self, storage: &Storage, max_txg: u64, txg: u64) -> bool {
+    /// All blocks born before `max_txg` of these leaves have been gone through: those that were there all the time lack
+    /// none of them, but what could not be rewritten. Gives whether others have to wait for the next scan. What was
+    /// rewritten has been flushed just now, and a leaf that was opened anew before that was not there all the time. `txg` is
+    /// being synced.
+    pub(crate) fn excise(&self, storage: &Storage, max_txg: u64, txg: u64, of: &dyn Fn(u64) -> bool) -> bool {
         self.note(storage, txg);
         let mut logs = lock(&self.0);
         let logs = &mut *logs;
         let mut waiting = false;
-        for (guid, missing) in logs.missing.iter_mut().filter(|(_, missing)| !missing.is_empty()) {
+        let lacking = logs.missing.iter_mut().filter(|(guid, missing)| !missing.is_empty() && of(**guid));
+        for (guid, missing) in lacking {
             let unrepaired = logs.unrepaired.get(guid);
             if !storage.is_usable(*guid) || logs.interrupted.contains(guid) || logs.away.contains(guid) {
                 waiting |= storage.is_usable(*guid);

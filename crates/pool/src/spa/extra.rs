@@ -242,6 +242,7 @@ impl Listed {
             size: 0,
             physical: self.size,
             fragmentation: None,
+            rebuild: None,
             trim: None,
             can_trim: false,
             expandable: 0,

@@ -38,6 +38,7 @@ use crate::errlog::ErrorLog;
 use crate::feature::{Features, Verdict, judge};
 use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
+use crate::rebuild::Rebuilds;
 use crate::removed::Removed;
 use crate::scan::{Durable, Scan};
 use crate::space::{SpaceMaps, VdevSpace};
@@ -270,6 +271,7 @@ fn load(
     };
     let scan = Arc::new(Scan::load(&mos, &directory)?);
     dtl.resume(scan.max_txg());
+    let rebuilds = Rebuilds::load(&around.env, &mos, &config.tree, uberblock.txg)?;
     let core = Core {
         env: around.env.clone(),
         storage: storage.clone(),
@@ -296,6 +298,7 @@ fn load(
         diagnosis: Default::default(),
         errlog: Arc::new(ErrorLog::load(&directory, scan.is_unfinished())?),
         scan,
+        rebuilds,
         durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),
         events: around.events.clone(),
         told_states: Mutex::default(),
@@ -324,7 +327,9 @@ fn load(
     pool.core.open_cache();
     pool.core.open_spares();
     begin(&pool, rewound.map(|_| uberblock.txg))?;
+    pool.core.resume_rebuilds();
     pool.core.scan.start(&pool);
+    pool.core.rebuilds.start(&pool);
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by();
     pool.core.trim.start(&pool.core.storage);

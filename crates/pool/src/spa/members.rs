@@ -31,6 +31,8 @@ pub struct NewDisk {
     pub force: bool,
     /// log2 of its sector, where it is not to be asked itself.
     pub ashift: Option<u64>,
+    /// Give it all that is allocated in the order of places, instead of a resilver.
+    pub rebuild: bool,
 }
 
 impl NewDisk {
@@ -185,6 +187,8 @@ impl Pool {
         if self.core.waiting_spare(path).is_some() {
             return refuse(&refused, &format!("{path} is busy"));
         }
+        let no_feature = "device_rebuild feature must be enabled in order to use sequential reconstruction";
+        self.refuse_rebuild(&place, new.rebuild, no_feature, &refused)?;
         self.join(&place, VdevKind::Mirror, new, &refused)?;
         drop(alone);
         self.list_vdevs(history)
@@ -210,11 +214,28 @@ impl Pool {
             "already in replacing/spare config; wait for completion or use 'zpool detach'"
         } else {
             let kind = if by_spare { VdevKind::Spare } else { VdevKind::Replacing };
+            let only = "only mirror and dRAID vdevs support sequential reconstruction";
+            self.refuse_rebuild(&place, new.rebuild, only, &refused)?;
             self.join(&place, kind, new, &refused)?;
             drop(alone);
             return self.list_vdevs(history);
         };
         refuse(&refused, why)
+    }
+
+    /// Resilvers of the two kinds do not run at the same time; where none can be sequential, `unable` tells why.
+    fn refuse_rebuild(&self, place: &Place, wanted: bool, unable: &str, refused: &str) -> Result<()> {
+        let core = &self.core;
+        let top = place.top();
+        let able = (top.kind.is_leaf() || top.kind == VdevKind::Mirror)
+            && core.features.is_enabled("device_rebuild")
+            && core.top_zap(place.id()).is_some();
+        match wanted {
+            true if !able => refuse(refused, unable),
+            true if core.scan.is_resilvering() => refuse(refused, "currently resilvering"),
+            false if core.rebuilds.is_active() => refuse(refused, "currently sequentially resilvering"),
+            _ => Ok(()),
+        }
     }
 
     fn join(&self, place: &Place, kind: VdevKind, new: &NewDisk, refused: &str) -> Result<()> {
@@ -226,15 +247,20 @@ impl Pool {
         if !new.force && spare.is_none() {
             labels::refuse_used(&core.env, &[path.to_owned()])?;
         }
+        let (top, rebuild) = (place.id(), new.rebuild && !place.top().is_log);
         let emptied = place.top().is_log.then(|| self.empty_log(place.id(), refused)).transpose()?;
         // A disk that does not work may be open all the same, and be the one that is to come.
         if path == before && !core.storage.is_usable(guid) {
             core.release(guid)?;
         }
-        let joined = self.open_side(place, path, spare, new.ashift, refused).and_then(|(leaf, disk)| {
+        let joined = self.open_side(place, path, spare, new.ashift, refused).and_then(|(mut leaf, disk)| {
             core.change_tree(Box::new(move |core, tx| {
                 if is_spare(&leaf) {
                     core.spares_in_use.claim(leaf.guid, &lock(&core.name));
+                }
+                if rebuild {
+                    leaf.pairs.set(key::REBUILD_TXG, tx.txg());
+                    core.rebuilds.want(top);
                 }
                 core.admit(guid, &kind, leaf, disk, tx)
             }))

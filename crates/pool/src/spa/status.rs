@@ -7,6 +7,7 @@ use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 use super::diagnose::is_condemned;
 use super::labels::FoundPool;
 use super::{Core, Pool};
+use crate::rebuild::RebuildReport;
 use crate::trim::LeafTrim;
 
 /// A vdev and what is known of it.
@@ -25,6 +26,8 @@ pub struct VdevReport {
     pub physical: u64,
     /// Percent; of top-level vdevs.
     pub fragmentation: Option<u8>,
+    /// The sequential resilver of a top-level vdev that runs, or ran last.
+    pub rebuild: Option<RebuildReport>,
     /// How the trimming of a disk is, and whether the disk can be trimmed.
     pub trim: Option<LeafTrim>,
     pub can_trim: bool,
@@ -85,6 +88,7 @@ impl Pool {
                 let config = tree.children.get(index);
                 let mut report = describe(child, config, index as u64);
                 core.tell_trim(&mut report);
+                report.rebuild = self.rebuild_report(index as u32);
                 if let Some(space) = core.storage.vdev_space(index as u32) {
                     report.allocated = space.allocated;
                     report.size = space.capacity;
@@ -107,6 +111,7 @@ impl Pool {
             size: space.capacity,
             physical: 0,
             fragmentation: core.storage.fragmentation(None),
+            rebuild: None,
             trim: None,
             can_trim: false,
             expandable: children.iter().map(|top| top.expandable).sum(),
@@ -150,6 +155,7 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
         size: if is_leaf { 0 } else { stat.size },
         physical: if is_leaf { stat.size } else { 0 },
         fragmentation: None,
+        rebuild: None,
         trim: None,
         can_trim: false,
         expandable: 0,

@@ -4,6 +4,7 @@ mod cache;
 mod create;
 mod dsl;
 mod import;
+mod rebuild;
 mod removed;
 mod rewind;
 mod scan;

@@ -23,7 +23,7 @@ use crate::support::{self, Dir, crash, zdb, zdb_accepts};
 
 const SIZE: u64 = 128 << 20;
 
-fn leaf(dir: &Dir, name: &str) -> VdevSpec {
+pub fn leaf(dir: &Dir, name: &str) -> VdevSpec {
     VdevSpec::Leaf(dir.image(name, SIZE))
 }
 
@@ -39,19 +39,19 @@ fn fresh(dir: &Dir, names: &[&str]) -> Arc<Pool> {
     fresh_in(&around(), dir, names)
 }
 
-fn fresh_in(around: &Surroundings, dir: &Dir, names: &[&str]) -> Arc<Pool> {
+pub fn fresh_in(around: &Surroundings, dir: &Dir, names: &[&str]) -> Arc<Pool> {
     let mut leaves: Vec<VdevSpec> = names.iter().map(|name| leaf(dir, name)).collect();
     let top = if leaves.len() == 1 { leaves.remove(0) } else { VdevSpec::Mirror(leaves) };
     create(around, &spec("tank", vec![top])).unwrap()
 }
 
-fn disk(dir: &Dir, name: &str) -> NewDisk {
+pub fn disk(dir: &Dir, name: &str) -> NewDisk {
     NewDisk::at(&dir.image(name, SIZE))
 }
 
 /// Files whose contents follow from their numbers, and a look at them.
 #[derive(Default)]
-struct Files(Vec<u64>);
+pub struct Files(Vec<u64>);
 
 const FILE: usize = 300 << 10;
 
@@ -60,7 +60,7 @@ fn content(object: u64) -> Vec<u8> {
 }
 
 impl Files {
-    fn write(&mut self, pool: &Pool) {
+    pub fn write(&mut self, pool: &Pool) {
         let dataset = pool.dsl.open_dataset("tank").unwrap();
         let objset = dataset.objset();
         let tx = objset.begin(Holds::new(FILE as u64, 4)).unwrap();
@@ -72,7 +72,7 @@ impl Files {
         pool.core().txgs.sync_empty().unwrap();
     }
 
-    fn check(&self, pool: &Pool) {
+    pub fn check(&self, pool: &Pool) {
         let dataset = pool.dsl.open_dataset("tank").unwrap();
         for object in &self.0 {
             let read = dataset.objset().hold(*object).unwrap().read_bytes(0, FILE).unwrap();
@@ -85,7 +85,7 @@ fn import_from(dir: &Dir) -> Arc<Pool> {
     import_in(&around(), dir)
 }
 
-fn import_in(around: &Surroundings, dir: &Dir) -> Arc<Pool> {
+pub fn import_in(around: &Surroundings, dir: &Dir) -> Arc<Pool> {
     let found = search(&around.env, &[dir.path()]);
     let tank = found.iter().find(|pool| pool.config.name == "tank").unwrap();
     import(around, tank, &ImportSpec { force: true, ..ImportSpec::default() }).unwrap()
@@ -105,7 +105,7 @@ fn after_a_crash(dir: &Dir, files: &Files) -> String {
 }
 
 /// `mirror-0(a b-)`: a minus where a disk is not online.
-fn shown(pool: &Pool) -> String {
+pub fn shown(pool: &Pool) -> String {
     fn one(report: &VdevReport) -> String {
         let name = report.name.rsplit('/').next().unwrap();
         let name = if report.name.ends_with("/old") { "old" } else { name };
@@ -121,7 +121,7 @@ fn shown(pool: &Pool) -> String {
 }
 
 /// The guid of the leaf on this image.
-fn guid(pool: &Pool, name: &str) -> u64 {
+pub fn guid(pool: &Pool, name: &str) -> u64 {
     let mut guid = 0;
     pool.config().tree.visit(&mut |vdev| {
         if vdev.path.as_ref().is_some_and(|path| path.ends_with(&format!("/{name}"))) {
@@ -139,7 +139,7 @@ fn spare(pool: &Pool) -> Option<(VdevState, Option<String>)> {
 }
 
 #[track_caller]
-fn refused(outcome: pool::Result<u64>, why: &str) {
+pub fn refused(outcome: pool::Result<u64>, why: &str) {
     let said = outcome.unwrap_err().to_string();
     assert!(said.ends_with(why), "{said}");
 }

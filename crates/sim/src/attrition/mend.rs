@@ -66,7 +66,7 @@ fn replace(life: &Life<'_>, side: &Side, shape: &Shape) -> Done {
         |path: &str| shape.sides().iter().any(|other| other.guid != side.guid && other.path == path);
     let elsewhere = || all_paths(&life.world.swarm).find(|path| !is_taken(path) && *path != side.path);
     let path = if is_taken(&side.path) { elsewhere() } else { None };
-    let new = NewDevice { path, force: true, ashift: None };
+    let new = NewDevice { path, force: true, ..NewDevice::default() };
     if !change(life, &Change::ReplaceVdev { guid: side.guid, new })? {
         change(life, &Change::DetachVdev { guid: side.guid })?;
     }

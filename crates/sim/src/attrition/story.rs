@@ -350,7 +350,7 @@ impl Teller {
         let shape = Shape::of(&self.life()?.pool);
         let sides: Vec<Side> = shape.sides().into_iter().cloned().collect();
         let any = self.prng.pick(&sides).expect("a pool has disks").guid;
-        let new = |path: String| NewDevice { path: Some(path), force: true, ashift: None };
+        let new = |path: String| NewDevice { path: Some(path), force: true, ..NewDevice::default() };
         Ok(match act {
             Act::Scan => {
                 use ScanCommand::{Pause, Resilver, Scrub, Stop};

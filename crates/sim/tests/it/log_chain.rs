@@ -181,7 +181,7 @@ impl Story {
 
     fn replace(&mut self) {
         let Some(side) = self.working().into_iter().chain(self.sides()).next() else { return };
-        let new = NewDevice { path: Some(NEW.into()), force: true, ashift: None };
+        let new = NewDevice { path: Some(NEW.into()), force: true, ..NewDevice::default() };
         let change = Change::ReplaceVdev { guid: side.guid, new };
         self.change(&change).expect("a log can be replaced");
         self.at_risk = false;

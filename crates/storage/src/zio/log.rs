@@ -22,7 +22,7 @@ use super::moved::Place;
 use super::survey::sides;
 use super::write::why;
 use super::{Flight, check, write_io};
-use crate::metaslab::AllocError;
+use crate::metaslab::{AllocError, Segment};
 use crate::vdev::{Io, Kind, Op, Verify};
 use crate::{Payload, ReadError, Storage, WriteError};
 
@@ -79,8 +79,10 @@ impl Storage {
         if self.is_suspended() {
             return Err(WriteError::Suspended);
         }
-        let (tree, dva, clock) = (self.tree(), bp.dva(0), &self.env().clock);
+        let (dva, clock) = (bp.dva(0), &self.env().clock);
         let begun = clock.now();
+        let turn = self.turns.log(self.env(), dva.vdev, Segment { start: dva.offset, len: dva.asize });
+        let tree = self.tree();
         // Where the columns of a raidz begin and end depends on the whole block's length.
         let whole = tree.top(dva.vdev).is_some_and(|top| matches!(top.vdev.kind, Kind::Raidz(_)));
         let bytes = sealed(bp, block, whole);
@@ -93,6 +95,7 @@ impl Storage {
             tracing::error!(vdev = dva.vdev, ?error, "a log block could not be written");
             WriteError::Io
         })?;
+        drop(turn);
         let written = clock.now();
         self.flush_on(&tree, &[dva.vdev])?;
         Ok(LogTimes { write: written.since(begun), flush: clock.now().since(written) })

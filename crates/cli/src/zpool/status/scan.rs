@@ -5,7 +5,7 @@ use crate::human::nicebytes;
 use api_types::{ScanKind, ScanState, ScanStatus};
 
 /// Below this rate, bytes a second, no time left is told.
-const HONEST: u64 = 10 << 20;
+pub(super) const HONEST: u64 = 10 << 20;
 
 /// What stands behind `scan: `; `now` in seconds since 1970.
 pub fn lines(scan: &ScanStatus, now: u64) -> String {
@@ -64,7 +64,7 @@ fn progress(scan: &ScanStatus, now: u64) -> String {
 }
 
 /// `01:02:03`, or `4 days 01:02:03`.
-fn days(seconds: u64) -> String {
+pub(super) fn days(seconds: u64) -> String {
     let clock = format!("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     match seconds / 86400 {
         0 => clock,
