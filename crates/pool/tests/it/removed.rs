@@ -10,8 +10,9 @@ use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
+use pool::spa::members::NewDisk;
 use pool::verify::{Options, Problem, verify};
-use storage::{Bias, Segment};
+use storage::{Bias, Segment, VdevState};
 
 use crate::import::again;
 use crate::support::{Dir, around, cut_partitions, fixture, zdb, zdb_accepts};
@@ -111,6 +112,31 @@ fn what_is_freed_on_a_removed_vdev_is_obsolete() {
     pool.export().unwrap();
     let said = zdb(&dir, &["-d", "g_rem"]);
     assert!(said.contains("Verified indirect_refcount feature refcount of"), "{said}");
+}
+
+#[test]
+fn a_new_side_gets_what_was_on_the_removed_vdev_too() {
+    let dir = Dir::new("removed-resilver");
+    fixture(&dir, "removed");
+    cut_partitions(&dir);
+    let pool = again(&dir);
+    let leaf = pool.report().root.children[0].stat.guid;
+    let new = NewDisk::at(&dir.image("new", 512 << 20));
+    pool.attach_vdev(leaf, &new, "zpool attach").unwrap();
+    let sides = |pool: &Pool| pool.report().root.children[0].children.clone();
+    for _ in 0..1000 {
+        pool.wait_for_scan();
+        pool.core().txgs.sync_empty().unwrap();
+        if sides(&pool).iter().all(|side| side.stat.state == VdevState::Online) {
+            break;
+        }
+    }
+    assert!(sides(&pool).iter().all(|side| side.stat.state == VdevState::Online));
+    assert_eq!(pool.scan_report().phys.errors, 0);
+    pool.export().unwrap();
+    let alone = Dir::new("removed-alone");
+    std::fs::rename(dir.image_path("new"), alone.image_path("new")).unwrap();
+    zdb_accepts(&alone, "g_rem");
 }
 
 #[test]

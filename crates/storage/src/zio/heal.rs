@@ -42,8 +42,8 @@ struct Target {
     here: Dva,
     /// Other places that have them too.
     elsewhere: Vec<Dva>,
-    /// The place is on a removed vdev and lies in several pieces now: it is read, and repaired by whoever reads it.
-    is_split: bool,
+    /// The place is on a removed vdev, and its bytes lie in these places now.
+    pieces: Vec<Dva>,
     len: u64,
     birth: u64,
 }
@@ -58,7 +58,15 @@ impl Target {
         let dvas = bp.dvas();
         let other = |(index, dva): (usize, &Dva)| (index != copy && dva.is_valid()).then_some(*dva);
         let elsewhere = dvas.iter().enumerate().filter_map(other).collect();
-        Target { here: dvas[copy], elsewhere, is_split: false, len, birth: bp.birth() }
+        Target { here: dvas[copy], elsewhere, pieces: Vec::new(), len, birth: bp.birth() }
+    }
+
+    /// Where its bytes lie, and how many of them.
+    fn places(&self) -> Vec<(Dva, u64)> {
+        match self.pieces.is_empty() {
+            true => vec![(self.here, self.len)],
+            false => self.pieces.iter().map(|piece| (*piece, piece.asize)).collect(),
+        }
     }
 }
 
@@ -81,9 +89,8 @@ impl<'t> Healing<'t> {
                     target.here = dva;
                     ashift
                 }
-                Ok(Place::Split(..)) => {
-                    target.is_split = true;
-                    target.elsewhere.insert(0, target.here);
+                Ok(Place::Split(_, pieces)) => {
+                    target.pieces = pieces;
                     continue;
                 }
                 Err(_) => continue,
@@ -116,10 +123,15 @@ impl<'t> Healing<'t> {
         for (&n, done) in self.asked.iter().zip(done) {
             answers[n] = done.map(drop).map_err(ReadError::from);
         }
+        for (n, target) in self.targets.iter().enumerate().filter(|(_, target)| !target.pieces.is_empty()) {
+            let how = (CLASS, Some(target.birth));
+            let found = storage.fetch_split(tree, &target.pieces, how, &|bytes| verify(n, bytes));
+            answers[n] = found.map(drop);
+        }
         let is_lost = |&n: &usize| {
             let target = &self.targets[n];
-            target.is_split
-                || (answers[n].is_err() && self.asked.contains(&n) && !target.elsewhere.is_empty())
+            let is_known = self.asked.contains(&n) || !target.pieces.is_empty();
+            answers[n].is_err() && is_known && !target.elsewhere.is_empty()
         };
         let lost: Vec<usize> = (0..self.targets.len()).filter(is_lost).collect();
         if lost.is_empty() {
@@ -132,11 +144,15 @@ impl<'t> Healing<'t> {
         for (n, found) in lost.into_iter().zip(found) {
             answers[n] = found.map(|bytes| {
                 let target = &self.targets[n];
-                let Some(top) = tree.top(target.here.vdev).filter(|_| !target.is_split) else { return };
-                let len = target.len.next_multiple_of(1 << top.ashift) as usize;
-                let payload = Payload::padded(&bytes[..target.len as usize], len);
-                let op = Op::Repair { payload, birth: target.birth };
-                ios.push((&top.vdev, Io { op, offset: target.here.offset, class: CLASS, repair: false }));
+                let mut rest = &bytes[..target.len as usize];
+                for (place, len) in target.places() {
+                    let Some(top) = tree.top(place.vdev) else { return };
+                    let (part, behind) = rest.split_at(rest.len().min(len as usize));
+                    let payload = Payload::padded(part, part.len().next_multiple_of(1 << top.ashift));
+                    let op = Op::Repair { payload, birth: target.birth };
+                    ios.push((&top.vdev, Io { op, offset: place.offset, class: CLASS, repair: false }));
+                    rest = behind;
+                }
             });
         }
         if storage.is_writable() {

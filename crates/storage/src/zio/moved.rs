@@ -18,7 +18,7 @@ use env::{AlignedBuf, IoClass, lock};
 use ondisk::Dva;
 
 use super::survey::sides;
-use super::{Flight, check, write_io};
+use super::{Flight, check};
 use crate::metaslab::{RangeTree, Segment};
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op};
@@ -135,22 +135,25 @@ impl Storage {
     }
 
     /// A block in pieces: as each vdev reads it best, else the first combination of all sides' versions that `verify`
-    /// likes. Sides that gave other bytes are blamed, and repaired where that is wanted.
+    /// likes. Sides that gave other bytes are blamed, unless they lack something anyway, and repaired. To heal a block,
+    /// `healed` is its birth: then every side is looked at.
     pub(crate) fn fetch_split(
         &self,
         tree: &Tree,
         pieces: &[Dva],
-        class: IoClass,
+        (class, healed): (IoClass, Option<u64>),
         verify: &dyn Fn(&[u8]) -> bool,
     ) -> Result<AlignedBuf, ReadError> {
         let read =
             |dva: &Dva| Io { op: Op::Read(dva.asize as usize), offset: dva.offset, class, repair: false };
-        let ios = pieces.iter().map(|dva| (dva.vdev, read(dva))).collect();
-        let parts = Flight::take_off(self.env(), tree, class, ios).land(&|_, _| true);
-        if let Ok(parts) = parts.into_iter().collect::<Result<Vec<_>, _>>() {
-            let whole = join(parts.iter().flatten().map(|part| &part[..]));
-            if verify(&whole) {
-                return Ok(whole);
+        if healed.is_none() {
+            let ios = pieces.iter().map(|dva| (dva.vdev, read(dva))).collect();
+            let parts = Flight::take_off(self.env(), tree, class, ios).land(&|_, _| true);
+            if let Ok(parts) = parts.into_iter().collect::<Result<Vec<_>, _>>() {
+                let whole = join(parts.iter().flatten().map(|part| &part[..]));
+                if verify(&whole) {
+                    return Ok(whole);
+                }
             }
         }
         let mut owners = Vec::new();
@@ -182,15 +185,21 @@ impl Storage {
                 let wrong = given.iter().filter(|(n, _, version)| choice[*n] != *version);
                 let mut repairs = Vec::new();
                 for (n, leaf, _) in wrong {
-                    if let Kind::Leaf(index) = leaf.kind {
+                    if let Kind::Leaf(index) = leaf.kind
+                        && tree.leaves[index].is_whole()
+                    {
                         tree.leaves[index].counters.checksum_errors.fetch_add(1, Relaxed);
                     }
-                    let good = Payload::padded(&versions[*n][choice[*n]], 1);
-                    let (dva, len) = (pieces[*n], good.len() as u64);
-                    repairs.push((*leaf, write_io(0, dva.offset, &good, len, IoClass::AsyncWrite)));
+                    let payload = Payload::padded(&versions[*n][choice[*n]], 1);
+                    let op = match healed {
+                        Some(birth) => Op::Repair { payload, birth },
+                        None => Op::Write(payload),
+                    };
+                    repairs.push((*leaf, Io { op, offset: pieces[*n].offset, class, repair: false }));
                 }
                 if !repairs.is_empty() && self.is_writable() {
-                    Flight::take_off_at(self.env(), tree, IoClass::AsyncWrite, repairs).land(&|_, _| true);
+                    let class = if healed.is_some() { class } else { IoClass::AsyncWrite };
+                    Flight::take_off_at(self.env(), tree, class, repairs).land(&|_, _| true);
                 }
                 return Ok(whole);
             }

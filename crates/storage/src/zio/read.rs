@@ -277,7 +277,7 @@ impl Storage {
         loop {
             for (n, job) in jobs.iter_mut().enumerate() {
                 while let (true, Some(Place::Split(_, pieces))) = (job.is_open(), job.untried.last()) {
-                    let bytes = self.fetch_split(tree, pieces, class, &|bytes| verify(n, bytes));
+                    let bytes = self.fetch_split(tree, pieces, (class, None), &|bytes| verify(n, bytes));
                     job.take(bytes.map(Some));
                 }
             }

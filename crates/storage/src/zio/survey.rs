@@ -61,7 +61,7 @@ impl Storage {
                     Ok(Place::Whole(dva, ashift)) => (dva, ashift),
                     Ok(Place::Split(_, pieces)) => {
                         let verify = |bytes: &[u8]| is_good(bp, bytes, salt.as_ref());
-                        match self.fetch_split(&tree, &pieces, class, &verify) {
+                        match self.fetch_split(&tree, &pieces, (class, None), &verify) {
                             Ok(bytes) => split.push((n, bytes)),
                             Err(error) => {
                                 survey.bad += 1;

@@ -3,9 +3,11 @@ use std::sync::Arc;
 use ondisk::{BlkPtr, Dva};
 
 use super::MovedSource;
+use crate::metaslab::RangeTree;
 use crate::testing::{DISK, Rig, noise, plain, rig};
 use crate::vdev::config::{VdevConfig, VdevKind};
-use crate::{IoClass, OpenIntent, Payload, ReadError, Segment};
+use crate::zio::write_io;
+use crate::{Block, IoClass, OpenIntent, Patient, Payload, ReadError, Segment, VdevState};
 
 /// The first removed vdev lies half on the second, which was removed after it, and half on the mirror; the second lies
 /// on the mirror alone.
@@ -56,7 +58,7 @@ fn split_block() -> (Rig, BlkPtr, Vec<u8>, [Dva; 2]) {
     for piece in &pieces {
         rig.storage.classes().claim(piece, 4).unwrap();
         let part = Payload::padded(&data[at..at + piece.asize as usize], 512);
-        let io = super::write_io(9, piece.offset, &part, piece.asize, IoClass::AsyncWrite);
+        let io = write_io(9, piece.offset, &part, piece.asize, IoClass::AsyncWrite);
         super::Flight::take_off(rig.storage.env(), &tree, IoClass::AsyncWrite, vec![(0, io)])
             .land(&|_, _| true)
             .remove(0)
@@ -100,6 +102,45 @@ fn a_block_in_pieces_is_put_together_from_the_good_ones() {
         rig.disks.edit(path, |bytes| bytes[at..at + 512].fill(0x5a));
     }
     assert_eq!(rig.read(&bp).unwrap_err(), ReadError::Checksum);
+}
+
+#[test]
+fn a_block_in_pieces_is_healed_on_every_side() {
+    let (rig, bp, data, pieces) = split_block();
+    let front = 4 << 20;
+    let places = || pieces.iter().map(|piece| (front + piece.offset as usize, piece.asize as usize));
+    let lose = |path: &str| {
+        places().for_each(|(at, len)| rig.disks.edit(path, |disk| disk[at..at + len].fill(0x5a)));
+    };
+    let on = |path: &str| {
+        let mut all = Vec::new();
+        places()
+            .for_each(|(at, len)| rig.disks.edit(path, |disk| all.extend_from_slice(&disk[at..at + len])));
+        all
+    };
+    let heal = || rig.storage.healer().heal(vec![Patient { bp, copy: 0 }]).land();
+    // One side lacks everything, and says so.
+    lose("b");
+    let guid = rig.leaf("b").guid;
+    rig.storage.set_missing(guid, &RangeTree::whole(0, 100));
+    assert!(rig.storage.mark_behind(guid));
+    assert_eq!(heal(), [Ok(())]);
+    assert!(on("b") == data);
+    assert_eq!((rig.leaf("b").checksum_errors, rig.leaf("b").scan_processed), (0, data.len() as u64));
+    assert!(rig.storage.set_leaf_state(guid, VdevState::Online));
+    // Another has lost it without knowing.
+    lose("a");
+    assert_eq!(heal(), [Ok(())]);
+    assert!(on("a") == data);
+    assert_eq!((rig.leaf("a").checksum_errors, rig.leaf("b").checksum_errors), (2, 0));
+    // Nobody has it, but for another copy of the block.
+    ["a", "b"].iter().for_each(|path| lose(path));
+    assert_eq!(heal(), [Err(ReadError::Checksum)]);
+    let whole = rig.write_one(&Arc::new(Block::from_slice(&data)), plain());
+    let mut twice = bp;
+    twice.set_dva(1, whole.dva(0));
+    assert_eq!(rig.storage.healer().heal(vec![Patient { bp: twice, copy: 0 }]).land(), [Ok(())]);
+    assert!(on("a") == data && on("b") == data);
 }
 
 #[test]
