@@ -42,7 +42,7 @@ const BUILT: &[&str] = &[
     "zstd_compress",
 ];
 
-/// Flags whose traces are kept or brought to an end where they are active, but that new pools are not given.
+/// Flags whose traces are kept or brought to an end where they are active, but that new pools are given only by name.
 const KEPT: &[&str] = &[
     "allocation_classes",
     "device_removal",
@@ -77,9 +77,14 @@ pub struct Verdict {
     pub unwritable: Vec<String>,
 }
 
-/// Whether new pools may have this flag enabled.
+/// Whether new pools have this flag enabled, where their set has it.
 pub fn is_built(feature: &Feature) -> bool {
     BUILT.contains(&feature.name)
+}
+
+/// Whether new pools may have it enabled, for OpenZFS's use too.
+pub fn is_allowed(feature: &Feature) -> bool {
+    is_built(feature) || KEPT.contains(&feature.name)
 }
 
 /// Judges the active flags `(guid, is in features_for_write)`.

@@ -1,6 +1,6 @@
 //! Properties of pools: those of a new one judged, those of an imported one gathered.
 
-use ::pool::feature::is_built;
+use ::pool::feature::{is_allowed, is_built};
 use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
 use engine_api::{Error, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source};
 use ondisk::feature::{self, Feature};
@@ -67,7 +67,7 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
 fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> Result<&'static Feature> {
     let feature = feature::by_name(name).ok_or_else(|| refuse(format!("invalid feature '{name}'")))?;
     match value {
-        "enabled" if !is_built(feature) => Err(Error::Unsupported(format!("feature@{}", feature.name))),
+        "enabled" if !is_allowed(feature) => Err(Error::Unsupported(format!("feature@{}", feature.name))),
         "enabled" | "disabled" => Ok(feature),
         _ => Err(refuse(format!("property 'feature@{name}' can only be set to 'enabled' or 'disabled'"))),
     }

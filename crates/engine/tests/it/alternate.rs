@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, Engine, Health, ImportOptions, NewDevice, NewVdevs, Pool, PoolSpec, ScanCommand, ScanKind,
-    ScanState, VdevSpec, VdevStatus,
+    Change, Engine, Health, ImportOptions, NewDevice, NewVdevs, Pool, PoolSpec, PropertyChange, ScanCommand,
+    ScanKind, ScanState, VdevSpec, VdevStatus,
 };
 use env::Env;
 use model::{Tree, dump};
@@ -218,8 +218,11 @@ fn each_layout_changes_hands_many_times() {
     }
     let mut turns = Turns::new("turns-ours");
     let leaf = |name: &str| VdevSpec::Leaf(turns.disk(name));
+    // ztest encrypts some of its datasets.
+    let props = vec![PropertyChange { name: "feature@encryption".into(), value: "enabled".into() }];
     let spec = PoolSpec {
         name: POOL.into(),
+        props,
         vdevs: every_layout(&leaf),
         logs: vec![leaf("log")],
         mountpoint: Some("none".into()),

@@ -49,7 +49,7 @@ fn check_feature(prefix: &str, name: &str, value: &str) -> Result<()> {
             "property 'feature@{name}' can only be set to 'enabled' or 'disabled' at creation time, then to 'enabled'"
         ));
     }
-    if !crate::feature::is_built(feature) {
+    if !crate::feature::is_allowed(feature) {
         return Err(PoolError::Unsupported(format!("feature {name}")));
     }
     Ok(())

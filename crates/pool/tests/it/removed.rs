@@ -121,7 +121,7 @@ fn a_new_side_gets_what_was_on_the_removed_vdev_too() {
     cut_partitions(&dir);
     let pool = again(&dir);
     let leaf = pool.report().root.children[0].stat.guid;
-    let new = NewDisk::at(&dir.image("new", 512 << 20));
+    let new = NewDisk { ashift: Some(9), ..NewDisk::at(&dir.image("new", 512 << 20)) };
     pool.attach_vdev(leaf, &new, "zpool attach").unwrap();
     let sides = |pool: &Pool| pool.report().root.children[0].children.clone();
     for _ in 0..1000 {
