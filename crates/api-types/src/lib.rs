@@ -14,6 +14,7 @@ mod pool;
 mod problem;
 mod property;
 pub mod routes;
+mod stream;
 
 pub use dataset::*;
 pub use event::*;
@@ -24,6 +25,7 @@ pub use mount::*;
 pub use pool::*;
 pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};
 pub use property::*;
+pub use stream::*;
 
 /// `GET /v1/version`
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -89,6 +89,10 @@ pub const BOOKMARKS: &str = "/v1/bookmarks";
 pub const HOLDS: &str = "/v1/holds";
 /// POST [`crate::HoldRequest`]
 pub const RELEASES: &str = "/v1/releases";
+/// POST [`crate::Send`] → [`crate::StreamEvent`]s and a stream
+pub const SEND: &str = "/v1/send";
+/// POST [`crate::Receive`], then a stream → [`crate::StreamEvent`]s
+pub const RECEIVE: &str = "/v1/receive";
 /// GET list · POST [`crate::MountRequest`]
 pub const MOUNTS: &str = "/v1/mounts";
 /// POST [`crate::UnmountRequest`]

@@ -8,3 +8,4 @@ pub mod measure;
 pub mod mounts;
 pub mod pools;
 pub mod snapshots;
+pub mod streams;

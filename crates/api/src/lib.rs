@@ -2,10 +2,12 @@
 //!
 //! A handler parses, hops to a blocking thread at once and calls the engine there; nothing of the engine ever runs on
 //! the runtime's own threads. Work that may take long becomes a job. Every `engine_api::Error` becomes a problem in one
-//! function ([`problem`]). Bodies are bounded, the socket belongs to its owner alone (mode 0600).
+//! function ([`problem`]). Bodies are bounded, but for
+//! streams ([`flow`]); the socket belongs to its owner alone (mode 0600).
 
 mod app;
 mod convert;
+mod flow;
 mod handlers;
 mod jobs;
 mod local;

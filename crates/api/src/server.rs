@@ -1,7 +1,7 @@
 //! The socket, the routes and the runtime that serves them.
 
 use crate::app::{App, Refusal};
-use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools, snapshots};
+use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools, snapshots, streams};
 use crate::jobs::Jobs;
 use crate::local::LocalMounts;
 use crate::problem::problem;
@@ -166,6 +166,8 @@ fn router(app: App) -> Router {
         .route(routes::BOOKMARKS, post(snapshots::bookmark))
         .route(routes::HOLDS, post(snapshots::hold))
         .route(routes::RELEASES, post(snapshots::release))
+        .route(routes::SEND, post(streams::send))
+        .route(routes::RECEIVE, post(streams::receive))
         .route(routes::MOUNTS, get(mounts::mounted).post(mounts::mount))
         .route(routes::UNMOUNTS, post(mounts::unmount))
         .route(routes::SHARES, get(mounts::shared).post(mounts::share))

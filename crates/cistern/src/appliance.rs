@@ -3,13 +3,14 @@
 //! Everything else passes through. The management API and the NFS server both see the engine through this.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use engine::LocalEngine;
 use engine_api::{
     Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec,
-    PropertyChange, Result, Served,
+    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
 };
 use env::lock;
 
@@ -211,6 +212,22 @@ impl Pool for Guarded {
     }
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         self.pool.plan_destroy(query)
+    }
+    fn send(
+        &self,
+        request: &SendRequest,
+        stream: &mut dyn Write,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<()> {
+        self.pool.send(request, stream, tell)
+    }
+    fn receive(
+        &self,
+        request: &ReceiveRequest,
+        stream: &mut dyn Read,
+        tell: &mut dyn FnMut(ReceiveEvent),
+    ) -> Result<Received> {
+        self.pool.receive(request, stream, tell)
     }
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {
         self.pool.holds(snapshot)

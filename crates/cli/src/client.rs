@@ -1,5 +1,7 @@
 //! A small blocking HTTP/1.1 client on a Unix socket: one connection a request, bounded answers.
 
+mod flow;
+
 use crate::fail::Stop;
 use api_types::{Problem, kind};
 use serde::Serialize;
@@ -15,6 +17,8 @@ const ANSWER_MAX: u64 = 1 << 30;
 const LINE_MAX: u64 = 16 << 10;
 /// Longest silence of the daemon. It answers at once or with a job, but a list may have to read much from slow disks.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
+
+pub use flow::Piece;
 
 /// Where the daemon listens: `$CISTERN_SOCKET`, or the first of the usual places that is there.
 pub fn default_socket() -> PathBuf {
@@ -122,15 +126,25 @@ fn exchange(
     read_answer(BufReader::new(stream))
 }
 
-/// Status and body. Our server always says how long its body is.
+/// Status and body. Our server says how long its body is, but for streams.
 fn read_answer(mut from: impl BufRead) -> std::io::Result<(u16, Vec<u8>)> {
-    let odd = |what: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned());
-    let line = header_line(&mut from)?;
+    let (status, length) = read_head(&mut from)?;
+    let length = length.ok_or_else(|| odd("no usable content-length"))?;
+    Ok((status, read_body(&mut from, length)?))
+}
+
+fn odd(what: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned())
+}
+
+/// Status, and how long the body is.
+fn read_head(from: &mut impl BufRead) -> std::io::Result<(u16, Option<u64>)> {
+    let line = header_line(from)?;
     let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.parse::<u16>().ok());
     let status = status.ok_or_else(|| odd("no HTTP status"))?;
     let mut length = None;
     loop {
-        let line = header_line(&mut from)?;
+        let line = header_line(from)?;
         if line.is_empty() {
             break;
         }
@@ -140,14 +154,16 @@ fn read_answer(mut from: impl BufRead) -> std::io::Result<(u16, Vec<u8>)> {
             length = value.trim().parse::<u64>().ok();
         }
     }
-    let length =
-        length.filter(|length| *length <= ANSWER_MAX).ok_or_else(|| odd("no usable content-length"))?;
+    Ok((status, length.filter(|length| *length <= ANSWER_MAX)))
+}
+
+fn read_body(from: &mut impl BufRead, length: u64) -> std::io::Result<Vec<u8>> {
     let mut body = Vec::new();
     from.take(length).read_to_end(&mut body)?;
     if (body.len() as u64) < length {
         return Err(odd("the answer breaks off"));
     }
-    Ok((status, body))
+    Ok(body)
 }
 
 fn header_line(from: &mut impl BufRead) -> std::io::Result<String> {

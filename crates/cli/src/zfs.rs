@@ -6,8 +6,10 @@ mod hold;
 mod list;
 mod mount;
 mod props;
+mod receive;
 mod rename;
 mod select;
+mod send;
 mod snapshot;
 
 use crate::program::Command;
@@ -149,10 +151,22 @@ pub const COMMANDS: &[Command] = &[
         mount::unshare,
     ),
     Command::GAP,
-    Command::planned("send", "\tsend [-DLPbcehnpsUVvw] [-i|-I snapshot] <snapshot>"),
-    Command::planned(
+    Command::built(
+        "send",
+        "\tsend [-DLPbcehnpsUVvw] [-i|-I snapshot]\n\t     [-R [-X dataset[,dataset]...]]     <snapshot>\n\
+         \tsend [-DnVvPLecwU] [-i snapshot|bookmark] <filesystem|volume|snapshot>\n\
+         \tsend [-DnPpVvLec] [-i bookmark|snapshot] --redact <bookmark> <snapshot>\n\
+         \tsend [-nVvPe] -t <receive_resume_token>\n\tsend [-PnVv] --saved filesystem",
+        &["zfs send tank/home@monday > home.zsend", "zfs send -i @monday tank/home@tuesday > next.zsend"],
+        send::send,
+    ),
+    Command::built(
         "receive",
-        "\treceive [-vMnsFhu] [-o <property>=<value>] ... <filesystem|volume|snapshot>",
+        "\treceive [-vMnsFhu] [-o <property>=<value>] ... [-x <property>] ...\n\t    <filesystem|volume|snapshot>\n\
+         \treceive [-vMnsFhu] [-o <property>=<value>] ... [-x <property>] ... \n\t    [-d | -e] <filesystem>\n\
+         \treceive -A <filesystem|volume>",
+        &["zfs receive backup/home < home.zsend", "zfs receive -F backup/home < next.zsend"],
+        receive::receive,
     ),
     Command::planned("redact", "\tredact <snapshot> <bookmark> <redaction_snapshot> ..."),
     Command::GAP,

@@ -40,6 +40,26 @@ pub fn fletcher4(data: &[u8], swap: bool) -> [u64; 4] {
     fletcher4_scalar([0; 4], data, swap)
 }
 
+/// The sums of everything summed so far and then `data`, whole words both. Seen from the end of `data`, each sum so far
+/// counts once more for every word: the same polynomials as in the module text (`fletcher_4_incremental_combine`).
+pub fn fletcher4_append(sums: [u64; 4], data: &[u8], swap: bool) -> [u64; 4] {
+    let [a, b, c, d] = sums;
+    let more = fletcher4(data, swap);
+    let n = (data.len() / 4) as u128;
+    let (one, two, three) = (n as u64, (n * (n + 1) / 2) as u64, (n * (n + 1) * (n + 2) / 6) as u64);
+    let times = |x: u64, y: u64| x.wrapping_mul(y);
+    [
+        more[0].wrapping_add(a),
+        more[1].wrapping_add(b).wrapping_add(times(one, a)),
+        more[2].wrapping_add(c).wrapping_add(times(one, b)).wrapping_add(times(two, a)),
+        more[3]
+            .wrapping_add(d)
+            .wrapping_add(times(one, c))
+            .wrapping_add(times(two, b))
+            .wrapping_add(times(three, a)),
+    ]
+}
+
 /// Continues the sums with more words.
 fn fletcher4_scalar(sums: [u64; 4], data: &[u8], swap: bool) -> [u64; 4] {
     let [mut a, mut b, mut c, mut d] = sums;

@@ -18,3 +18,4 @@ mod zstd;
 
 pub use checksum::{Salt, Unsupported, checksum, embedded_checksum};
 pub use compress::{Corrupt, compress, decompress};
+pub use fletcher::fletcher4_append;

@@ -117,6 +117,11 @@ impl Dnode {
         self.state().attrs().slots
     }
 
+    /// Block pointers in the dnode itself.
+    pub fn pointers(&self) -> usize {
+        usize::from(self.state().attrs().nblkptr)
+    }
+
     pub fn bonus_type(&self) -> ObjectType {
         self.state().attrs().bonus_type
     }

@@ -82,7 +82,16 @@ impl ObjectSpec {
         ObjectSpec { slots, ..self }
     }
 
-    /// The dnode of such an object. Sources: `dnode_allocate` in module/zfs/dnode.c.
+    /// Block pointers in the dnode of such an object of so many slots. Sources: `dnode_allocate` in module/zfs/dnode.c.
+    pub fn pointers(&self, slots: u8) -> usize {
+        let capacity = dnode::bonus_for_slots(usize::from(slots));
+        // System attributes want all the bonus they can get.
+        match self.bonus_type {
+            ObjectType::SA => 1,
+            _ => (1 + capacity.saturating_sub(usize::from(self.bonus_len)) / BlkPtr::SIZE).min(MAX_BLKPTRS),
+        }
+    }
+
     fn phys(&self, slots: u8) -> Result<DnodePhys, DmuError> {
         let slots = if self.slots == 0 { slots } else { self.slots };
         if slots == 0 || usize::from(slots) > SLOTS_PER_BLOCK {
@@ -99,12 +108,7 @@ impl ObjectSpec {
         let shift = if self.indirect_shift == 0 { MAX_INDBLKSHIFT } else { self.indirect_shift };
         let mut phys =
             DnodePhys::new(self.object_type, size, shift.clamp(MIN_INDBLKSHIFT, MAX_INDBLKSHIFT), slots);
-        // System attributes want all the bonus they can get.
-        let pointers = match self.bonus_type {
-            ObjectType::SA => 1,
-            _ => (1 + (capacity - usize::from(self.bonus_len)) / BlkPtr::SIZE).min(MAX_BLKPTRS),
-        };
-        phys.blkptrs = vec![BlkPtr::HOLE; pointers];
+        phys.blkptrs = vec![BlkPtr::HOLE; self.pointers(slots)];
         phys.bonus_type = self.bonus_type;
         phys.bonus = vec![0; usize::from(self.bonus_len)];
         Ok(phys)
@@ -430,17 +434,28 @@ impl Objset {
 
     /// Empties a large object, a bounded part a transaction, then frees it. Open context, no [`Tx`] held.
     pub fn free_in_steps(&self, object: u64) -> Result<(), DmuError> {
-        let dnode = self.hold(object)?;
+        self.free_range_in_steps(&*self.hold(object)?, 0, u64::MAX)?;
+        let tx = self.begin(Holds::freeing(1))?;
+        self.free(object, &tx)
+    }
+
+    /// [`Dnode::free_range`] of a range that may be large, a bounded part a transaction. Open context, no [`Tx`] held.
+    pub fn free_range_in_steps(&self, dnode: &Dnode, offset: u64, len: u64) -> Result<(), DmuError> {
         let step = FREE_STEP * u64::from(dnode.block_size());
-        let mut from = 0;
+        let end = offset.saturating_add(len);
+        let mut from = offset;
         while dnode.max_blkid() > FREE_STEP
             && let Some(data) = dnode.next_offset(from, Seek::Data)?
         {
-            dnode.free_range(data, step, &self.begin(Holds::freeing(1))?)?;
-            from = data.saturating_add(step);
+            let after = data.saturating_add(step);
+            if after >= end {
+                break;
+            }
+            dnode.free_range(data, after - data, &self.begin(Holds::freeing(1))?)?;
+            from = after;
         }
-        let tx = self.begin(Holds::freeing(1))?;
-        self.free(object, &tx)
+        let left = if len == u64::MAX { len } else { end.saturating_sub(from) };
+        dnode.free_range(from, left, &self.begin(Holds::freeing(2))?)
     }
 
     /// The first object after `after` in use (dirty state included) whose dnode's block was born after `txg_min`.

@@ -40,7 +40,7 @@ pub struct Visit<'a> {
     /// 0 is the meta dnode.
     pub object: u64,
     pub part: Part,
-    /// Never a hole; may be embedded.
+    /// Never a hole, but in [`Visitor::hole`]; may be embedded.
     pub bp: &'a BlkPtr,
     /// The object it belongs to; none for the root.
     pub dnode: Option<&'a DnodePhys>,
@@ -64,6 +64,18 @@ pub trait Visitor {
     /// Called for each object before its blocks.
     fn object(&mut self, object: u64, dnode: &DnodePhys) -> Go {
         let _ = (object, dnode);
+        Go::On
+    }
+
+    /// Called for each hole that is younger than where the walk begins, or does not know its age; `bp` is one.
+    fn hole(&mut self, visit: &Visit<'_>) -> Go {
+        let _ = visit;
+        Go::On
+    }
+
+    /// Called for each number that is no object, in blocks of dnodes that are gone into.
+    fn free_slot(&mut self, object: u64) -> Go {
+        let _ = object;
         Go::On
     }
 
@@ -154,10 +166,13 @@ impl Walk<'_> {
         blkid: u64,
         bp: &BlkPtr,
     ) -> Result<(), Stopped> {
+        let visit = Visit { object, part: Part::Tree { level, blkid }, bp, dnode: Some(dnode) };
+        if bp.is_hole() && (bp.hole_birth() == 0 || bp.hole_birth() > self.min_txg) {
+            return if self.visitor.hole(&visit) == Go::Stop { Err(Stopped) } else { Ok(()) };
+        }
         if bp.is_hole() || bp.birth() <= self.min_txg {
             return Ok(());
         }
-        let visit = Visit { object, part: Part::Tree { level, blkid }, bp, dnode: Some(dnode) };
         let of_dnodes = dnode.object_type == ObjectType::DNODE && object == META_OBJECT;
         if level == 0 && !of_dnodes {
             return if self.visitor.block(&visit) == Go::Stop { Err(Stopped) } else { Ok(()) };
@@ -198,7 +213,13 @@ impl Walk<'_> {
         let mut slot = 0;
         while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|bytes| !bytes.is_empty()) {
             match DnodePhys::decode(bytes, block.endian()) {
-                Ok(None) => slot += 1,
+                Ok(None) => {
+                    let object = blkid * SLOTS_PER_BLOCK as u64 + slot as u64;
+                    if self.visitor.free_slot(object) == Go::Stop {
+                        return Err(Stopped);
+                    }
+                    slot += 1;
+                }
                 Ok(Some(dnode)) => {
                     self.object(blkid * SLOTS_PER_BLOCK as u64 + slot as u64, &dnode)?;
                     slot += dnode.slots();

@@ -11,6 +11,7 @@ mod fs;
 mod inject;
 mod measure;
 mod pool;
+mod stream;
 mod zevent;
 
 pub use block::{BlockDevice, VolumeGeometry};
@@ -20,4 +21,5 @@ pub use fs::*;
 pub use inject::{ActiveFault, Condemn, DeviceFault, FaultEffect, FaultIo};
 pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
+pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest};
 pub use zevent::{Zevent, ZeventValue};

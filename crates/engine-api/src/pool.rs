@@ -2,8 +2,10 @@
 
 use crate::{
     ActiveFault, Advice, AdviceQuestion, BlockDevice, Change, Committed, Condemn, Counts, DeviceFault,
-    FileSystem, FsId, PropertyChange, Result, VdevTallies, Zevent,
+    FileSystem, FsId, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest,
+    VdevTallies, Zevent,
 };
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 /// A vdev as an operator gives it to `zpool create`.
@@ -461,6 +463,20 @@ pub trait Pool: Send + Sync {
     fn commit(&self, change: &Change, history: &str) -> Result<Committed>;
     /// What destroying takes along. `Refused` says in OpenZFS's words why it cannot be.
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan>;
+    /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says in OpenZFS's words why it is not, or no further.
+    fn send(
+        &self,
+        request: &SendRequest,
+        stream: &mut dyn Write,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<()>;
+    /// Takes a stream in; `tell` hears what is done. `Refused` says in OpenZFS's words why it is not, or no further.
+    fn receive(
+        &self,
+        request: &ReceiveRequest,
+        stream: &mut dyn Read,
+        tell: &mut dyn FnMut(ReceiveEvent),
+    ) -> Result<Received>;
     /// The tags that hold a snapshot, and when they were put on it, in seconds since 1970.
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>>;
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;

@@ -12,6 +12,8 @@ mod intent;
 mod measure;
 mod pool;
 mod pool_props;
+mod receive;
+mod send;
 mod serve;
 mod words;
 

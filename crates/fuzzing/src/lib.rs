@@ -60,6 +60,7 @@ pub const TARGETS: &[Target] = &[
     target("lists", object::lists, 2, 4 * KIB),
     // A record decoded, encoded and decoded again.
     target("intent_log", object::intent_log, 6, 4 * KIB),
+    target("stream", object::stream, 2, 4 * KIB),
     // A log block is always 64 KiB, zeros where the input ends.
     target("cache_device", object::cache_device, 2, 256 * KIB),
     // A decompressor gets its output buffer (here up to 1 MiB); zstd and deflate keep tables beside it.

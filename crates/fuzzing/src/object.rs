@@ -10,6 +10,7 @@ use ondisk::l2arc::{DeviceHeader, ENTRIES_MAX as LOG_ENTRIES_MAX, LogBlock};
 use ondisk::objset::ObjsetPhys;
 use ondisk::sa::{self, AttrInfo};
 use ondisk::scan::ScanPhys;
+use ondisk::send::{Begin, Limits, Record as StreamRecord};
 use ondisk::spa_history::SpaHistoryPhys;
 use ondisk::spacemap::{Entries, SpaceMapPhys, UnflushedPhys};
 use ondisk::zap::fat::{self, FatHeader};
@@ -136,6 +137,36 @@ pub fn spacemap(data: &[u8]) {
     let (order, bytes) = choice(data);
     let _ = (SpaceMapPhys::decode(bytes, endian(order)), UnflushedPhys::decode(bytes, endian(order)));
     assert!(Entries::new(bytes, endian(order)).count() <= bytes.len().div_ceil(8));
+}
+
+/// A record of a send stream, in either order.
+pub fn stream(data: &[u8]) {
+    let Some(bytes) = data.first_chunk() else { return };
+    let limits = Limits { block: 16 << 20, slots: 32 };
+    for order in [Endian::Little, Endian::Big] {
+        let Ok(record) = StreamRecord::decode(bytes, order) else { continue };
+        if let StreamRecord::Begin(begin) = &record {
+            assert!(record.check(begin, &limits).is_err(), "no stream begins twice");
+            continue;
+        }
+        // Whatever may be announced is.
+        let begin = Begin {
+            header_type: 1,
+            features: u64::MAX >> 8,
+            creation_time: 0,
+            objset_type: 2,
+            flags: u32::MAX,
+            to_guid: 7,
+            from_guid: 0,
+            to_name: String::new(),
+            payload_len: 0,
+        };
+        if record.check(&begin, &limits).is_ok() {
+            assert!(record.payload_len() <= limits.block, "{record:?}");
+        }
+        let again = StreamRecord::decode(&record.encode(7), Endian::Little);
+        assert_eq!(again.as_ref(), Ok(&record));
+    }
 }
 
 /// The meta object set's small structures.

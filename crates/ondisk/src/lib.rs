@@ -33,6 +33,7 @@ pub mod prop;
 pub mod rebuild;
 pub mod sa;
 pub mod scan;
+pub mod send;
 pub mod spa_history;
 pub mod spacemap;
 pub mod trim;

@@ -12,7 +12,7 @@ pub mod owner;
 pub mod phys;
 
 pub use acl::swap_aces;
-pub use owner::{NodeOwner, owner_of_sa, owner_of_znode};
+pub use owner::{NodeOwner, generation_of, owner_of_sa, owner_of_znode};
 pub use phys::ZnodePhys;
 
 /// Object number of the master node.

@@ -26,7 +26,7 @@ use env::lock;
 
 use crate::dsl::Dsl;
 use crate::history::Record;
-use crate::{PoolError, Result};
+use crate::{PoolError, Result, recv};
 
 /// See `engine_api::Change`: the same, for this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub enum Change {
     SetPoolProperties {
         props: Vec<(String, String)>,
     },
+    /// A step of a receive: see [`Dsl::receive`].
+    Receive(recv::Step),
 }
 
 /// When and where a change happens.
@@ -143,6 +145,7 @@ impl Change {
             }
             Change::Rename { from, to, parents, .. } => rename::check(dsl, from, to, *parents),
             Change::SetPoolProperties { props } => pool_props::check(dsl, props),
+            Change::Receive(step) => step.check(dsl, group),
         }
     }
 
@@ -168,6 +171,7 @@ impl Change {
             }
             Change::Rename { from, to, parents, .. } => rename::sync(cx, from, to, *parents),
             Change::SetPoolProperties { props } => pool_props::sync(cx, props),
+            Change::Receive(step) => step.sync(cx),
         }
     }
 
@@ -178,6 +182,7 @@ impl Change {
                 names.iter().map(String::as_str).filter(|name| !name.contains(['@', '#'])).collect()
             }
             Change::Rollback { snapshot } => snapshot.split('@').take(1).collect(),
+            Change::Receive(step) => step.closes(),
             _ => Vec::new(),
         }
     }

@@ -29,9 +29,10 @@ pub(crate) mod prop;
 mod rollback;
 pub(crate) mod snapshot;
 mod stats;
+mod swap;
 mod written;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
@@ -123,6 +124,8 @@ pub struct Dsl {
     dirs: Mutex<HashMap<u64, Weak<Dir>>>,
     /// Open ones; kept while somebody uses them or they are dirty.
     datasets: Mutex<HashMap<u64, Arc<Dataset>>>,
+    /// What a receive writes: inconsistent, and nobody else's.
+    receiving: Mutex<BTreeSet<u64>>,
     /// Held while a dataset is opened.
     opening: Mutex<()>,
     config: RwLock<()>,
@@ -277,6 +280,19 @@ impl Dsl {
 
     pub(crate) fn if_open(&self, object: u64) -> Option<Arc<Dataset>> {
         lock(&self.datasets).get(&object).cloned()
+    }
+
+    pub(crate) fn is_receiving(&self, object: u64) -> bool {
+        lock(&self.receiving).contains(&object)
+    }
+
+    pub(crate) fn set_receiving(&self, object: u64, receiving: bool) {
+        let mut objects = lock(&self.receiving);
+        if receiving {
+            objects.insert(object)
+        } else {
+            objects.remove(&object)
+        };
     }
 
     pub(crate) fn forget_dir(&self, object: u64) {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use dmu::{DmuError, SyncError};
 
+use crate::recv::Failure;
+
 /// An operation on a pool or dataset that was not done. Nothing was changed by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolError {
@@ -24,6 +26,8 @@ pub enum PoolError {
     Invalid(String),
     /// Known but not built.
     Unsupported(String),
+    /// A stream is not received.
+    Receive(Failure),
     /// Refused for a reason that an operator must read whole, in OpenZFS's words.
     Refused(String),
 }
@@ -47,6 +51,7 @@ impl fmt::Display for PoolError {
             PoolError::Again => f.write_str("try again"),
             PoolError::Invalid(what) => f.write_str(what),
             PoolError::Unsupported(what) => write!(f, "not supported: {what}"),
+            PoolError::Receive(failure) => failure.fmt(f),
             PoolError::Refused(why) => f.write_str(why),
         }
     }

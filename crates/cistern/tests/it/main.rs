@@ -19,6 +19,7 @@ mod posix;
 mod qemu;
 mod raidz;
 mod snapshots;
+mod streams;
 mod suspended;
 mod tree;
 mod trim;

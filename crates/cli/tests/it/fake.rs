@@ -550,6 +550,22 @@ impl Pool for FakePool {
         let bytes = 24576 * names.len() as u64;
         Ok(DestroyPlan { names, bytes })
     }
+    fn send(
+        &self,
+        _request: &engine_api::SendRequest,
+        _stream: &mut dyn std::io::Write,
+        _tell: &mut dyn FnMut(engine_api::SendEvent),
+    ) -> Result<()> {
+        Err(Error::Unsupported("send".into()))
+    }
+    fn receive(
+        &self,
+        _request: &engine_api::ReceiveRequest,
+        _stream: &mut dyn std::io::Read,
+        _tell: &mut dyn FnMut(engine_api::ReceiveEvent),
+    ) -> Result<engine_api::Received> {
+        Err(Error::Unsupported("receive".into()))
+    }
     fn holds(&self, _snapshot: &str) -> Result<Vec<(String, u64)>> {
         Ok(Vec::new())
     }

@@ -43,3 +43,17 @@ fn swapped_input_with_swap_is_the_same_sum() {
     by_8.chunks_mut(8).for_each(<[u8]>::reverse);
     assert_eq!(fletcher2(&by_8, true), fletcher2(&data, false));
 }
+
+#[test]
+fn sums_go_on_from_part_to_part() {
+    let data = noise(1 << 12);
+    for cut in [0, 4, 312, 1000, data.len()] {
+        let (first, second) = data.split_at(cut);
+        assert_eq!(
+            fletcher4_append(fletcher4(first, false), second, false),
+            fletcher4(&data, false),
+            "{cut}"
+        );
+        assert_eq!(fletcher4_append(fletcher4(first, true), second, true), fletcher4(&data, true), "{cut}");
+    }
+}

@@ -33,6 +33,7 @@ pub(super) fn api_error(error: PoolError) -> Error {
         PoolError::Again => Error::Busy,
         PoolError::Invalid(what) => Error::Invalid(what),
         PoolError::Unsupported(what) => Error::Unsupported(what),
+        PoolError::Receive(failure) => Error::Refused(failure.to_string()),
         PoolError::Refused(why) => Error::Refused(why),
     }
 }

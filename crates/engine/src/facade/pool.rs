@@ -1,6 +1,7 @@
 //! One imported pool: `engine_api::Pool` over `pool::Pool`.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -13,7 +14,8 @@ use ::pool::trim::{TrimCommand, TrimRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
     DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue,
-    PropertyChange, Result, ScanState, VdevTallies,
+    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, ScanState, SendEvent, SendRequest,
+    VdevTallies,
 };
 use env::{Env, lock};
 
@@ -64,7 +66,7 @@ impl LocalPool {
     }
 
     /// What a change means for open file systems, and for those who serve them.
-    fn after_change(&self) {
+    pub(super) fn after_change(&self) {
         self.refresh_file_systems();
         self.generation.fetch_add(1, SeqCst);
     }
@@ -309,6 +311,30 @@ impl Pool for LocalPool {
         let query = ::pool::dsl::DestroyQuery { name, recursive, clones, defer };
         let plan = self.pool.dsl.plan_destroy(&query).map_err(api_error)?;
         Ok(DestroyPlan { names: plan.names, bytes: plan.bytes })
+    }
+
+    fn send(
+        &self,
+        request: &SendRequest,
+        stream: &mut dyn Write,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<()> {
+        self.not_suspended()?;
+        self.run_send(request, stream, tell)
+    }
+
+    fn receive(
+        &self,
+        request: &ReceiveRequest,
+        stream: &mut dyn Read,
+        tell: &mut dyn FnMut(ReceiveEvent),
+    ) -> Result<Received> {
+        self.not_suspended()?;
+        let received = self.run_receive(request, stream, tell)?;
+        if !request.dry_run {
+            self.pool.dsl.log_command(&request.history).map_err(api_error)?;
+        }
+        Ok(received)
     }
 
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {

@@ -135,6 +135,9 @@ impl LocalPool {
         }
         let dataset = self.pool.dsl.open_by_object(object).map_err(api_error)?;
         let name = dataset.name().map_err(api_error)?;
+        if dataset.is_inconsistent() {
+            return Err(Error::Busy);
+        }
         if dataset.objset().kind() != ObjsetType::Zfs {
             return Err(Error::Invalid(format!("'{name}' is not a filesystem")));
         }

@@ -10,5 +10,6 @@ mod fixtures;
 mod journal;
 mod manifest;
 mod random;
+mod streams;
 mod threads;
 mod unreplayable;

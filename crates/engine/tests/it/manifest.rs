@@ -87,6 +87,16 @@ impl Fixture {
         wrong
     }
 
+    /// Compares one file system with what the manifest says of a dataset.
+    pub fn check_one(&self, dataset: &str, fs: &dyn FileSystem) -> Vec<String> {
+        let of_dataset = |line: &&Value| line.get("path").is_some() && line["ds"] == dataset;
+        let lines: Vec<&Value> = self.lines.iter().filter(of_dataset).collect();
+        assert!(!lines.is_empty(), "the manifest says nothing of {dataset}");
+        let mut wrong = Vec::new();
+        check_dataset(dataset, fs, &lines, &mut wrong);
+        wrong
+    }
+
     /// The ZFS partitions of the disk images as plain files in a folder of their own, as zdb takes them.
     pub fn partitions(&self) -> PathBuf {
         let (images, out) = (PathBuf::from(self.images()), self.dir.join("partitions"));

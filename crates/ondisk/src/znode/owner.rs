@@ -4,9 +4,11 @@
 //! Source: `zpl_get_file_info` in module/zfs/zfs_quota.c, the `SA_*_OFFSET`s of include/sys/zfs_sa.h.
 
 use crate::malformed::{Endian, Malformed, u64_at};
+use crate::object_type::ObjectType;
 use crate::sa::Header;
 use crate::znode::{ZnodePhys, flags};
 
+const GEN_OFFSET: usize = 16;
 const UID_OFFSET: usize = 24;
 const GID_OFFSET: usize = 32;
 const FLAGS_OFFSET: usize = 48;
@@ -33,4 +35,17 @@ pub fn owner_of_sa(bonus: &[u8]) -> Result<NodeOwner, Malformed> {
 pub fn owner_of_znode(bonus: &[u8], endian: Endian) -> Result<NodeOwner, Malformed> {
     let znode = ZnodePhys::decode(bonus, endian)?;
     Ok(NodeOwner { uid: znode.uid, gid: znode.gid, project: 0 })
+}
+
+/// What tells a node from others that had its number before, from its bonus; `None` in a bonus of another type.
+pub fn generation_of(bonus_type: ObjectType, bonus: &[u8], endian: Endian) -> Result<Option<u64>, Malformed> {
+    match bonus_type {
+        ObjectType::SA => {
+            let Some(header) = Header::decode(bonus)? else { return Ok(Some(0)) };
+            u64_at(bonus, header.size + GEN_OFFSET, header.endian, "generation in system attributes")
+                .map(Some)
+        }
+        ObjectType::ZNODE => Ok(Some(ZnodePhys::decode(bonus, endian)?.generation)),
+        _ => Ok(None),
+    }
 }

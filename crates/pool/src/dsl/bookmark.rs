@@ -266,6 +266,22 @@ pub(crate) fn snapshot_gone(dsl: &Dsl, head: u64, snapshot: &DslDatasetPhys, tx:
     Ok(keeps_key)
 }
 
+/// The head after a snapshot has another dead list now: bookmarks of that snapshot count anew.
+pub(crate) fn next_changed(dsl: &Dsl, head: u64, snapshot: u64, tx: &Tx) -> Result<()> {
+    if snapshot == 0 {
+        return Ok(());
+    }
+    let phys = dsl.mos.dataset(snapshot)?;
+    for mut bookmark in all(dsl, head)? {
+        if bookmark.counts() && bookmark.phys.creation_txg == phys.creation_txg {
+            let BookmarkPhys { redaction_obj, ivset_guid, .. } = bookmark.phys;
+            bookmark.phys = BookmarkPhys { redaction_obj, ivset_guid, ..of_snapshot(dsl, &phys)? };
+            rewrite(dsl, head, &bookmark, tx)?;
+        }
+    }
+    Ok(())
+}
+
 /// A clone is promoted: bookmarks up to its origin are its own now, and those of the origin have another next snapshot.
 pub(crate) fn promote(dsl: &Dsl, from: u64, to: u64, origin: &DslDatasetPhys, tx: &Tx) -> Result<()> {
     for bookmark in all(dsl, from)? {

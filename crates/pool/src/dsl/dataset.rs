@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dmu::{Admission, BlockOwner, DmuError, Holds, LostBlock, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold};
 use env::lock;
-use ondisk::dsl_dataset::DslDatasetPhys;
+use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_INCONSISTENT};
 use ondisk::feature;
 use ondisk::objset::{FLAG_PROJECTQUOTA_COMPLETE, FLAG_USEROBJACCOUNTING_COMPLETE};
 use ondisk::zbookmark::Zbookmark;
@@ -156,6 +156,11 @@ impl Dataset {
     /// `pool/fs`, or `pool/fs@snap`.
     pub fn name(&self) -> Result<String> {
         self.core.dsl()?.dataset_name(self.core.object)
+    }
+
+    /// A receive into it has not finished.
+    pub fn is_inconsistent(&self) -> bool {
+        lock(&self.core.state).phys.flags & FLAG_INCONSISTENT != 0
     }
 
     /// May not be written: a snapshot, a read-only pool, or a dataset whose bookkeeping is not built; says why.

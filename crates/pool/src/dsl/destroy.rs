@@ -26,6 +26,7 @@ use super::dataset::sums_of;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
 use super::names::Found;
+use super::open::is_hidden;
 use crate::frees::FreeQueue;
 use crate::scan::Departure;
 use crate::{PoolError, Result};
@@ -148,7 +149,9 @@ impl Dsl {
     /// Takes a directory without dataset and children away.
     fn destroy_dir(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
         let Some(parent) = dir.parent() else { return Err(PoolError::Busy) };
-        self.count_datasets(&parent, dsl_dir::FIELD_FILESYSTEM_COUNT, -1, tx)?;
+        if !is_hidden(&dir.last_name()) {
+            self.count_datasets(&parent, dsl_dir::FIELD_FILESYSTEM_COUNT, -1, tx)?;
+        }
         dir.set_reserved(&self.mos, 0, tx)?;
         let phys: DslDirPhys = dir.phys();
         for zap in [phys.child_dir_zapobj, phys.props_zapobj, phys.clones] {

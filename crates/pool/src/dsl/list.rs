@@ -9,6 +9,7 @@ use super::Dsl;
 use super::bookmark::{self, Bookmark};
 use super::dir::Dir;
 use super::names::Found;
+use super::open::is_hidden;
 use super::prop::{Chain, Own};
 use super::stats::{Subject, describe_bookmark};
 use crate::prop::Shown;
@@ -105,7 +106,7 @@ impl Dsl {
     /// A directory's children that are datasets, by name.
     pub(crate) fn children(&self, dir: &Arc<Dir>) -> Result<Vec<(String, u64)>> {
         let mut children = self.mos.sorted(dir.phys().child_dir_zapobj)?;
-        children.retain(|(name, _)| !name.starts_with('$') && !name.starts_with('%'));
+        children.retain(|(name, _)| !is_hidden(name));
         Ok(children)
     }
 }

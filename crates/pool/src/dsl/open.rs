@@ -34,6 +34,11 @@ pub(crate) const ENCRYPTED: &str = "dataset is encrypted";
 /// The number of `casesensitivity=insensitive`.
 const CASE_INSENSITIVE: u64 = 1;
 
+/// Names that no user gives: the pool's own directories, and clones that live as long as one operation.
+pub(super) fn is_hidden(name: &str) -> bool {
+    name.starts_with(['$', '%'])
+}
+
 impl Dsl {
     fn bare(parts: DslParts) -> Arc<Dsl> {
         let mos = Mos::new(parts.mos.clone(), &parts.env);
@@ -44,6 +49,7 @@ impl Dsl {
             special: Mutex::new(Special::default()),
             dirs: Mutex::new(HashMap::new()),
             datasets: Mutex::new(HashMap::new()),
+            receiving: Mutex::default(),
             opening: Mutex::new(()),
             config: RwLock::new(()),
             altroot: Mutex::new(None),
@@ -97,6 +103,13 @@ impl Dsl {
         Ok(dataset)
     }
 
+    /// A file system without anything in it, not even a root directory, in a directory that has no dataset yet.
+    pub(crate) fn create_empty(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<u64> {
+        let object = self.create_dataset(dir, self.origin_snap(), tx)?;
+        self.new_objset(object, &self.fs_props(object)?, tx)?;
+        Ok(object)
+    }
+
     /// The tree of a pool on disk.
     pub fn open(parts: DslParts) -> Result<Arc<Dsl>> {
         let dsl = Dsl::bare(parts);
@@ -140,7 +153,7 @@ impl Dsl {
             None => self.mos.set_root(pool_directory::ROOT_DATASET, object, tx)?,
         }
         if let Some(parent) = parent
-            && !name.starts_with('$')
+            && !is_hidden(name)
         {
             self.count_datasets(parent, dsl_dir::FIELD_FILESYSTEM_COUNT, 1, tx)?;
         }
@@ -470,7 +483,7 @@ impl Dsl {
         if core.is_snapshot {
             return Ok(Some("dataset is a snapshot"));
         }
-        if phys.flags & FLAG_INCONSISTENT != 0 {
+        if phys.flags & FLAG_INCONSISTENT != 0 && !self.is_receiving(core.object) {
             return Ok(Some("dataset is incomplete: a receive did not finish"));
         }
         if core.state(|state| state.features.contains(&"encryption")) {

@@ -100,6 +100,13 @@ impl Dsl {
         Ok((word(0), word(1) as u32))
     }
 
+    /// Names of the snapshots of this guid: a stream that is received twice makes two.
+    pub fn snapshots_by_guid(&self, guid: u64) -> Result<Vec<String>> {
+        let found = self.snapshot_guids()?.into_iter().filter(|(known, _)| *known == guid);
+        let _config = self.reading();
+        found.map(|(_, object)| self.dataset_name(object)).collect()
+    }
+
     /// Guids and objects of all snapshots of the pool.
     pub fn snapshot_guids(&self) -> Result<Vec<(u64, u64)>> {
         let _config = self.reading();

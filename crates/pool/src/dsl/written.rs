@@ -11,6 +11,7 @@ use ondisk::dsl_dataset::DslDatasetPhys;
 use super::Dsl;
 use super::bookmark;
 use super::deadlist::Deadlist;
+use super::dir::Sums;
 use super::names::Found;
 use crate::{PoolError, Result};
 
@@ -27,24 +28,37 @@ impl Dsl {
 
     /// Since a snapshot (`snap`, `fs@snap`) or bookmark (`#mark`, `fs#mark`); `None` where that is no point of its past.
     pub(crate) fn written_since(&self, new: &Found, since: &str) -> Result<Option<u64>> {
+        Ok(self.written_sums_since(new, since)?.map(|sums| sums.used as u64))
+    }
+
+    /// As [`Dsl::written_since`], compressed and uncompressed, too.
+    pub(crate) fn written_sums_since(&self, new: &Found, since: &str) -> Result<Option<Sums>> {
         let Some(old) = self.point(new, since)? else { return Ok(None) };
         if new.is_snapshot() && old.creation_txg >= new.phys.creation_txg {
             return Ok(None);
         }
-        let mut written = new.phys.referenced_bytes.wrapping_sub(old.referenced_bytes_refd);
+        let difference = |new: u64, old: u64| new.wrapping_sub(old) as i64;
+        let mut written = Sums {
+            used: difference(new.phys.referenced_bytes, old.referenced_bytes_refd),
+            comp: difference(new.phys.compressed_bytes, old.compressed_bytes_refd),
+            uncomp: difference(new.phys.uncompressed_bytes, old.uncompressed_bytes_refd),
+        };
         let mut at = new.phys.clone();
         while at.prev_snap_txg > old.creation_txg {
             let list = Deadlist::open(self, at.deadlist_obj)?;
-            let dead = list.space_between(self, 0, old.creation_txg)?.used;
-            written = written.wrapping_add_signed(dead);
+            written.add(list.space_between(self, 0, old.creation_txg)?);
             at = self.mos.dataset(at.prev_snap_obj)?;
         }
-        let freed = match old.flags & FLAG_HAS_FBN {
+        written.add(match old.flags & FLAG_HAS_FBN {
             0 if at.prev_snap_txg != old.creation_txg => return Ok(None),
-            0 => Deadlist::space(self, at.deadlist_obj)?.used as u64,
-            _ => old.referenced_freed_before_next_snap,
-        };
-        Ok(Some(written.wrapping_add(freed)))
+            0 => Deadlist::space(self, at.deadlist_obj)?,
+            _ => Sums {
+                used: old.referenced_freed_before_next_snap as i64,
+                comp: old.compressed_freed_before_next_snap as i64,
+                uncomp: old.uncompressed_freed_before_next_snap as i64,
+            },
+        });
+        Ok(Some(written))
     }
 
     /// A snapshot or bookmark, as a bookmark.

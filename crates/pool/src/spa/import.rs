@@ -330,6 +330,9 @@ fn load(
     pool.core.resume_rebuilds();
     pool.core.scan.start(&pool);
     pool.core.rebuilds.start(&pool);
+    if let Err(error) = pool.dsl.sweep_unfinished() {
+        tracing::error!(pool = name, %error, "what unfinished receives have left stays");
+    }
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by();
     pool.core.trim.start(&pool.core.storage);

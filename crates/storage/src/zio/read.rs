@@ -47,6 +47,18 @@ impl Storage {
         self.read_for(bps, Wish { class, keep, is_prefetch: false })
     }
 
+    /// The bytes of blocks as they are stored, `psize` of each, verified; answers in the order asked. Never called for
+    /// holes and embedded data.
+    pub fn read_as_stored(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Vec<u8>, ReadError>> {
+        let wanted: Vec<&BlkPtr> = bps.iter().collect();
+        let fetched = self.fetch(&self.tree(), &wanted, class).into_iter();
+        let cut = |(fetched, bp): (Fetched, &BlkPtr)| {
+            let bytes = fetched?;
+            bytes.get(..bp.psize() as usize).map(<[u8]>::to_vec).ok_or(ReadError::Corrupt)
+        };
+        fetched.zip(bps).map(cut).collect()
+    }
+
     /// Brings blocks into the cache, but those that another is bringing there.
     pub(crate) fn read_ahead(&self, bps: &[BlkPtr], keep: Keep) {
         let key = |bp: &BlkPtr| Key::of(self.pool_guid(), bp);

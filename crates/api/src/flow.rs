@@ -1,0 +1,171 @@
+//! Requests and answers without end: what arrives is read, and what is written leaves, by a thread that may block, while
+//! the runtime moves the bytes. See `api_types::StreamEvent` for how they are framed.
+
+use crate::app::{App, Refusal, Shared};
+use crate::problem::problem;
+use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, Problem, REQUEST_MAX, StreamEvent, frame_head, kind};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::{IntoResponse, Response};
+use http_body::Frame;
+use serde::de::DeserializeOwned;
+use std::convert::Infallible;
+use std::io::{self, Read, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+/// Pieces on their way in either direction.
+const QUEUED: usize = 8;
+/// Bytes that a stream's frame collects.
+const PIECE: usize = 256 << 10;
+
+/// Runs `work` on a blocking thread with the request and the rest of the body; what it tells is the answer.
+pub fn run<T: DeserializeOwned>(
+    app: Shared,
+    body: Body,
+    work: impl FnOnce(&App, T, &mut Incoming, &Outgoing) -> Result<Vec<String>, Problem> + Send + 'static,
+) -> Response {
+    let (to_reader, pieces) = mpsc::channel(QUEUED);
+    let (to_client, answer) = mpsc::channel(QUEUED);
+    tokio::spawn(take_in(body, to_reader));
+    let mut incoming = Incoming { pieces, now: Bytes::new() };
+    let outgoing = Outgoing { pieces: to_client };
+    tokio::task::spawn_blocking(move || {
+        let done = incoming.request().and_then(|request| work(&app, request, &mut incoming, &outgoing));
+        outgoing.tell(&match done {
+            Ok(warnings) => StreamEvent::Done { warnings },
+            Err(why) => StreamEvent::Failed(why),
+        });
+    });
+    match Response::builder()
+        .header("content-type", "application/octet-stream")
+        .body(Body::new(Answer(answer)))
+    {
+        Ok(response) => response,
+        Err(error) => Refusal(problem(kind::INTERNAL, error.to_string())).into_response(),
+    }
+}
+
+/// Moves a body's pieces to whoever reads them, until one of the two has enough.
+async fn take_in(body: Body, to: mpsc::Sender<io::Result<Bytes>>) {
+    let mut body = body;
+    loop {
+        let piece = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+        let piece = match piece {
+            None => return,
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) => Ok(data),
+                Err(_) => continue,
+            },
+            Some(Err(error)) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string())),
+        };
+        if to.send(piece).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A body as a thread reads it.
+pub struct Incoming {
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    now: Bytes,
+}
+
+impl Incoming {
+    fn request<T: DeserializeOwned>(&mut self) -> Result<T, Problem> {
+        let refuse = |why: String| problem(kind::BAD_REQUEST, format!("request: {why}"));
+        let mut line = Vec::new();
+        let mut byte = [0];
+        loop {
+            match self.read(&mut byte) {
+                Ok(0) => break,
+                Ok(_) if byte[0] == b'\n' => break,
+                Ok(_) if line.len() == REQUEST_MAX => return Err(refuse("too long".into())),
+                Ok(_) => line.push(byte[0]),
+                Err(error) => return Err(refuse(error.to_string())),
+            }
+        }
+        serde_json::from_slice(&line).map_err(|error| refuse(error.to_string()))
+    }
+}
+
+impl Read for Incoming {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while self.now.is_empty() {
+            match self.pieces.blocking_recv() {
+                None => return Ok(0),
+                Some(piece) => self.now = piece?,
+            }
+        }
+        let len = to.len().min(self.now.len());
+        to[..len].copy_from_slice(&self.now.split_to(len));
+        Ok(len)
+    }
+}
+
+/// The answer as a thread writes it.
+pub struct Outgoing {
+    pieces: mpsc::Sender<Bytes>,
+}
+
+impl Outgoing {
+    /// A client that is gone hears nothing.
+    pub fn tell(&self, event: &StreamEvent) {
+        if let Ok(json) = serde_json::to_vec(event) {
+            let _ = self.frame(FRAME_EVENT, &json);
+        }
+    }
+
+    fn frame(&self, kind: u8, bytes: &[u8]) -> io::Result<()> {
+        let mut frame = Vec::with_capacity(FRAME_HEAD + bytes.len());
+        frame.extend_from_slice(&frame_head(kind, bytes.len() as u32));
+        frame.extend_from_slice(bytes);
+        let gone = |_| io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone");
+        self.pieces.blocking_send(frame.into()).map_err(gone)
+    }
+
+    /// What is written to it is the stream.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream { to: self, piece: Vec::new() }
+    }
+}
+
+/// See [`Outgoing::stream`]. To be flushed at the end, and before an event that is about what was written.
+pub struct Stream<'a> {
+    to: &'a Outgoing,
+    piece: Vec<u8>,
+}
+
+impl Write for Stream<'_> {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        let len = from.len().min(PIECE - self.piece.len());
+        self.piece.extend_from_slice(&from[..len]);
+        if self.piece.len() == PIECE {
+            self.flush()?;
+        }
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.piece.is_empty() {
+            self.to.frame(FRAME_DATA, &self.piece)?;
+            self.piece.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The frames as the runtime sends them.
+struct Answer(mpsc::Receiver<Bytes>);
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}

@@ -1,0 +1,75 @@
+//! Sending and receiving streams.
+
+use crate::app::{App, Shared};
+use crate::flow::{self, Incoming, Outgoing};
+use crate::problem::of_error;
+use crate::{convert, mounting};
+use api_types::{Problem, Receive, Send, StreamEvent};
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use engine_api::{ReceiveEvent, ReceiveRequest, SendEvent, SendRequest};
+
+pub async fn receive(State(app): State<Shared>, body: Body) -> Response {
+    flow::run(app, body, run_receive)
+}
+
+fn run_receive(
+    app: &App,
+    request: Receive,
+    stream: &mut Incoming,
+    out: &Outgoing,
+) -> Result<Vec<String>, Problem> {
+    let pool = app.pool_of(&request.target)?;
+    let no_mount = request.no_mount;
+    let request = ReceiveRequest {
+        target: request.target,
+        keep_path: request.keep_path,
+        keep_tail: request.keep_tail,
+        force: request.force,
+        dry_run: request.dry_run,
+        verbose: request.verbose,
+        origin: request.origin,
+        props: convert::props(&request.props),
+        exclude: request.exclude,
+        history: request.history,
+    };
+    let received = pool.receive(&request, stream, &mut |event| {
+        out.tell(&match event {
+            ReceiveEvent::Line(line) => StreamEvent::Line(line),
+            ReceiveEvent::Done { bytes, nanos } => StreamEvent::Received { bytes, nanos },
+        });
+    });
+    let received = received.map_err(|error| of_error(&error))?;
+    if !app.auto_mount || no_mount {
+        return Ok(Vec::new());
+    }
+    let mount = |name: &String| mounting::mount_all(app, name, &[], false, |_, _, _| {}).1;
+    Ok(received.new.iter().flat_map(mount).collect())
+}
+
+pub async fn send(State(app): State<Shared>, body: Body) -> Response {
+    flow::run(app, body, run_send)
+}
+
+fn run_send(
+    app: &App,
+    request: Send,
+    _nothing: &mut Incoming,
+    out: &Outgoing,
+) -> Result<Vec<String>, Problem> {
+    let pool = app.pool_of(&request.snapshot)?;
+    let request = SendRequest {
+        snapshot: request.snapshot,
+        from: request.from,
+        large_blocks: request.large_blocks,
+        embed: request.embed,
+        compress: request.compress,
+        dry_run: request.dry_run,
+    };
+    let sent = pool.send(&request, &mut out.stream(), &mut |event| {
+        let SendEvent { snapshot, from, size } = event;
+        out.tell(&StreamEvent::Sending { snapshot, from, size });
+    });
+    sent.map(|()| Vec::new()).map_err(|error| of_error(&error))
+}

@@ -1,0 +1,118 @@
+//! Snapshots on their way from one pool to another, as a user sends them: through pipes, in OpenZFS's words, judged by its
+//! `zstream`.
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+use crate::daemon::{Daemon, Ran, Scratch};
+use crate::libnfs::Client;
+use crate::zdb::stop_and_check;
+
+/// `zfs send … > file`
+fn send(daemon: &Daemon, scratch: &Scratch, line: &str, file: &str) -> Ran {
+    let words: Vec<&str> = ["zfs", "send"].into_iter().chain(line.split_whitespace()).collect();
+    let to = File::create(scratch.path(file)).expect("a file");
+    let child = daemon.command(&words).stdout(to).stderr(Stdio::piped()).spawn().expect("runs");
+    let output = child.wait_with_output().expect("ends");
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ran { status: output.status.code().unwrap_or(-1), out: String::new(), err }
+}
+
+/// `zfs receive … < file`
+fn receive(daemon: &Daemon, scratch: &Scratch, line: &str, file: &str) -> Ran {
+    let words: Vec<&str> = ["zfs", "receive"].into_iter().chain(line.split_whitespace()).collect();
+    Ran::of(daemon.command(&words).stdin(File::open(scratch.path(file)).expect("sent before")))
+}
+
+/// What OpenZFS makes of a stream.
+#[track_caller]
+fn zstream(scratch: &Scratch, file: &str) -> String {
+    Ran::of(Command::new("zstream").arg("dump").arg(scratch.path(file))).done()
+}
+
+#[test]
+fn snapshots_are_sent_and_received() {
+    let scratch = Scratch::new("streams");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b) = (scratch.image_in("one", "a", 256), scratch.image_in("two", "b", 256));
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    daemon.zpool(&format!("create -m none -O atime=off backup {b}")).done();
+    let at = scratch.text("fs");
+    daemon
+        .zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash -o recordsize=1M tank/fs"))
+        .done();
+    let client = Client::mount(&daemon, &at).expect("mounted");
+    let large: Vec<u8> = (0..3 << 20).map(|i: u32| (i / 7) as u8).collect();
+    client.write_file("/large", 0o644, &large).expect("written");
+    client.write_file("/gone", 0o644, b"gone").expect("written");
+    daemon.zfs("snapshot tank/fs@one").done();
+    client.write_file("/small", 0o600, b"small").expect("written");
+    client.unlink("/gone").expect("removed");
+    daemon.zfs("snapshot tank/fs@two").done();
+    daemon.zfs("bookmark tank/fs@one #mark").done();
+
+    for (name, flags) in [("plain", ""), ("large", "-L"), ("all", "-Lec"), ("raw", "-w")] {
+        let (full, next) = (format!("{name}.full"), format!("{name}.next"));
+        assert_eq!(send(&daemon, &scratch, &format!("{flags} tank/fs@one"), &full).done(), "");
+        assert_eq!(send(&daemon, &scratch, &format!("{flags} -i #mark tank/fs@two"), &next).done(), "");
+        assert!(zstream(&scratch, &full).contains("Total records"), "{name}");
+        zstream(&scratch, &next);
+        let to = format!("backup/{name}");
+        let said = receive(&daemon, &scratch, &format!("-v {to}"), &full).done();
+        assert!(
+            said.starts_with(&format!("receiving full stream of tank/fs@one into {to}@one\nreceived ")),
+            "{said}"
+        );
+        receive(&daemon, &scratch, &to, &next).done();
+        let there = scratch.text(name);
+        daemon.zfs(&format!("set mountpoint={there} {to}")).done();
+        daemon.zfs(&format!("set sharenfs=ro,no_root_squash {to}")).done();
+        let copy = Client::mount(&daemon, &there).expect("mounted");
+        assert_eq!(copy.read_file("/large").expect("read"), large, "{name}");
+        assert_eq!(copy.read_file("/small").expect("read"), b"small");
+        assert!(copy.read_file("/gone").is_err());
+        assert_eq!(copy.read_file("/.zfs/snapshot/one/gone").expect("read"), b"gone");
+    }
+    let guids = |names: &str| daemon.zfs(&format!("get -H -o value guid {names}")).done();
+    assert_eq!(guids("tank/fs@one tank/fs@two"), guids("backup/raw@one backup/raw@two"));
+
+    refusals(&daemon, &scratch);
+    drop(client);
+    stop_and_check(&mut daemon, &scratch.path("two"), "backup");
+}
+
+fn refusals(daemon: &Daemon, scratch: &Scratch) {
+    let refused = |ran: Ran, why: &str| assert!(ran.status == 1 && ran.err.trim_end() == why, "{ran:?}");
+    refused(
+        receive(daemon, scratch, "backup/plain", "plain.full"),
+        "cannot receive new filesystem stream: destination 'backup/plain' exists\n\
+         must specify -F to overwrite it",
+    );
+    refused(
+        send(daemon, scratch, "-i @two tank/fs@one", "none"),
+        "warning: cannot send 'tank/fs@one': not an earlier snapshot from the same fs",
+    );
+    refused(
+        send(daemon, scratch, "tank/fs@none", "none"),
+        "cannot open 'tank/fs@none': dataset does not exist",
+    );
+    let whole = fs::read(scratch.path("plain.full")).expect("sent");
+    for (cut, why) in [
+        (100, "cannot receive: failed to read from stream"),
+        (whole.len() / 2, "cannot receive new filesystem stream: incomplete stream"),
+        (whole.len() - 1, "cannot receive new filesystem stream: incomplete stream"),
+    ] {
+        fs::write(scratch.path("cut"), &whole[..cut]).expect("written");
+        refused(receive(daemon, scratch, "backup/cut", "cut"), why);
+    }
+    let mut flipped = whole;
+    let at = flipped.len() / 3;
+    flipped[at] ^= 4;
+    fs::write(scratch.path("cut"), &flipped).expect("written");
+    let ran = receive(daemon, scratch, "backup/cut", "cut");
+    let why = ["checksum mismatch", "invalid backup stream"];
+    assert!(ran.status == 1 && why.iter().any(|why| ran.err.trim_end().ends_with(why)), "{ran:?}");
+    assert!(!daemon.zfs("list -H -o name").done().contains("cut"), "nothing is left");
+    let sized = daemon.zfs("send -nvP -i @one tank/fs@two").done();
+    assert!(sized.starts_with("incremental\ttank/fs@one\ttank/fs@two\t"), "{sized}");
+}

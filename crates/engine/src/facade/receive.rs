@@ -1,0 +1,386 @@
+//! `zfs receive`: where a stream goes to, whether it may, and what is said about it.
+//!
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are theirs.
+
+use std::io::Read;
+
+use ::pool::PoolError;
+use ::pool::recv::{Failure, Target};
+use ::pool::stream::{RecordReader, StreamError};
+use engine_api::{
+    DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, ReceiveEvent, ReceiveRequest, Received, Result,
+};
+use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
+
+use super::convert::api_error;
+use super::pool::LocalPool;
+
+/// Who hears what is done.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(ReceiveEvent);
+
+const ACTION: &str = "cannot receive";
+const NEW: &str = "cannot receive new filesystem stream";
+const INCREMENTAL: &str = "cannot receive incremental stream";
+
+fn refuse(action: &str, why: impl std::fmt::Display) -> Error {
+    Error::Refused(format!("{action}: {why}"))
+}
+
+/// One stream that goes to one dataset.
+struct One<'a> {
+    request: &'a ReceiveRequest,
+    begin: &'a Begin,
+    /// What `zfs send` was asked to send.
+    sent: &'a str,
+}
+
+impl LocalPool {
+    /// Receives what comes.
+    pub(super) fn run_receive(
+        &self,
+        request: &ReceiveRequest,
+        from: &mut dyn Read,
+        tell: Tell<'_>,
+    ) -> Result<Received> {
+        self.check_request(request)?;
+        let mut stream = RecordReader::new(from);
+        let begin = match stream.begin() {
+            Ok(Some(begin)) => begin,
+            Ok(None) | Err(StreamError::Truncated | StreamError::Io(_)) => {
+                return Err(refuse(ACTION, "failed to read from stream"));
+            }
+            Err(_) => return Err(refuse(ACTION, "invalid stream (bad magic number)")),
+        };
+        check_begin(&begin)?;
+        if begin.is_compound() {
+            return Err(Error::Unsupported("streams of more than one snapshot".into()));
+        }
+        let sent = begin.to_name.split('@').next().unwrap_or_default();
+        let mut received = Received::default();
+        self.receive_one(&One { request, begin: &begin, sent }, &mut stream, tell, &mut received)?;
+        Ok(received)
+    }
+
+    fn check_request(&self, request: &ReceiveRequest) -> Result<()> {
+        if !request.props.is_empty() || !request.exclude.is_empty() {
+            return Err(Error::Unsupported("properties given to a receive".into()));
+        }
+        let is_missing = |name: &str| self.dataset(name).map(|found| found.is_none());
+        if request.keep_path && is_missing(&request.target)? {
+            return Err(refuse(ACTION, format_args!("specified fs ({}) does not exist", request.target)));
+        }
+        match &request.origin {
+            Some(origin) if is_missing(origin)? => {
+                Err(refuse(ACTION, format_args!("specified origin fs ({origin}) does not exist")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn receive_one(
+        &self,
+        one: &One<'_>,
+        stream: &mut RecordReader<'_>,
+        tell: Tell<'_>,
+        received: &mut Received,
+    ) -> Result<()> {
+        let (request, begin) = (one.request, one.begin);
+        let started = self.env.clock.now();
+        let before = stream.bytes();
+        let destination = destination(one)?;
+        let origin = self.origin(one, &destination, tell)?;
+        let is_new = begin.from_guid == 0 || origin.is_some();
+        let action = if is_new { NEW } else { INCREMENTAL };
+        let destination = self.relocate(one, destination, is_new)?;
+        let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
+        let exists = self.check_target(request, dataset, is_new, action)?;
+        let what = if begin.from_guid != 0 { "incremental" } else { "full" };
+        if request.verbose {
+            let verb = if request.dry_run { "would receive" } else { "receiving" };
+            let line = format!("{verb} {what} stream of {} into {destination}", begin.to_name);
+            tell(ReceiveEvent::Line(line));
+        }
+        if request.dry_run {
+            return skip(begin, stream);
+        }
+        let target = Target {
+            dataset: dataset.to_owned(),
+            snapshot: snapshot.to_owned(),
+            origin,
+            force: request.force,
+            begin: begin.clone(),
+        };
+        let done = self.receive_into(&target, stream);
+        if let Err(error) = done {
+            if matches!(error, PoolError::Receive(Failure::Exists | Failure::NotFound))
+                && self.has(&target)?
+            {
+                if request.verbose {
+                    tell(ReceiveEvent::Line(format!("snap {destination} already exists; ignoring")));
+                }
+                return skip(begin, stream);
+            }
+            return Err(words(error, action, &target, !exists));
+        }
+        if !exists {
+            received.new.push(dataset.to_owned());
+        }
+        if request.verbose {
+            let nanos = self.env.clock.now().0.saturating_sub(started.0);
+            tell(ReceiveEvent::Done { bytes: stream.bytes() - before, nanos });
+        }
+        Ok(())
+    }
+
+    fn receive_into(&self, target: &Target, stream: &mut RecordReader<'_>) -> ::pool::Result<()> {
+        self.pool.dsl.receive(target, stream)?;
+        self.without(std::slice::from_ref(&target.dataset), || self.pool.dsl.finish_receive(target))?;
+        self.after_change();
+        Ok(())
+    }
+
+    /// The target has the snapshot that is sent.
+    fn has(&self, target: &Target) -> Result<bool> {
+        let filter = DatasetFilter {
+            roots: vec![target.dataset.clone()],
+            depth: Some(1),
+            kinds: vec![DatasetKind::Snapshot],
+            props: vec!["type".into()],
+        };
+        let found = self.datasets(&filter).unwrap_or_default();
+        Ok(found.iter().any(|snapshot| snapshot.guid == target.begin.to_guid))
+    }
+
+    fn dataset(&self, name: &str) -> Result<Option<DatasetInfo>> {
+        let filter = DatasetFilter {
+            roots: vec![name.to_owned()],
+            depth: Some(0),
+            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
+            props: vec!["origin".into()],
+        };
+        match self.datasets(&filter) {
+            Ok(mut found) => Ok(found.pop()),
+            Err(Error::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The snapshot that what is received is to be a clone of.
+    fn origin(&self, one: &One<'_>, destination: &str, tell: Tell<'_>) -> Result<Option<String>> {
+        let (found, how) = if let Some(origin) = &one.request.origin {
+            (origin.clone(), "using provided clone origin")
+        } else if one.begin.flags & FLAG_CLONE != 0 {
+            let found = self.by_guid(one.begin.from_guid, destination)?;
+            let missing =
+                || refuse(ACTION, format_args!("local origin for clone {destination} does not exist"));
+            (found.ok_or_else(missing)?, "found clone origin")
+        } else {
+            return Ok(None);
+        };
+        if one.request.verbose {
+            tell(ReceiveEvent::Line(format!("{how} {found}")));
+        }
+        Ok(Some(found))
+    }
+
+    /// A snapshot of this guid, as near to a name as there is one.
+    fn by_guid(&self, guid: u64, near: &str) -> Result<Option<String>> {
+        let names = self.pool.dsl.snapshots_by_guid(guid).map_err(api_error)?;
+        let common = |name: &String| name.bytes().zip(near.bytes()).take_while(|(a, b)| a == b).count();
+        Ok(names.into_iter().max_by_key(common))
+    }
+
+    /// A dataset that is not there under its name any more may have been renamed: its snapshots are found by guid.
+    fn relocate(&self, one: &One<'_>, destination: String, is_new: bool) -> Result<String> {
+        let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
+        let is_exact =
+            !one.request.keep_path && one.begin.to_name.get(one.sent.len()..).unwrap_or("").starts_with('@');
+        if is_new || is_exact || self.dataset(dataset)?.is_some() {
+            return Ok(destination);
+        }
+        let Some(found) = self.by_guid(one.begin.from_guid, &destination)? else { return Ok(destination) };
+        let dataset = found.split('@').next().unwrap_or_default();
+        Ok(format!("{dataset}@{snapshot}"))
+    }
+
+    /// Whether the dataset is there; refused where it must be or must not.
+    fn check_target(
+        &self,
+        request: &ReceiveRequest,
+        dataset: &str,
+        is_new: bool,
+        action: &str,
+    ) -> Result<bool> {
+        let Some(found) = self.dataset(dataset)? else {
+            let Some((parent, _)) = dataset.rsplit_once('/').filter(|_| is_new) else {
+                return Err(refuse(action, format_args!("destination '{dataset}' does not exist")));
+            };
+            if request.keep_path && !request.keep_tail && !request.dry_run {
+                self.make_parents(parent, action)?;
+            }
+            let parent_found = self.dataset(parent)?;
+            return match parent_found.map(|found| found.kind) {
+                Some(DatasetKind::Filesystem) => Ok(false),
+                Some(_) => Err(refuse(action, format_args!("parent '{parent}' is not a filesystem"))),
+                None if request.dry_run && request.keep_path => Ok(false),
+                None => Err(refuse(&format!("cannot open '{parent}'"), "dataset does not exist")),
+            };
+        };
+        if !is_new {
+            return Ok(true);
+        }
+        if !request.force {
+            let why = format!("destination '{dataset}' exists\nmust specify -F to overwrite it");
+            return Err(refuse(action, why));
+        }
+        let object = self.pool.dsl.object_of(dataset).map_err(api_error)?;
+        if let Some((name, _)) = self.pool.dsl.snapshots_of(object).map_err(api_error)?.into_iter().min() {
+            let why = format!(
+                "destination has snapshots (eg. {dataset}@{name})\nmust destroy them to overwrite it"
+            );
+            return Err(refuse(action, why));
+        }
+        if found.props.iter().any(|prop| prop.name == "origin" && !prop.value.is_empty()) {
+            let why = format!("destination '{dataset}' is a clone\nmust destroy it to overwrite it");
+            return Err(refuse(action, why));
+        }
+        Ok(true)
+    }
+
+    fn make_parents(&self, parent: &str, action: &str) -> Result<()> {
+        if self.dataset(parent)?.is_some() {
+            return Ok(());
+        }
+        let change = engine_api::Change::CreateFilesystem {
+            name: parent.to_owned(),
+            parents: true,
+            props: Vec::new(),
+        };
+        self.commit(&change, "").map(drop).map_err(|_| refuse(action, "unable to restore to destination"))
+    }
+}
+
+fn check_begin(begin: &Begin) -> Result<()> {
+    const MASK: u64 = feature::SA_SPILL
+        | feature::EMBED_DATA
+        | feature::LZ4
+        | feature::RESUMING
+        | feature::LARGE_BLOCKS
+        | feature::COMPRESSED
+        | feature::LARGE_DNODE
+        | feature::RAW
+        | feature::HOLDS
+        | feature::REDACTED
+        | feature::SWITCH_TO_LARGE_BLOCKS
+        | feature::ZSTD
+        | feature::LONGNAME
+        | feature::LARGE_MICROZAP;
+    let features = begin.features;
+    if begin.has(feature::DEDUP) {
+        const WHY: &str =
+            "stream has deprecated feature: dedup, try 'zstream redup [send in a file] | zfs recv [...]'";
+        return Err(refuse(ACTION, WHY));
+    }
+    if features & !MASK != 0 || !(1..=2).contains(&begin.header_type) {
+        let unknown = features & !MASK;
+        let why = format!(
+            "stream has unsupported feature, feature flags = {features:x} (unknown flags = {unknown:x})"
+        );
+        return Err(refuse(ACTION, why));
+    }
+    if !begin.to_name.contains('@') {
+        return Err(refuse(ACTION, "invalid stream (bad snapshot name)"));
+    }
+    Ok(())
+}
+
+/// The snapshot that is to be made.
+fn destination(one: &One<'_>) -> Result<String> {
+    let (request, name) = (one.request, &one.begin.to_name);
+    let with_snapshot = request.target.contains('@');
+    let not_with =
+        |option: &str| refuse(ACTION, format_args!("invalid argument - snapshot not allowed with {option}"));
+    let rest = if request.keep_tail {
+        if with_snapshot {
+            return Err(not_with("-e"));
+        }
+        match one.sent.rfind('/') {
+            Some(at) => name.get(at..).unwrap_or_default().to_owned(),
+            None => format!("/{name}"),
+        }
+    } else if request.keep_path {
+        if with_snapshot {
+            return Err(not_with("-d"));
+        }
+        name.find('/').or_else(|| name.find('@')).map_or("", |at| &name[at..]).to_owned()
+    } else if with_snapshot {
+        String::new()
+    } else {
+        name.get(one.sent.len()..).unwrap_or_default().to_owned()
+    };
+    let destination = format!("{}{rest}", request.target);
+    if destination.matches('@').count() != 1 || destination.ends_with('@') {
+        return Err(refuse(ACTION, "invalid name"));
+    }
+    Ok(destination)
+}
+
+/// Reads a stream for nothing.
+fn skip(begin: &Begin, stream: &mut RecordReader<'_>) -> Result<()> {
+    let failed = |error: StreamError| refuse(ACTION, stream_words(&error));
+    stream.payload(u64::from(begin.payload_len)).map_err(failed)?;
+    loop {
+        let record = stream.record().map_err(failed)?;
+        if let Record::End { .. } = record {
+            return Ok(());
+        }
+        if record.payload_len() > ondisk::blkptr::MAX_BLOCK {
+            return Err(refuse(ACTION, "invalid stream (bad record length)"));
+        }
+        stream.payload(record.payload_len()).map_err(failed)?;
+    }
+}
+
+fn stream_words(error: &StreamError) -> &'static str {
+    match error {
+        StreamError::Truncated | StreamError::Io(_) => "incomplete stream",
+        StreamError::Checksum => "checksum mismatch",
+        StreamError::Magic | StreamError::Malformed(_) => "invalid backup stream",
+    }
+}
+
+/// A failure, as libzfs puts it.
+fn words(error: PoolError, action: &str, target: &Target, is_new: bool) -> Error {
+    let Target { dataset, snapshot, .. } = target;
+    let why = match error {
+        PoolError::Receive(failure) => match failure {
+            Failure::NoSource => {
+                format!("most recent snapshot of {dataset} does not\nmatch incremental source")
+            }
+            Failure::Modified => {
+                format!("destination {dataset} has been modified\nsince most recent snapshot")
+            }
+            Failure::Exists => {
+                let what = if is_new { dataset.clone() } else { format!("{dataset}@{snapshot}") };
+                return refuse(&format!("cannot restore to {what}"), "destination already exists");
+            }
+            Failure::NotFound => "dataset does not exist".into(),
+            Failure::Busy => "dataset is busy".into(),
+            Failure::Features => "pool must be upgraded to receive this stream.".into(),
+            Failure::LargeBlocks => {
+                "incremental send stream requires -L (--large-block), to match previous receive.".into()
+            }
+            Failure::WrongParent => "parent dataset is not a filesystem".into(),
+            Failure::Invalid(what) => {
+                tracing::warn!(what, "send stream refused");
+                "invalid backup stream".into()
+            }
+            Failure::Stream(error) => stream_words(&error).to_owned(),
+        },
+        PoolError::Quota => format!("destination {dataset} space quota exceeded."),
+        PoolError::NoSpace => "out of space".into(),
+        PoolError::Busy | PoolError::Again => "dataset is busy".into(),
+        other => return api_error(other),
+    };
+    refuse(action, why)
+}

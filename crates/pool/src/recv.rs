@@ -1,0 +1,259 @@
+//! Receiving a stream: a dataset's next snapshot, as another pool had it.
+//!
+//! ```text
+//!   begin     check the stream against the target; make where it goes to        one change  (`begin`)
+//!   records   objects and blocks as they come, in transactions of their own                 (`apply`)
+//!   finish    the dataset takes over what was received, and a snapshot of it    one change  (`finish`)
+//! ```
+//! A new dataset is received in its place; one that exists is received into a hidden clone (`%recv`) of the snapshot that
+//! the stream starts from, with which it changes contents at the end. Until then what is received is marked inconsistent:
+//! nobody else opens it, and what a failed receive leaves is destroyed, at the latest by the next import.
+//!
+//! Nothing is believed: a record is followed after it was checked, its running checksum included.
+//!
+//! Source: module/zfs/dmu_recv.c.
+
+mod apply;
+mod begin;
+mod finish;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ondisk::Endian;
+use ondisk::dsl_dataset::{FIELD_RESUME_TOGUID, FLAG_INCONSISTENT};
+use ondisk::send::{Begin, Limits, Record, feature};
+
+use crate::change::{Change, SyncCx};
+use crate::dsl::names::Found;
+use crate::dsl::{Dataset, Dir, Dsl};
+use crate::stream::{RecordReader, StreamError};
+use crate::{PoolError, Result};
+use apply::Apply;
+
+/// The clone's name.
+const CLONE: &str = "%recv";
+/// Blocks of pools with and without feature `large_blocks`, in bytes; slots of dnodes likewise.
+const LARGE_BLOCK: u64 = 16 << 20;
+const OLD_BLOCK: u64 = 128 << 10;
+const LARGE_DNODE: u8 = 32;
+
+/// What is received, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The dataset, and what the snapshot is to be called, without `@`.
+    pub dataset: String,
+    pub snapshot: String,
+    /// The snapshot that a new dataset is to be a clone of.
+    pub origin: Option<String>,
+    /// Gives up what the dataset has beyond the snapshot that the stream starts from.
+    pub force: bool,
+    pub begin: Begin,
+}
+
+/// Why a stream is not received; the target is as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The target has not got the snapshot that the stream starts from.
+    NoSource,
+    /// It was changed since.
+    Modified,
+    /// Dataset or snapshot.
+    Exists,
+    /// The target, or its parent.
+    NotFound,
+    /// Another receive into it has not ended.
+    Busy,
+    /// The pool has not got the features that the stream needs.
+    Features,
+    /// Earlier streams had large blocks, this one has them cut up.
+    LargeBlocks,
+    WrongParent,
+    /// The stream makes no sense, at least not here.
+    Invalid(String),
+    Stream(StreamError),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::NoSource => f.write_str("most recent snapshot does not match incremental source"),
+            Failure::Modified => f.write_str("destination has been modified since most recent snapshot"),
+            Failure::Exists => f.write_str("destination already exists"),
+            Failure::NotFound => f.write_str("destination does not exist"),
+            Failure::Busy => f.write_str("destination has an unfinished receive"),
+            Failure::Features => f.write_str("pool must be upgraded to receive this stream"),
+            Failure::LargeBlocks => f.write_str("incremental send stream requires -L"),
+            Failure::WrongParent => f.write_str("parent is not a filesystem"),
+            Failure::Invalid(why) => write!(f, "invalid stream: {why}"),
+            Failure::Stream(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<Failure> for PoolError {
+    fn from(failure: Failure) -> PoolError {
+        PoolError::Receive(failure)
+    }
+}
+
+impl From<StreamError> for PoolError {
+    fn from(error: StreamError) -> PoolError {
+        PoolError::Receive(Failure::Stream(error))
+    }
+}
+
+fn invalid(why: impl fmt::Display) -> PoolError {
+    Failure::Invalid(why.to_string()).into()
+}
+
+/// What a receive does to the pool's datasets, as a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    Begin(Target),
+    Finish(Target),
+    /// Destroys what was received.
+    Abandon(Target),
+    /// Destroys what a receive left that nobody can end: a dataset of this name.
+    Sweep(String),
+}
+
+impl Step {
+    pub(crate) fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
+        match self {
+            Step::Begin(target) => begin::check(dsl, target),
+            Step::Finish(target) => finish::check(dsl, target, group),
+            Step::Abandon(target) => dsl.receiving(target).map(drop),
+            Step::Sweep(name) => dsl.find(name).map(drop),
+        }
+    }
+
+    pub(crate) fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
+        match self {
+            Step::Begin(target) => begin::sync(cx, target),
+            Step::Finish(target) => finish::sync(cx, target),
+            Step::Abandon(target) => finish::abandon(cx, target),
+            Step::Sweep(name) => finish::sweep(cx, name),
+        }
+    }
+
+    /// Heads whose intent logs have to be empty for it.
+    pub(crate) fn closes(&self) -> Vec<&str> {
+        if let Step::Finish(target) = self { vec![&target.dataset] } else { Vec::new() }
+    }
+}
+
+/// What is being received, and whether into a hidden clone of the target.
+struct Received {
+    found: Found,
+    is_hidden: bool,
+}
+
+impl Dsl {
+    /// Receives the stream whose begin has been read, all but the last step: [`Dsl::finish_receive`]. When it fails,
+    /// nothing is left of it.
+    pub fn receive(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<()> {
+        if stream.endian() != Endian::Little {
+            return Err(PoolError::Unsupported("streams of big-endian hosts".into()));
+        }
+        stream.payload(u64::from(target.begin.payload_len))?;
+        self.commit(Change::Receive(Step::Begin(target.clone())), "")?;
+        let done = self.receive_records(target, stream);
+        if done.is_err() {
+            self.abandon_receive(target)?;
+        }
+        done
+    }
+
+    /// Makes what was received the target's newest snapshot. Who serves the target has closed it before.
+    pub fn finish_receive(&self, target: &Target) -> Result<u64> {
+        let done = self.commit(Change::Receive(Step::Finish(target.clone())), "");
+        if done.is_err() {
+            self.abandon_receive(target)?;
+        }
+        done
+    }
+
+    fn abandon_receive(&self, target: &Target) -> Result<()> {
+        self.commit(Change::Receive(Step::Abandon(target.clone())), "").map(drop)
+    }
+
+    fn receive_records(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<()> {
+        let begin = &target.begin;
+        let features = self.features();
+        let limits = Limits {
+            block: if features.is_enabled("large_blocks") { LARGE_BLOCK } else { OLD_BLOCK },
+            slots: if features.is_enabled("large_dnode") { LARGE_DNODE } else { 1 },
+        };
+        let dataset: Arc<Dataset> = {
+            let _config = self.reading();
+            self.open_object(self.receiving(target)?.found.object)?
+        };
+        let mut apply = Apply::new(self, dataset.objset(), begin, target.origin.is_some());
+        loop {
+            let record = stream.record()?;
+            record.check(begin, &limits).map_err(|error| invalid(error.what))?;
+            if let Record::End { .. } = record {
+                return apply.end();
+            }
+            let payload = stream.payload(record.payload_len())?;
+            apply.record(&record, payload)?;
+        }
+    }
+
+    /// Destroys what receives left that had not ended when the pool was last in use, unless they can be resumed.
+    pub(crate) fn sweep_unfinished(&self) -> Result<()> {
+        let mut names = Vec::new();
+        {
+            let _config = self.reading();
+            self.unfinished(&self.root()?, &mut names)?;
+        }
+        for name in names {
+            tracing::info!(name, "destroying what an unfinished receive has left");
+            self.commit(Change::Receive(Step::Sweep(name)), "")?;
+        }
+        Ok(())
+    }
+
+    /// Names of inconsistent datasets, the deepest first.
+    fn unfinished(&self, dir: &Arc<Dir>, names: &mut Vec<String>) -> Result<()> {
+        for (name, object) in self.mos.sorted(dir.phys().child_dir_zapobj)? {
+            if !name.starts_with('$') {
+                self.unfinished(&self.child_dir(dir, &name, object)?, names)?;
+            }
+        }
+        let Some(head) = self.head_of(dir)? else { return Ok(()) };
+        let is_unfinished = head.phys.flags & FLAG_INCONSISTENT != 0;
+        let is_resumable =
+            self.mos.is_zapified(head.object)? && self.mos.find(head.object, FIELD_RESUME_TOGUID)?.is_some();
+        if is_unfinished && !is_resumable {
+            names.push(dir.name());
+        }
+        Ok(())
+    }
+
+    /// Where the stream goes to.
+    fn receiving(&self, target: &Target) -> Result<Received> {
+        let hidden = format!("{}/{CLONE}", target.dataset);
+        let (found, is_hidden) = match self.find(&hidden) {
+            Ok(found) => (found, true),
+            Err(PoolError::NotFound) => (self.find(&target.dataset)?, false),
+            Err(error) => return Err(error),
+        };
+        if self.is_receiving(found.object) {
+            Ok(Received { found, is_hidden })
+        } else {
+            Err(PoolError::NotFound)
+        }
+    }
+}
+
+/// Streams with these are known and not taken.
+fn check_built(begin: &Begin) -> Result<()> {
+    const UNBUILT: [(u64, &str); 2] =
+        [(feature::RAW, "raw send streams"), (feature::REDACTED, "redacted send streams")];
+    match UNBUILT.iter().find(|(feature, _)| begin.has(*feature)) {
+        Some((_, what)) => Err(PoolError::Unsupported((*what).into())),
+        None => Ok(()),
+    }
+}

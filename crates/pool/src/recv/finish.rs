@@ -1,0 +1,136 @@
+//! The last step of a receive: what was received becomes visible, or goes.
+//!
+//! Source: module/zfs/dmu_recv.c (`dmu_recv_end_check`, `…_sync`), dsl_dataset.c (`dsl_dataset_clone_swap_check_impl`).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use dmu::SyncTx;
+use ondisk::dsl_dataset::FLAG_INCONSISTENT;
+
+use super::{Failure, Received, Target};
+use crate::change::SyncCx;
+use crate::dsl::Dsl;
+use crate::dsl::names::Found;
+use crate::{PoolError, Result};
+
+pub(super) fn check(dsl: &Dsl, target: &Target, group: Option<u64>) -> Result<()> {
+    let received = dsl.receiving(target)?;
+    if is_used(dsl, received.found.object) {
+        return Err(PoolError::Busy);
+    }
+    let head = dsl.find(&target.dataset)?;
+    if dsl.mos.find(head.phys.snapnames_zapobj, &target.snapshot)?.is_some() {
+        return Err(Failure::Exists.into());
+    }
+    if received.is_hidden {
+        check_swap(dsl, target, &received.found, &head)?;
+    }
+    match dsl.check_snapshot(&head, group) {
+        Err(PoolError::Busy) if !received.is_hidden => Ok(()),
+        checked => checked,
+    }
+}
+
+fn check_swap(dsl: &Dsl, target: &Target, clone: &Found, head: &Found) -> Result<()> {
+    if is_used(dsl, head.object) {
+        return Err(PoolError::Busy);
+    }
+    let later = later_snapshots(dsl, clone, head)?;
+    if !later.is_empty() && !target.force {
+        return Err(Failure::NoSource.into());
+    }
+    for snapshot in &later {
+        let name = dsl.dataset_name(snapshot.object)?;
+        dsl.check_destroy_snapshot(snapshot, &name, false, &HashSet::new())?;
+    }
+    if !target.force && head.phys.prev_snap_obj != 0 {
+        let from = dsl.mos.dataset(head.phys.prev_snap_obj)?;
+        if dsl.is_modified_since(&head.phys.bp, &from.bp, from.creation_txg)? {
+            return Err(Failure::Modified.into());
+        }
+    }
+    let quota = dsl.local_number(&head.dir, "refquota")?;
+    if quota != 0 && clone.phys.referenced_bytes > quota {
+        return Err(PoolError::Quota);
+    }
+    Ok(())
+}
+
+/// Somebody else than the list of open datasets has it.
+fn is_used(dsl: &Dsl, object: u64) -> bool {
+    dsl.if_open(object)
+        .is_some_and(|open| Arc::strong_count(&open) > 2 || open.zil().is_some_and(|zil| zil.has_chain()))
+}
+
+/// The head's snapshots after the one that both have, newest first.
+fn later_snapshots(dsl: &Dsl, clone: &Found, head: &Found) -> Result<Vec<Found>> {
+    let mut later = Vec::new();
+    let mut object = head.phys.prev_snap_obj;
+    while object != clone.phys.prev_snap_obj && object != 0 {
+        let phys = dsl.mos.dataset(object)?;
+        if phys.dir_obj != head.dir.object {
+            return Err(Failure::NoSource.into());
+        }
+        let previous = phys.prev_snap_obj;
+        later.push(Found { dir: head.dir.clone(), object, phys });
+        object = previous;
+    }
+    Ok(later)
+}
+
+pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
+    let (dsl, tx) = (cx.dsl, cx.tx);
+    dsl.sync_datasets(&SyncTx { txg: tx.txg(), pass: 1, rewrite: false })?;
+    let Received { found, is_hidden } = dsl.receiving(target)?;
+    let name = found.dir.name();
+    cx.note("finish receiving", &name, found.object, &format!("snap={}", target.snapshot))?;
+    dsl.set_receiving(found.object, false);
+    let head = dsl.find(&target.dataset)?;
+    if is_hidden {
+        for snapshot in later_snapshots(dsl, &found, &head)? {
+            let name = dsl.dataset_name(snapshot.object)?;
+            dsl.destroy_snapshot(snapshot.object, &name, false, tx)?;
+        }
+        let (clone, head) = (again(dsl, &found)?, again(dsl, &head)?);
+        dsl.swap_contents(&clone, &head, tx)?;
+        take(cx, target, &again(dsl, &head)?)?;
+        dsl.destroy_head(&again(dsl, &clone)?, tx)?;
+    } else {
+        take(cx, target, &head)?;
+    }
+    dsl.refresh_heads()
+}
+
+/// As it is now.
+fn again(dsl: &Dsl, found: &Found) -> Result<Found> {
+    Ok(Found { phys: dsl.mos.dataset(found.object)?, ..found.clone() })
+}
+
+/// Takes the snapshot, and makes it the one that was sent.
+fn take(cx: &SyncCx<'_>, target: &Target, head: &Found) -> Result<()> {
+    let snapshot = cx.dsl.take_snapshot(head, &target.snapshot, cx.tx)?;
+    cx.dsl.edit_dataset(snapshot, cx.tx, |phys| {
+        phys.guid = target.begin.to_guid;
+        phys.creation_time = target.begin.creation_time;
+        phys.flags &= !FLAG_INCONSISTENT;
+    })?;
+    cx.dsl.edit_dataset(head.object, cx.tx, |phys| phys.flags &= !FLAG_INCONSISTENT)
+}
+
+/// Destroys what was received.
+pub(super) fn abandon(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
+    let Received { found, .. } = cx.dsl.receiving(target)?;
+    cx.dsl.set_receiving(found.object, false);
+    cx.dsl.destroy_head(&found, cx.tx)?;
+    cx.dsl.refresh_heads()
+}
+
+/// Destroys a dataset that was not received whole.
+pub(super) fn sweep(cx: &SyncCx<'_>, name: &str) -> Result<()> {
+    let found = cx.dsl.find(name)?;
+    if found.phys.flags & FLAG_INCONSISTENT != 0 {
+        cx.dsl.destroy_head(&found, cx.tx)?;
+    }
+    cx.dsl.refresh_heads()
+}

@@ -1,0 +1,163 @@
+//! Sending a snapshot: all of it, or what it has that an earlier one had not, as records.
+//!
+//! The tree of the snapshot is walked in the order of objects and blocks, past all that is as old as the earlier snapshot
+//! (`walk`); what is met becomes records in that order (`emit`). What is not there is sent, too: a receiver may have had
+//! something in its place. The cost follows what changed, not what there is.
+//!
+//! Bytes are those that OpenZFS 2.1 sends of the same pool. Source: module/zfs/dmu_send.c.
+
+mod emit;
+mod source;
+mod walk;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use dmu::DmuError;
+use ondisk::dsl_dataset::FLAG_CI_DATASET;
+use ondisk::objset::ObjsetType;
+use ondisk::send::{
+    Begin, FLAG_CI_DATA, FLAG_CLONE, FLAG_FREERECORDS, FLAG_SPILL_BLOCK, HeaderType, feature,
+};
+
+use crate::dsl::dataset::recorded_features;
+use crate::dsl::{Dataset, Dsl};
+use crate::stream::RecordWriter;
+use crate::{PoolError, Result};
+use emit::Emit;
+
+/// File systems from this version on keep what does not fit a bonus in spill blocks.
+const VERSION_SA: u64 = 5;
+
+/// How a snapshot is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Blocks above 128 KiB are not cut up.
+    pub large_blocks: bool,
+    /// What is small enough for block pointers is sent that small.
+    pub embed: bool,
+    /// Blocks are sent as compressed as they are.
+    pub compress: bool,
+}
+
+/// Why nothing is sent, or no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// What the stream is to start from is not there.
+    NoSource,
+    /// It is no earlier state of what is to be sent.
+    NotEarlier,
+    /// Nobody takes the stream any more.
+    Broken(String),
+    Pool(PoolError),
+}
+
+impl<E: Into<PoolError>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::Pool(error.into())
+    }
+}
+
+fn broken(error: io::Error) -> Failure {
+    Failure::Broken(error.to_string())
+}
+
+/// A snapshot that is open for sending: it cannot be destroyed meanwhile.
+pub struct Sending {
+    dataset: Arc<Dataset>,
+    begin: Begin,
+    /// What was born up to this group is not sent.
+    from_txg: u64,
+    /// Bytes that the stream will have, about.
+    size: u64,
+}
+
+impl Sending {
+    pub fn begin(&self) -> &Begin {
+        &self.begin
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl Dsl {
+    /// Opens a snapshot for sending, from an earlier one or a bookmark (full names), or from the beginning.
+    pub fn prepare_send(
+        &self,
+        snapshot: &str,
+        from: Option<&str>,
+        flags: Flags,
+    ) -> std::result::Result<Sending, Failure> {
+        let _config = self.reading();
+        let to = self.find(snapshot)?;
+        if !to.is_snapshot() {
+            return Err(PoolError::Unsupported("sending what is no snapshot".into()).into());
+        }
+        let source = from.map(|from| self.send_source(&to, from)).transpose()?;
+        let dataset = self.open_object(to.object)?;
+        let kind = dataset.objset().kind();
+        let features = self.stream_features(&dataset, kind, flags)?;
+        let is_clone = source.as_ref().is_some_and(|source| source.is_clone);
+        let mut begin_flags = FLAG_FREERECORDS | FLAG_SPILL_BLOCK;
+        if is_clone {
+            begin_flags |= FLAG_CLONE;
+        }
+        if to.phys.flags & FLAG_CI_DATASET != 0 {
+            begin_flags |= FLAG_CI_DATA;
+        }
+        let begin = Begin {
+            header_type: HeaderType::Sub as u8,
+            features,
+            creation_time: to.phys.creation_time,
+            objset_type: kind.number() as u32,
+            flags: begin_flags,
+            to_guid: to.phys.guid,
+            from_guid: source.as_ref().map_or(0, |source| source.guid),
+            to_name: snapshot.to_owned(),
+            payload_len: 0,
+        };
+        let size = self.send_size(&to, from, flags.compress)?;
+        Ok(Sending { dataset, begin, from_txg: source.map_or(0, |source| source.txg), size })
+    }
+
+    /// What a receiver has to understand (`setup_featureflags`).
+    fn stream_features(&self, dataset: &Dataset, kind: ObjsetType, flags: Flags) -> Result<u64> {
+        let used = recorded_features(self, dataset.object())?;
+        let mut features = 0;
+        let mut add = |feature: u64, wanted: bool| features |= if wanted { feature } else { 0 };
+        if used.contains(&"encryption") {
+            return Err(PoolError::Unsupported("sending encrypted datasets".into()));
+        }
+        if kind == ObjsetType::Zfs {
+            let props = self.parts.fs_format.props(dataset.objset())?;
+            let version =
+                props.iter().find(|(name, _)| *name == "version").map_or(0, |(_, version)| *version);
+            add(feature::SA_SPILL, version >= VERSION_SA);
+        }
+        let is_active = |name: &str| self.features().is_active(name);
+        let embeds = flags.embed && is_active("embedded_data");
+        add(feature::LARGE_BLOCKS, flags.large_blocks && used.contains(&"large_blocks"));
+        add(feature::EMBED_DATA, embeds);
+        add(feature::COMPRESSED, flags.compress);
+        add(feature::LZ4, (embeds || flags.compress) && is_active("lz4_compress"));
+        add(feature::ZSTD, flags.compress && used.contains(&"zstd_compress"));
+        add(feature::LARGE_DNODE, used.contains(&"large_dnode"));
+        Ok(features)
+    }
+
+    /// Sends what was prepared.
+    pub fn send(&self, sending: &Sending, to: &mut dyn Write) -> std::result::Result<(), Failure> {
+        let writer = RecordWriter::begin(to, &sending.begin, &[]).map_err(broken)?;
+        let store = self.parts.store();
+        let emit = Emit::new(store, writer, sending.begin.features, sending.from_txg);
+        let writer = walk::walk(store, &sending.dataset.objset().root(), sending.from_txg, emit)?;
+        writer.end().map_err(broken)
+    }
+}
+
+/// A block of the snapshot cannot be read.
+fn unreadable(error: DmuError) -> Failure {
+    Failure::Pool(error.into())
+}

@@ -1,0 +1,186 @@
+//! Walking the tree of a snapshot, and handing what is met to `emit` in batches: while one is written, the blocks of the
+//! next are on their way from the disks.
+
+use std::sync::Arc;
+
+use dmu::DmuError;
+use dmu::store::Keep;
+use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
+use ondisk::BlkPtr;
+use ondisk::dnode::{BLOCK_SIZE, DnodePhys, MAX_OBJECT, SLOTS_PER_BLOCK};
+use storage::Storage;
+
+use super::emit::Emit;
+use super::{Failure, unreadable};
+use crate::stream::RecordWriter;
+
+/// What a batch has at most: bytes of blocks, and things.
+const BATCH_BYTES: u64 = 8 << 20;
+const BATCH: usize = 2048;
+
+/// Something that is to be sent.
+pub(super) enum Item {
+    Object(u64, Box<DnodePhys>),
+    /// Numbers that are no objects.
+    FreeObjects {
+        first: u64,
+        count: u64,
+    },
+    /// Bytes of an object that are zero.
+    Free {
+        object: u64,
+        offset: u64,
+        length: u64,
+    },
+    Data {
+        object: u64,
+        kind: u8,
+        blkid: u64,
+        bp: BlkPtr,
+    },
+    Spill {
+        object: u64,
+        bp: BlkPtr,
+    },
+}
+
+impl Item {
+    fn bytes(&self) -> u64 {
+        match self {
+            Item::Data { bp, .. } | Item::Spill { bp, .. } => bp.lsize(),
+            _ => 0,
+        }
+    }
+
+    /// The block to be read for it.
+    pub fn block(&self) -> Option<&BlkPtr> {
+        match self {
+            Item::Data { bp, .. } | Item::Spill { bp, .. } => Some(bp),
+            _ => None,
+        }
+    }
+}
+
+/// Sends everything that was born after a group.
+pub(super) fn walk<'a>(
+    store: &Arc<Storage>,
+    root: &BlkPtr,
+    from_txg: u64,
+    emit: Emit<'a>,
+) -> Result<RecordWriter<'a>, Failure> {
+    let mut walk =
+        Walk { store, emit, objects: 0, batch: Vec::new(), bytes: 0, next: Vec::new(), failed: None };
+    traverse(store.as_ref(), root, from_txg, &mut walk);
+    walk.turn();
+    walk.turn();
+    match walk.failed {
+        Some(failure) => Err(failure),
+        None => walk.emit.end(),
+    }
+}
+
+struct Walk<'a, 'w> {
+    store: &'a Arc<Storage>,
+    emit: Emit<'w>,
+    /// Numbers that the meta dnode has had.
+    objects: u64,
+    /// What is being met, and its bytes; what is asked for, and not written.
+    batch: Vec<Item>,
+    bytes: u64,
+    next: Vec<Item>,
+    failed: Option<Failure>,
+}
+
+impl Walk<'_, '_> {
+    fn push(&mut self, item: Item) -> Go {
+        self.bytes += item.bytes();
+        self.batch.push(item);
+        if self.bytes >= BATCH_BYTES || self.batch.len() >= BATCH {
+            self.turn();
+        }
+        if self.failed.is_some() { Go::Stop } else { Go::On }
+    }
+
+    /// Asks for the blocks of what was met, and writes what was asked for before.
+    fn turn(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.bytes = 0;
+        let met = std::mem::take(&mut self.batch);
+        if self.emit.wants_decoded() {
+            let blocks = met.iter().filter_map(Item::block).filter(|bp| !bp.is_embedded()).copied();
+            self.store.prefetch(blocks.collect(), Keep::ALL);
+        }
+        let now = std::mem::replace(&mut self.next, met);
+        self.failed = self.emit.batch(now).err();
+    }
+}
+
+impl Visitor for Walk<'_, '_> {
+    fn block(&mut self, visit: &Visit<'_>) -> Go {
+        let (object, bp) = (visit.object, *visit.bp);
+        match visit.part {
+            Part::Spill => self.push(Item::Spill { object, bp }),
+            Part::Tree { level: 0, blkid } if object != 0 => {
+                let kind = visit.dnode.map_or(0, |dnode| dnode.object_type.0);
+                self.push(Item::Data { object, kind, blkid, bp })
+            }
+            _ => Go::On,
+        }
+    }
+
+    fn object(&mut self, object: u64, dnode: &DnodePhys) -> Go {
+        if object == 0 {
+            self.objects = (dnode.maxblkid + 1).saturating_mul(SLOTS_PER_BLOCK as u64);
+            return Go::On;
+        }
+        // The receiver counts for itself.
+        if object >= MAX_OBJECT {
+            return Go::Past;
+        }
+        self.push(Item::Object(object, Box::new(dnode.clone())))
+    }
+
+    fn hole(&mut self, visit: &Visit<'_>) -> Go {
+        let (Part::Tree { level, blkid }, Some(dnode)) = (visit.part, visit.dnode) else { return Go::On };
+        if visit.object >= MAX_OBJECT {
+            return Go::On;
+        }
+        let span = dnode.span(level);
+        let Some(start) = blkid.checked_mul(span) else { return Go::On };
+        if visit.object == 0 {
+            debug_assert_eq!(dnode.data_block_size(), BLOCK_SIZE as u64);
+            let slots = SLOTS_PER_BLOCK as u64;
+            return self.free_objects(start.saturating_mul(slots), span.saturating_mul(slots));
+        }
+        if start > dnode.maxblkid && !dnode.object_type.is_metadata() {
+            return Go::On;
+        }
+        let size = dnode.data_block_size();
+        let Some(offset) = start.checked_mul(size) else { return Go::On };
+        let end = start.checked_add(span).and_then(|end| end.checked_mul(size)).unwrap_or(u64::MAX);
+        self.push(Item::Free { object: visit.object, offset, length: end - offset })
+    }
+
+    fn free_slot(&mut self, object: u64) -> Go {
+        // The first of all stands for the meta dnode.
+        if object == 0 { Go::On } else { self.free_objects(object, 1) }
+    }
+
+    fn unreadable(&mut self, _visit: &Visit<'_>, error: DmuError) -> Go {
+        self.failed = Some(unreadable(error));
+        Go::Stop
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Numbers that no receiver can have are not worth a word.
+    fn free_objects(&mut self, first: u64, count: u64) -> Go {
+        if first >= self.objects {
+            return Go::On;
+        }
+        let count = count.min(self.objects - first);
+        self.push(Item::FreeObjects { first, count })
+    }
+}
