@@ -42,6 +42,17 @@ pub fn rig_of_raidz(parity: u64, width: usize, ashift: u64) -> Rig {
     rig_of_tops(tops, 0)
 }
 
+/// The same, with `sides` disks instead of its child `place`, that are replacing each other.
+pub fn rig_of_raidz_with(parity: u64, width: usize, ashift: u64, (place, sides): (usize, usize)) -> Rig {
+    let mut tops = tops_of(&[width + sides - 1], &[]);
+    tops[0].kind = VdevKind::Raidz(parity);
+    tops[0].ashift = Some(ashift);
+    let leaves: Vec<VdevConfig> = tops[0].children.drain(place..place + sides).collect();
+    let replacing = VdevConfig { children: leaves, ..VdevConfig::new(VdevKind::Replacing, 0, 40) };
+    tops[0].children.insert(place, replacing);
+    rig_of_tops(tops, 0)
+}
+
 /// As [`rig`], with a cache of so many bytes; without one, every read goes to the disks.
 pub fn rig_with_cache(widths: &[usize], cache: usize) -> Rig {
     rig_of(widths, &[], cache)

@@ -78,7 +78,7 @@ impl Unflushed {
 fn forget(writes: &mut BTreeMap<(u32, u64), Io>, vdev: u32, offset: u64, payload: &Payload) {
     let end = offset + payload.len() as u64;
     let len = |io: &Io| match &io.op {
-        Op::Write(payload) | Op::Repair { payload, .. } => payload.len() as u64,
+        Op::Write(payload) | Op::Repair { payload, .. } | Op::Supply { payload, .. } => payload.len() as u64,
         Op::Read(_) | Op::Heal { .. } => 0,
     };
     let before = writes.range((vdev, 0)..(vdev, offset)).next_back();

@@ -56,6 +56,11 @@ pub enum Op {
         payload: Payload,
         birth: u64,
     },
+    /// A repair of those leaves alone that lack blocks of this birth.
+    Supply {
+        payload: Payload,
+        birth: u64,
+    },
 }
 
 /// An I/O that a cursor wants done on one of its children.

@@ -214,7 +214,9 @@ impl Frame {
                 let (transfer, repair) = match io.op {
                     Op::Read(len) | Op::Heal { len, .. } => (Transfer::Read(len), None),
                     Op::Write(payload) => (Transfer::Write(payload), None),
-                    Op::Repair { payload, birth } => (Transfer::Write(payload), Some(birth)),
+                    Op::Repair { payload, birth } | Op::Supply { payload, birth } => {
+                        (Transfer::Write(payload), Some(birth))
+                    }
                 };
                 let (size, is_write) = (transfer.len() as u64, transfer.is_write());
                 wanted.push(LeafIo { leaf, offset: io.offset, transfer });

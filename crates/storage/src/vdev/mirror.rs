@@ -42,7 +42,12 @@ enum State {
 }
 
 pub fn cursor(vdev: &Vdev, io: Io, leaves: &[Arc<Leaf>]) -> Mirror {
-    let loads = vdev.children.iter().map(|child| child.load(leaves, io.offset)).collect();
+    let takes = |side: &Vdev| match &io.op {
+        Op::Supply { payload, birth } => side.needs_resilver(leaves, io.offset, payload.len(), *birth),
+        _ => true,
+    };
+    let load = |side: &Arc<Vdev>| side.load(leaves, io.offset).filter(|_| takes(side));
+    let loads = vdev.children.iter().map(load).collect();
     Mirror::new(io, loads)
 }
 
@@ -89,7 +94,7 @@ impl Cursor for Mirror {
             State::Start if self.untried.is_empty() => Step::Finish(Err(IoError::Unavailable)),
             State::Start => match self.io.op {
                 Op::Read(_) | Op::Heal { .. } => self.read_next(IoError::Unavailable),
-                Op::Write(_) | Op::Repair { .. } => {
+                Op::Write(_) | Op::Repair { .. } | Op::Supply { .. } => {
                     self.state = State::Writing;
                     Step::Issue(self.untried.iter().map(|&side| self.ask(side)).collect())
                 }

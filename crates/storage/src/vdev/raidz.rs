@@ -68,8 +68,14 @@ impl Raidz {
         };
         let trust: Vec<Trust> = vdev.children.iter().map(trust).collect();
         match io.op {
-            Op::Read(len) | Op::Heal { len, .. } => Box::new(read::Read::new(self, io, len, &trust)),
-            Op::Write(_) | Op::Repair { .. } => Box::new(write::Write::new(self, io, &trust)),
+            Op::Read(len) => Box::new(read::Read::new(self, io, len, &trust, &|_| Due::Nothing)),
+            Op::Heal { len, birth } => {
+                let due = |place: &Place| Due::of(&vdev.children[place.child], leaves, place, birth);
+                Box::new(read::Read::new(self, io, len, &trust, &due))
+            }
+            Op::Write(_) | Op::Repair { .. } | Op::Supply { .. } => {
+                Box::new(write::Write::new(self, io, &trust))
+            }
         }
     }
 
@@ -133,6 +139,30 @@ enum Trust {
     /// It works, but has missed writes: asked only when the others are not enough.
     Behind,
     Whole,
+}
+
+/// What a child that is being healed is to be given though the bytes it gave were right: where several disks share a place,
+/// one has spoken for all, and only here it is known what is right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    Nothing,
+    /// Those disks lack the block that did not speak.
+    Supply,
+    /// Several should have it, and may have something else.
+    Repair,
+}
+
+impl Due {
+    fn of(child: &Vdev, leaves: &[Arc<Leaf>], place: &Place, birth: u64) -> Due {
+        let here = child.children.iter().filter(|side| side.is_readable(leaves, None));
+        let lacks = |side: &&Arc<Vdev>| side.needs_resilver(leaves, place.offset, place.len, birth);
+        let (lacking, fresh): (Vec<_>, Vec<_>) = here.partition(lacks);
+        match (fresh.len(), lacking.len()) {
+            (0, 0..=1) | (1, 0) => Due::Nothing,
+            (0..=1, _) => Due::Supply,
+            _ => Due::Repair,
+        }
+    }
 }
 
 #[cfg(test)]

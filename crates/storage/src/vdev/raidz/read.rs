@@ -12,6 +12,10 @@
 //! columns rewritten. A child that is behind is not blamed for what it missed. The combinations are as many as OpenZFS
 //! would try, but for very wide vdevs: a block that nothing can save must not keep a processor for minutes.
 //!
+//! A child may be several disks, one being replaced or stood in for by the others. One of them answers; nothing is
+//! rewritten below the child by that answer, for nobody can tell there if it is right. Who heals sees to it here that all
+//! of them have what is right then ([`Due`]).
+//!
 //! Facts: module/zfs/vdev_raidz.c (`vdev_raidz_io_done`, `vdev_raidz_combrec`).
 
 use std::ops::Range;
@@ -20,7 +24,7 @@ use codec::raidz::{Column, MAX_PARITY};
 use env::{AlignedBuf, IoClass};
 
 use super::map::{Place, places};
-use super::{Raidz, Trust};
+use super::{Due, Raidz, Trust};
 use crate::vdev::{ChildIo, Cursor, Done, Io, Op, Step, Verify};
 use crate::{IoError, Payload};
 
@@ -38,6 +42,7 @@ pub struct Read {
 struct Cell {
     place: Place,
     trust: Trust,
+    due: Due,
     got: Got,
 }
 
@@ -65,11 +70,17 @@ struct Attempt {
 
 impl Read {
     /// Of `len` bytes, to read or to heal.
-    pub(super) fn new(raidz: Raidz, io: Io, len: usize, trust: &[Trust]) -> Read {
+    pub(super) fn new(
+        raidz: Raidz,
+        io: Io,
+        len: usize,
+        trust: &[Trust],
+        due: &dyn Fn(&Place) -> Due,
+    ) -> Read {
         let cell = |place: Place| {
             let trust = trust[place.child];
             let got = if trust == Trust::None { Got::Failed(IoError::Unavailable) } else { Got::Nothing };
-            Cell { place, trust, got }
+            Cell { place, trust, due: due(&place), got }
         };
         let cells = places(raidz, io.offset, len).into_iter().map(cell).collect();
         Read { raidz, io, cells, state: State::Start }
@@ -112,11 +123,8 @@ impl Read {
     fn ask(&mut self, cells: Vec<usize>) -> Step {
         let io = |&n: &usize| {
             let Place { child, offset, len } = self.cells[n].place;
-            let op = match self.io.op {
-                Op::Heal { birth, .. } => Op::Heal { len, birth },
-                _ => Op::Read(len),
-            };
-            ChildIo { child, io: Io { op, offset, ..self.io.clone() }, whole: false }
+            let io = Io { op: Op::Read(len), offset, class: self.io.class, repair: false };
+            ChildIo { child, io, whole: false }
         };
         let ios = cells.iter().map(io).collect();
         self.state = State::Reading(cells);
@@ -243,20 +251,24 @@ impl Read {
     }
 
     fn repair(&mut self, good: AlignedBuf, bad: &[usize]) -> Step {
-        if bad.is_empty() || !self.io.repair {
+        let due = |n: usize| if bad.contains(&n) { Due::Repair } else { self.cells[n].due };
+        let wanting: Vec<usize> = (0..self.cells.len()).filter(|&n| due(n) != Due::Nothing).collect();
+        if wanting.is_empty() || !self.io.repair {
             return Step::Finish(Ok(Some(good)));
         }
         let columns = self.raidz.split(self.io.offset, &Payload::padded(&good, 1));
         let write = |&n: &usize| {
             let (place, payload) = &columns[n];
+            let (payload, class) = (payload.clone(), self.io.class);
             let (op, class) = match self.io.op {
-                Op::Heal { birth, .. } => (Op::Repair { payload: payload.clone(), birth }, self.io.class),
-                _ => (Op::Write(payload.clone()), IoClass::AsyncWrite),
+                Op::Heal { birth, .. } if due(n) == Due::Supply => (Op::Supply { payload, birth }, class),
+                Op::Heal { birth, .. } => (Op::Repair { payload, birth }, class),
+                _ => (Op::Write(payload), IoClass::AsyncWrite),
             };
             let io = Io { op, offset: place.offset, class, ..self.io.clone() };
             ChildIo { child: place.child, io, whole: false }
         };
-        let ios = bad.iter().map(write).collect();
+        let ios = wanting.iter().map(write).collect();
         self.state = State::Repairing(good);
         Step::Issue(ios)
     }

@@ -143,7 +143,7 @@ impl Stage {
                 self.reads.push(child);
                 Ok(Some(AlignedBuf::from_slice(&self.disks[child][at..at + len])))
             }
-            (Op::Write(payload) | Op::Repair { payload, .. }, _) => {
+            (Op::Write(payload) | Op::Repair { payload, .. } | Op::Supply { payload, .. }, _) => {
                 self.written.insert(child);
                 self.disks[child][at..at + payload.len()].copy_from_slice(payload.bytes());
                 Ok(None)
@@ -164,7 +164,7 @@ impl Stage {
     fn read(&mut self, offset: u64, block: &[u8], thorough: bool) -> Done {
         let len = block.len();
         let io = self.io(if thorough { Op::Heal { len, birth: 7 } } else { Op::Read(len) }, offset);
-        let cursor = Box::new(read::Read::new(self.raidz, io, len, &self.trust()));
+        let cursor = Box::new(read::Read::new(self.raidz, io, len, &self.trust(), &|_| Due::Nothing));
         self.run(cursor, &|bytes| bytes == block)
     }
 

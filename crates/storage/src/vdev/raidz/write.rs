@@ -26,6 +26,7 @@ impl Write {
             Op::Write(payload) => (payload, None),
             Op::Repair { payload, birth } => (payload, Some(*birth)),
             Op::Read(_) | Op::Heal { .. } => unreachable!("a read has another cursor"),
+            Op::Supply { .. } => unreachable!("that is for what is below a raidz"),
         };
         let columns = self.raidz.split(self.io.offset, payload);
         let count = columns.len();

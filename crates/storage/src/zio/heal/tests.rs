@@ -2,7 +2,7 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::BlkPtr;
 
 use super::*;
-use crate::testing::{Rig, noise, plain, rig, rig_of_raidz};
+use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_of_raidz_with};
 use crate::{VdevState, WritePolicy};
 
 fn patients(bps: &[BlkPtr]) -> Vec<Patient> {
@@ -114,5 +114,50 @@ fn parity_heals_what_a_disk_spoiled_or_lacks() {
             lacking > 0 && (parity > 1 || lacking < bps.len()),
             "small blocks are not on all disks: {lacking}"
         );
+    }
+}
+
+/// Below a raidz nobody can judge a disk's bytes: what one that lacks a block has all the same says nothing of the others.
+#[test]
+fn all_disks_that_share_a_place_of_a_raidz_get_what_they_lack() {
+    let lacking = |first: u64, len: u64| {
+        let mut groups = RangeTree::new();
+        groups.add(first, len);
+        groups
+    };
+    let rig = rig_of_raidz_with(1, 3, 12, (1, 3));
+    let blocks: Vec<_> = (1..30).map(|n| noise(4096 * (1 + n % 7), n as u64)).collect();
+    let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
+    for (lackers, spoiled) in [
+        (&["b", "c", "d"][..], &["c", "d"][..]),
+        (&["c", "d"], &["c", "d"]),
+        (&["c"], &["b", "d"]),
+        (&["c"], &["d"]),
+    ] {
+        spoiled.iter().for_each(|path| spoil(&rig, path));
+        for path in lackers {
+            assert!(rig.storage.mark_behind(rig.leaf(path).guid));
+            rig.storage.set_missing(rig.leaf(path).guid, &lacking(4, 1));
+        }
+        assert!(rig.storage.healer().heal(patients(&bps)).land().iter().all(Result::is_ok));
+        for path in ["b", "c", "d"] {
+            rig.storage.set_missing(rig.leaf(path).guid, &RangeTree::new());
+            rig.storage.set_leaf_state(rig.leaf(path).guid, VdevState::Online);
+        }
+        let set = |paths: &[&str], state: VdevState| {
+            paths.iter().for_each(|path| assert!(rig.storage.set_leaf_state(rig.leaf(path).guid, state)));
+        };
+        for only in ["b", "c", "d"] {
+            let away: Vec<&str> = ["b", "c", "d"].into_iter().filter(|path| *path != only).collect();
+            set(&away, VdevState::Offline);
+            for path in ["a", "e"] {
+                set(&[path], VdevState::Offline);
+                for (bp, block) in bps.iter().zip(&blocks) {
+                    assert!(rig.read(bp).unwrap()[..] == block[..], "{lackers:?} lacked it, {only} is asked");
+                }
+                set(&[path], VdevState::Online);
+            }
+            set(&away, VdevState::Online);
+        }
     }
 }
