@@ -1,12 +1,15 @@
 //! Finding pools: reading the labels of whatever may be a device, and putting together what belongs together.
 //!
 //! Nothing here writes. A device that cannot be read, or holds garbage, is passed over: a search must survive any
-//! folder. Source: lib/libzutil/zutil_import.c (`get_configs`).
+//! folder. A crash in the middle of a group may leave labels that are younger than any uberblock, some with another guid of
+//! the pool, on some devices: they tell of a group that never was, and older ones are believed.
+//! Source: lib/libzutil/zutil_import.c (`get_configs`), module/zfs/vdev_label.c (`vdev_label_read_config`).
 
 use std::collections::BTreeMap;
 
 use env::{Disks, Env, OpenMode};
 use ondisk::label::config::{PoolState, key};
+use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 use storage::labels::Device;
 use storage::{VdevConfig, VdevKind};
@@ -23,7 +26,7 @@ pub struct Candidate {
     pub guid: u64,
     /// Guids that any of its labels gives it: a crash may leave labels of a group that never was.
     pub guids: Vec<u64>,
-    /// Of its newest label.
+    /// Of its newest label of a group that is durable.
     pub config: PoolConfig,
     /// Newest first.
     pub uberblocks: Vec<Uberblock>,
@@ -106,14 +109,46 @@ impl FoundPool {
 
 /// What a device turns out to be.
 enum Probed {
-    Member(Box<Candidate>),
+    Member(Member),
     Extra(Extra),
+}
+
+/// A device with all that its labels say.
+struct Member {
+    path: String,
+    /// Guids of the leaf and what else they say, without repetitions.
+    labels: Vec<(u64, PoolConfig)>,
+    uberblocks: Vec<Uberblock>,
+    size: u64,
+}
+
+impl Member {
+    /// By the newest label that is of this group or before it; else by the newest.
+    fn candidate(self, durable: u64) -> Option<Candidate> {
+        let Member { path, labels, uberblocks, size } = self;
+        let guids = labels.iter().map(|(guid, _)| *guid).collect();
+        let best = labels.into_iter().max_by_key(|(_, config)| (config.txg <= durable, config.txg));
+        best.map(|(guid, config)| Candidate { path, guid, guids, config, uberblocks, size })
+    }
+}
+
+/// By pool guid, the newest group that is durable, as far as the devices tell that have labels with this guid.
+fn durable_groups(members: &[Member]) -> BTreeMap<u64, u64> {
+    let mut newest = BTreeMap::new();
+    for member in members {
+        let txg = member.uberblocks.first().map_or(0, |uberblock| uberblock.txg);
+        for (_, config) in &member.labels {
+            let known: &mut u64 = newest.entry(config.guid).or_default();
+            *known = txg.max(*known);
+        }
+    }
+    newest
 }
 
 /// Reads the labels of one device; `None` where there is no pool on it.
 pub fn probe(env: &Env, path: &str) -> Option<Candidate> {
     match look(env, path)? {
-        Probed::Member(candidate) => Some(*candidate),
+        Probed::Member(member) => member.candidate(u64::MAX),
         Probed::Extra(_) => None,
     }
 }
@@ -126,12 +161,21 @@ fn look(env: &Env, path: &str) -> Option<Probed> {
     if let Some(extra) = Extra::of(path, &device, list) {
         return Some(Probed::Extra(extra));
     }
-    let guid = list.u64(key::GUID)?;
-    let config = PoolConfig::from_nvlist(list).ok()?;
-    let guids = found.configs.iter().flatten().filter_map(|label| label.u64(key::GUID)).collect();
+    let mut different: Vec<&NvList> = Vec::new();
+    for label in found.configs.iter().flatten() {
+        if !different.contains(&label) {
+            different.push(label);
+        }
+    }
+    let read = |label: &&NvList| Some((label.u64(key::GUID)?, PoolConfig::from_nvlist(label).ok()?));
+    let labels: Vec<(u64, PoolConfig)> = different.iter().filter_map(read).collect();
     let (path, size) = (path.to_owned(), device.size);
-    let candidate = Candidate { path, guid, guids, config, uberblocks: found.uberblocks, size };
-    Some(Probed::Member(Box::new(candidate)))
+    (!labels.is_empty()).then_some(Probed::Member(Member {
+        path,
+        labels,
+        uberblocks: found.uberblocks,
+        size,
+    }))
 }
 
 /// Paths to look at: folders stand for what is in them.
@@ -153,17 +197,19 @@ pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
     let paths = expand(&*env.disks, places);
     let slots: Vec<std::sync::Mutex<Option<Probed>>> = paths.iter().map(|_| Default::default()).collect();
     env.driver.par_map(paths.len(), &|n| *env::lock(&slots[n]) = look(env, &paths[n]));
-    let mut pools: BTreeMap<u64, FoundPool> = BTreeMap::new();
-    let mut extras: Vec<Extra> = Vec::new();
+    let (mut members, mut extras): (Vec<Member>, Vec<Extra>) = Default::default();
     for probed in slots.into_iter().filter_map(|slot| slot.into_inner().expect("a panic has been passed on"))
     {
-        let candidate = match probed {
-            Probed::Member(candidate) => *candidate,
-            Probed::Extra(extra) => {
-                extras.push(extra);
-                continue;
-            }
-        };
+        match probed {
+            Probed::Member(member) => members.push(member),
+            Probed::Extra(extra) => extras.push(extra),
+        }
+    }
+    let durable = durable_groups(&members);
+    let mut pools: BTreeMap<u64, FoundPool> = BTreeMap::new();
+    for member in members {
+        let newest = member.labels.iter().filter_map(|(_, config)| durable.get(&config.guid)).max().copied();
+        let Some(candidate) = member.candidate(newest.unwrap_or(0)) else { continue };
         let pool = pools.entry(candidate.config.guid).or_insert_with(|| FoundPool {
             guid: candidate.config.guid,
             config: candidate.config.clone(),
