@@ -77,17 +77,14 @@ const ZIL_MIN_BLOCK: u64 = 4096;
 pub fn embedded_checksum(kind: u8, data: &[u8], verifier: [u64; 4]) -> Result<[u64; 4], Unsupported> {
     let refuse = Unsupported(kind);
     let chained = match Checksum::from_raw(kind) {
+        Some(Checksum::Label) => return label_checksums(data, [verifier]).map(|[sum]| sum),
         Some(Checksum::Zilog2) => true,
-        Some(Checksum::Label | Checksum::GangHeader | Checksum::Zilog) => false,
+        Some(Checksum::GangHeader | Checksum::Zilog) => false,
         _ => return Err(refuse),
     };
     let trailer = if chained { Some(CHAIN_TRAILER) } else { data.len().checked_sub(TRAILER) };
     let trailer = trailer.ok_or(refuse)?;
-    let swap = match word_at(data, trailer).ok_or(refuse)? {
-        MAGIC => false,
-        magic if magic.swap_bytes() == MAGIC => true,
-        _ => return Err(refuse),
-    };
+    let swap = is_swapped(data, trailer).ok_or(refuse)?;
     let native = |word: u64| if swap { word.swap_bytes() } else { word };
     let data = if chained {
         let used = native(word_at(data, CHAIN_USED.start).ok_or(refuse)?);
@@ -102,6 +99,33 @@ pub fn embedded_checksum(kind: u8, data: &[u8], verifier: [u64; 4]) -> Result<[u
         *bytes = native(word).to_le_bytes();
     }
     checksum(kind, &copy, None, swap)
+}
+
+/// [`embedded_checksum`] of a part of a label, for each of the places where it is to be: what they share is summed once.
+pub fn label_checksums<const N: usize>(
+    data: &[u8],
+    verifiers: [[u64; 4]; N],
+) -> Result<[[u64; 4]; N], Unsupported> {
+    let refuse = Unsupported(Checksum::Label as u8);
+    let trailer = data.len().checked_sub(TRAILER).ok_or(refuse)?;
+    let swap = is_swapped(data, trailer).ok_or(refuse)?;
+    let shared = Sha256::new_with_prefix(&data[..trailer + 8]);
+    Ok(verifiers.map(|verifier| {
+        let mut sum = shared.clone();
+        for word in verifier {
+            sum.update(if swap { word.to_be_bytes() } else { word.to_le_bytes() });
+        }
+        words_of(&sum.finalize().into()).map(u64::swap_bytes)
+    }))
+}
+
+/// Whether a trailer is of the other byte order; `None` if there is none.
+fn is_swapped(data: &[u8], trailer: usize) -> Option<bool> {
+    match word_at(data, trailer)? {
+        MAGIC => Some(false),
+        magic if magic.swap_bytes() == MAGIC => Some(true),
+        _ => None,
+    }
 }
 
 fn word_at(data: &[u8], at: usize) -> Option<u64> {

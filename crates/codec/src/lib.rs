@@ -16,6 +16,6 @@ pub mod table;
 mod zle;
 mod zstd;
 
-pub use checksum::{Salt, Unsupported, checksum, embedded_checksum};
+pub use checksum::{Salt, Unsupported, checksum, embedded_checksum, label_checksums};
 pub use compress::{Corrupt, compress, decompress};
 pub use fletcher::fletcher4_append;

@@ -9,6 +9,7 @@ pub mod commit;
 use std::sync::Arc;
 
 use env::{AlignedBuf, Disk, DiskError, DiskIo, IoClass};
+use ondisk::blkptr::Checksum;
 use ondisk::eck::{self, Eck};
 use ondisk::gpt;
 use ondisk::label;
@@ -75,11 +76,9 @@ impl Device {
         let Some(offsets) = label::offsets(self.size) else { return found };
         let tree = found.config().and_then(|list| list.nvlist(label::config::key::VDEV_TREE));
         let ashift = tree.and_then(|tree| tree.u64(label::config::key::ASHIFT));
-        for at in offsets {
-            if let Some(ring) = self.read(at + label::RING_OFFSET, label::RING_SIZE as usize) {
-                found.uberblocks.extend(uberblocks_in(&ring, at + label::RING_OFFSET, ashift));
-            }
-        }
+        let places = offsets.map(|at| at + label::RING_OFFSET);
+        let rings = places.map(|at| self.read(at, label::RING_SIZE as usize));
+        found.uberblocks = uberblocks_in(rings.each_ref().map(|ring| ring.as_deref()), places, ashift);
         found.uberblocks.sort_by(|a, b| b.cmp_age(a));
         found.uberblocks.dedup();
         found
@@ -92,18 +91,24 @@ impl Device {
             label.u64(label::config::key::POOL_GUID) == Some(pool)
                 && label.u64(label::config::key::GUID) == Some(guid)
         };
-        self.read_configs().iter().flatten().any(is_it)
+        // Nearly always the first one does.
+        let mut configs = label::offsets(self.size).into_iter().flatten().map(|at| self.read_config(at));
+        configs.any(|config| config.as_ref().is_some_and(is_it))
     }
 
     /// The configurations alone.
     fn read_configs(&self) -> [Option<NvList>; label::COUNT] {
-        let offsets = label::offsets(self.size);
-        offsets.map_or_else(Default::default, |offsets| {
-            offsets.map(|at| self.read_config(at + label::NVLIST_OFFSET))
-        })
+        let Some(offsets) = label::offsets(self.size) else { return Default::default() };
+        let places = offsets.map(|at| at + label::NVLIST_OFFSET);
+        let areas = places.map(|at| self.read(at, label::NVLIST_SIZE));
+        let copies = areas.each_ref().map(|area| area.as_deref());
+        let whole = whole_copies(copies, places);
+        std::array::from_fn(|n| label::decode_config(copies[n].filter(|_| whole[n])?).ok())
     }
 
-    fn read_config(&self, at: u64) -> Option<NvList> {
+    /// That of the label at this place.
+    fn read_config(&self, label_at: u64) -> Option<NvList> {
+        let at = label_at + label::NVLIST_OFFSET;
         let area = self.read(at, label::NVLIST_SIZE)?;
         if !is_whole(&area, at) {
             return None;
@@ -166,9 +171,15 @@ impl Device {
     /// Writes the configuration into two of the labels: the even ones or the odd ones. Not flushed.
     pub fn write_config(&self, config: &NvList, even: bool) -> Result<(), DiskError> {
         let offsets = label::offsets(self.size).ok_or(DiskError::OutOfRange)?;
-        for at in offsets.into_iter().skip(usize::from(!even)).step_by(2) {
-            let area = AlignedBuf::from_slice(&self.sealed_config(config, at)?);
-            self.disk.write_at(self.base + at + label::NVLIST_OFFSET, &area, IoClass::SyncWrite)?;
+        let first = usize::from(!even);
+        let places = [first, first + 2].map(|n| offsets[n] + label::NVLIST_OFFSET);
+        let verifiers = places.map(eck::label_verifier);
+        let area = label::encode_config(config, verifiers[0]).ok_or(DiskError::OutOfRange)?;
+        let mut area = AlignedBuf::from_slice(&area);
+        let sums = codec::label_checksums(&area, verifiers).expect("the tail is in place");
+        for (at, sum) in places.into_iter().zip(sums) {
+            Eck::put_tail(&mut area, ondisk::Endian::Little, sum);
+            self.disk.write_at(self.base + at, &area, IoClass::SyncWrite)?;
         }
         Ok(())
     }
@@ -214,24 +225,49 @@ impl Device {
     }
 }
 
-/// The valid uberblocks of a ring. Its slots' size follows from the vdev's ashift, which a label that cannot be read
+/// The valid uberblocks of all rings. Their slots' size follows from the vdev's ashift, which a label that cannot be read
 /// does not tell: then every size is tried.
-fn uberblocks_in(ring: &[u8], at: u64, ashift: Option<u64>) -> Vec<Uberblock> {
+fn uberblocks_in(
+    rings: [Option<&[u8]>; label::COUNT],
+    places: [u64; label::COUNT],
+    ashift: Option<u64>,
+) -> Vec<Uberblock> {
     let sizes = match ashift {
         Some(ashift) => vec![label::slot_size(ashift.min(64) as u32)],
         None => (10..=13).map(label::slot_size).collect(),
     };
     let mut found = Vec::new();
     for size in sizes {
-        for (index, slot) in ring.chunks_exact(size).enumerate() {
-            if let Ok(uberblock) = Uberblock::decode(slot)
-                && is_whole(slot, at + (index * size) as u64)
-            {
-                found.push(uberblock);
-            }
+        for at in (0..label::RING_SIZE as usize).step_by(size) {
+            let slots = rings.map(|ring| ring?.get(at..at + size));
+            let decoded = slots.map(|slot| Uberblock::decode(slot?).ok());
+            let told = std::array::from_fn(|n| slots[n].filter(|_| decoded[n].is_some()));
+            let whole = whole_copies(told, places.map(|place| place + at as u64));
+            found.extend(
+                decoded.into_iter().zip(whole).filter_map(|(uberblock, whole)| uberblock.filter(|_| whole)),
+            );
         }
     }
     found
+}
+
+/// Which copies of a part of the labels check themselves, each in its place. Nearly always they are alike, and summed once.
+fn whole_copies(copies: [Option<&[u8]>; label::COUNT], places: [u64; label::COUNT]) -> [bool; label::COUNT] {
+    let verifiers = places.map(eck::label_verifier);
+    let mut summed: Vec<(&[u8], [Checksum; label::COUNT])> = Vec::new();
+    let mut is_whole = |n: usize| {
+        let copy = copies[n]?;
+        let tail = Eck::decode_tail(copy).ok()?;
+        // All but the sum itself.
+        let body = &copy[..copy.len() - size_of::<Checksum>()];
+        let known = match summed.iter().find(|(other, _)| *other == body) {
+            Some((_, sums)) => *sums,
+            None => codec::label_checksums(copy, verifiers).ok()?,
+        };
+        summed.push((body, known));
+        Some(known[n] == tail.checksum)
+    };
+    std::array::from_fn(|n| is_whole(n).unwrap_or(false))
 }
 
 /// Whether a block that checks itself does, at this place.
