@@ -45,7 +45,7 @@ impl Options {
     }
 }
 
-/// How many cuts a disk that is stale lags behind, at the most.
+/// How much of a story a disk that is stale lags behind, at the most; percent.
 const STALE: usize = 40;
 
 /// Runs a seed. `Err` says what is wrong with the engine.
@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
         while story.marks[mark + 1].at < at {
             mark += 1;
         }
-        if age > STALE || prng.chance(1, 10) {
+        if age * 100 > options.cuts * STALE || prng.chance(1, 10) {
             earlier = player.images().to_vec();
             age = 0;
         }

@@ -223,11 +223,6 @@ impl SimDisks {
         });
     }
 
-    /// Whether there is a disk of this name, be it away.
-    pub fn is_known(&self, path: &str) -> bool {
-        lock(&self.0).disks.contains_key(path)
-    }
-
     pub fn is_away(&self, path: &str) -> bool {
         lock(&self.0).disks[path].away
     }

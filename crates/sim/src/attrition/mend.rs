@@ -44,10 +44,9 @@ fn wait(life: &Life<'_>) -> Done {
 }
 
 fn look_after(life: &Life<'_>, shape: &Shape, second: u32) -> Done {
+    // Which bay a disk was found in, or is missed in, need not be the one it was taken from.
+    all_paths(&life.world.swarm).for_each(|path| life.world.disks.set_away(&path, false));
     for side in shape.sides() {
-        if life.world.disks.is_known(&side.path) {
-            life.world.disks.set_away(&side.path, false);
-        }
         if side.state == VdevState::Offline {
             change(life, &Change::OnlineVdev { guid: side.guid, expand: false })?;
         } else if second >= HOPE && !life.pool.core().storage.is_usable(side.guid) {

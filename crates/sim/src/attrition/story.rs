@@ -3,7 +3,8 @@
 //! Some disks are *weak*, as many of each vdev as it can lose at once: they fail reads and writes, lose writes they have
 //! answered or put them elsewhere, and lie about flushes. The others are sound, and an operator works on the pool: scrubs,
 //! takes disks out of use, replaces and attaches them, pulls one out, has spares. He never takes away what only the weak
-//! could stand in for: within these limits nothing may go wrong at any moment, and every acknowledged write must stay.
+//! could stand in for, or those that he has pulled, be it that the pool has not noticed yet: within these limits nothing
+//! may go wrong at any moment, and every acknowledged write must stay.
 //!
 //! After every step a *mark* is left: how far the tape is, what was promised, which disks have everything.
 
@@ -230,6 +231,9 @@ impl Teller {
         if teller.prng.chance(2, 3) {
             teller.weaken();
         }
+        if verbose {
+            eprintln!("weak: {:?}", teller.weak);
+        }
         Ok(teller)
     }
 
@@ -252,13 +256,18 @@ impl Teller {
 
     fn mark(&mut self) -> Done {
         let shape = Shape::of(&self.life()?.pool);
-        if !shape.is_held(&|path| !self.weak.contains(path)) {
+        if !shape.is_held(&|path| self.is_sound(path)) {
             return Err(format!("sound disks have not everything any more: {shape:?}"));
         }
         let spans = self.files.iter().map(Promised::span).collect();
         let (at, now) = (self.world.disks.taped(), self.world.time.now());
         self.marks.push(Mark { at, now, shape, spans });
         Ok(())
+    }
+
+    /// Whether a disk does what it should, as nobody but the operator may know.
+    fn is_sound(&self, path: &str) -> bool {
+        !self.weak.contains(path) && !self.world.disks.is_away(path)
     }
 
     fn step(&mut self) -> Done {
@@ -320,8 +329,7 @@ impl Teller {
 
     /// A disk without which sound ones still have everything.
     fn dispensable(&mut self, shape: &Shape) -> Option<Side> {
-        let weak = &self.weak;
-        let without = |side: &Side| shape.is_held(&|path: &str| !weak.contains(path) && path != side.path);
+        let without = |side: &Side| shape.is_held(&|path: &str| self.is_sound(path) && path != side.path);
         let sides: Vec<Side> = shape.sides().into_iter().filter(|side| without(side)).cloned().collect();
         self.prng.pick(&sides).cloned()
     }
@@ -332,7 +340,7 @@ impl Teller {
         let spares = self.spares();
         let free: Vec<String> = all_paths(&self.world.swarm)
             .filter(|path| !sides.contains(path.as_str()) && !spares.iter().any(|(_, spare)| spare == path))
-            .filter(|path| !self.weak.contains(path) && !self.world.disks.is_away(path))
+            .filter(|path| self.is_sound(path))
             .collect();
         self.prng.pick(&free).cloned()
     }

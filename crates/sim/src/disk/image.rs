@@ -1,6 +1,6 @@
 //! The bytes of a disk: as they read, as they would be after a crash, and the writes between the two.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stdx::prng::Prng;
@@ -8,8 +8,35 @@ use stdx::prng::Prng;
 use super::Loss;
 
 const CHUNK: usize = 16 << 10;
+/// Chunks that are shared together.
+const GROUP: usize = 32;
 
-type Chunks = BTreeMap<u64, Arc<[u8; CHUNK]>>;
+type Chunk = Arc<[u8; CHUNK]>;
+
+/// Chunks by number, in groups: so that a copy of it all costs next to nothing, and what is changed afterwards little more.
+#[derive(Clone, Default)]
+struct Chunks(Vec<Arc<[Option<Chunk>; GROUP]>>);
+
+impl Chunks {
+    fn get(&self, chunk: u64) -> Option<&Chunk> {
+        let group = self.0.get(chunk as usize / GROUP)?;
+        group[chunk as usize % GROUP].as_ref()
+    }
+
+    fn slot(&mut self, chunk: u64) -> &mut Option<Chunk> {
+        let group = chunk as usize / GROUP;
+        if self.0.len() <= group {
+            self.0.resize_with(group + 1, Arc::default);
+        }
+        &mut Arc::make_mut(&mut self.0[group])[chunk as usize % GROUP]
+    }
+
+    /// Those that are there, in order.
+    fn iter(&self) -> impl Iterator<Item = (u64, &Chunk)> {
+        let all = self.0.iter().flat_map(|group| group.iter());
+        (0..).zip(all).filter_map(|(chunk, bytes)| Some((chunk, bytes.as_ref()?)))
+    }
+}
 
 /// Chunks that are not there are zero. Invariant: the durable chunks with all pending writes applied are the current ones.
 #[derive(Clone, Default)]
@@ -35,7 +62,7 @@ impl Image {
     pub fn read(&self, offset: u64, buf: &mut [u8]) {
         for (chunk, from, range) in pieces(offset, buf.len()) {
             let out = &mut buf[range];
-            match self.current.get(&chunk) {
+            match self.current.get(chunk) {
                 Some(bytes) => out.copy_from_slice(&bytes[from..from + out.len()]),
                 None => out.fill(0),
             }
@@ -55,7 +82,7 @@ impl Image {
 
     /// Offsets of the stretches of [`Image::STRETCH`] bytes that were ever written.
     pub fn stretches(&self) -> Vec<u64> {
-        self.current.keys().map(|chunk| chunk * CHUNK as u64).collect()
+        self.current.iter().map(|(chunk, _)| chunk * CHUNK as u64).collect()
     }
 
     pub fn flush(&mut self) {
@@ -64,7 +91,7 @@ impl Image {
             touched.extend(pieces(offset, data.len()).map(|(chunk, ..)| chunk));
         }
         for chunk in touched {
-            self.durable.insert(chunk, self.current[&chunk].clone());
+            *self.durable.slot(chunk) = self.current.get(chunk).cloned();
         }
     }
 
@@ -82,7 +109,7 @@ impl Image {
     }
 
     pub fn chunks(&self) -> Vec<(u64, Vec<u8>)> {
-        self.current.iter().map(|(&chunk, bytes)| (chunk * CHUNK as u64, bytes.to_vec())).collect()
+        self.current.iter().map(|(chunk, bytes)| (chunk * CHUNK as u64, bytes.to_vec())).collect()
     }
 }
 
@@ -105,7 +132,7 @@ fn tear(chunks: &mut Chunks, offset: u64, data: &[u8], sector: usize, prng: &mut
 
 fn put(chunks: &mut Chunks, offset: u64, data: &[u8]) {
     for (chunk, from, range) in pieces(offset, data.len()) {
-        let bytes = Arc::make_mut(chunks.entry(chunk).or_insert_with(|| Arc::new([0; CHUNK])));
+        let bytes = Arc::make_mut(chunks.slot(chunk).get_or_insert_with(|| Arc::new([0; CHUNK])));
         let piece = &data[range];
         bytes[from..from + piece.len()].copy_from_slice(piece);
     }

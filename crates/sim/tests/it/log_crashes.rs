@@ -22,7 +22,7 @@ use sim::swarm::{Layout, Swarm};
 use stdx::prng::Prng;
 
 /// Power failures of the tests of failing logs and of the others, and the time after which a test is content with fewer.
-const CRASHES: u64 = 1_980;
+const CRASHES: u64 = 1_200;
 const CRASHES_OF_OTHERS: u64 = 540;
 const TIME: Duration = Duration::from_secs(110);
 /// Operations between two of them, at the most.
