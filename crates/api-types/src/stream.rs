@@ -46,6 +46,8 @@ pub struct Receive {
     pub props: Vec<PropSet>,
     /// Properties not to be received.
     pub exclude: Vec<String>,
+    /// Leave out the holds that were sent.
+    pub skip_holds: bool,
     pub history: String,
 }
 
@@ -55,8 +57,12 @@ pub struct Receive {
 pub enum StreamEvent {
     /// To be shown as it is.
     Line(String),
-    /// A snapshot is about to be sent: bytes, about.
-    Sending { snapshot: String, from: Option<String>, size: u64 },
+    /// A snapshot will be sent: bytes, about. All are told before the first begins.
+    Planned { snapshot: String, from: Option<String>, size: u64 },
+    /// A snapshot that a dataset of the tree has not got.
+    Missing(String),
+    /// A snapshot is being sent.
+    Begins(String),
     /// One dataset's stream was received: its bytes, and nanoseconds it took.
     Received { bytes: u64, nanos: u64 },
     /// The end; what went wrong beside the work.
@@ -78,6 +84,17 @@ pub struct Send {
     pub embed: bool,
     /// Blocks are sent as compressed as they are.
     pub compress: bool,
+    /// All snapshots from `from` on.
+    pub intermediates: bool,
+    /// With everything below, properties, all snapshots and clones.
+    pub replicate: bool,
+    /// With the properties that it has itself.
+    pub props: bool,
+    /// With those that it was sent.
+    pub backup: bool,
+    pub holds: bool,
+    /// Datasets that have no such snapshot are left out without a word.
+    pub skip_missing: bool,
     /// Only say what would be sent.
     pub dry_run: bool,
 }

@@ -23,6 +23,8 @@ pub struct ReceiveRequest {
     pub props: Vec<PropertyChange>,
     /// `-x`
     pub exclude: Vec<String>,
+    /// `-h`: leave out the holds that were sent.
+    pub skip_holds: bool,
     pub history: String,
 }
 
@@ -40,6 +42,10 @@ pub enum ReceiveEvent {
 pub struct Received {
     /// File systems that are new: to be mounted.
     pub new: Vec<String>,
+    /// The dataset that the first stream went to.
+    pub top: Option<String>,
+    /// What went wrong beside the work.
+    pub warnings: Vec<String>,
 }
 
 /// `zfs send`
@@ -54,15 +60,29 @@ pub struct SendRequest {
     pub embed: bool,
     /// `-c`: blocks are sent as compressed as they are.
     pub compress: bool,
+    /// `-I`: all snapshots from `from` on.
+    pub intermediates: bool,
+    /// `-R`: with everything below, properties, all snapshots and clones.
+    pub replicate: bool,
+    /// `-p`: with the properties that it has itself.
+    pub props: bool,
+    /// `-b`: with those that it was sent.
+    pub backup: bool,
+    /// `-h`: with holds.
+    pub holds: bool,
+    /// `-s`: datasets that have no such snapshot are left out without a word.
+    pub skip_missing: bool,
     /// `-n`: only say what would be sent.
     pub dry_run: bool,
 }
 
-/// What is about to be sent.
+/// What is told while something is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SendEvent {
-    pub snapshot: String,
-    pub from: Option<String>,
-    /// Bytes, about.
-    pub size: u64,
+pub enum SendEvent {
+    /// A snapshot that will be sent: bytes, about. All of them are told before the first begins.
+    Planned { snapshot: String, from: Option<String>, size: u64 },
+    /// A snapshot that a dataset of the tree has not got.
+    Missing(String),
+    /// It is being sent.
+    Begins(String),
 }

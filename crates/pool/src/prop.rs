@@ -10,7 +10,7 @@ mod number;
 
 use ondisk::prop::{Prop, PropType, Render, UNLIMITED, dataset_prop};
 
-pub use check::{Checker, parse_pool_value};
+pub use check::{Checker, is_built, parse_pool_value};
 pub use number::parse_number;
 
 /// A stored value.

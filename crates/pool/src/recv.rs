@@ -27,12 +27,13 @@ use ondisk::send::{Begin, Limits, Record, feature};
 use crate::change::{Change, SyncCx};
 use crate::dsl::names::Found;
 use crate::dsl::{Dataset, Dir, Dsl};
+use crate::prop::RawValue;
 use crate::stream::{RecordReader, StreamError};
 use crate::{PoolError, Result};
 use apply::Apply;
 
 /// The clone's name.
-const CLONE: &str = "%recv";
+pub(crate) const CLONE: &str = "%recv";
 /// Blocks of pools with and without feature `large_blocks`, in bytes; slots of dnodes likewise.
 const LARGE_BLOCK: u64 = 16 << 20;
 const OLD_BLOCK: u64 = 128 << 10;
@@ -49,6 +50,9 @@ pub struct Target {
     /// Gives up what the dataset has beyond the snapshot that the stream starts from.
     pub force: bool,
     pub begin: Begin,
+    /// Properties of the dataset, if the stream has such.
+    pub props: Option<Vec<(String, RawValue)>>,
+    pub snapshot_props: Vec<(String, RawValue)>,
 }
 
 /// Why a stream is not received; the target is as it was.

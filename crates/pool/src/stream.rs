@@ -196,6 +196,12 @@ impl<'a> RecordWriter<'a> {
         self.write(&Record::End { checksum }, &[])
     }
 
+    /// Writes the end of the list that goes before other streams: it has no running checksum of its own.
+    pub fn end_list(mut self) -> io::Result<()> {
+        let bytes = Record::End { checksum: self.sum }.encode(0);
+        self.put(&bytes)
+    }
+
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sum = fletcher4_append(self.sum, bytes, false);
         self.to.write_all(bytes)

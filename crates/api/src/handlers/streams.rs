@@ -32,6 +32,7 @@ fn run_receive(
         origin: request.origin,
         props: convert::props(&request.props),
         exclude: request.exclude,
+        skip_holds: request.skip_holds,
         history: request.history,
     };
     let received = pool.receive(&request, stream, &mut |event| {
@@ -41,11 +42,12 @@ fn run_receive(
         });
     });
     let received = received.map_err(|error| of_error(&error))?;
-    if !app.auto_mount || no_mount {
-        return Ok(Vec::new());
+    let mut warnings = received.warnings;
+    if app.auto_mount && !no_mount {
+        let mount = |name: &String| mounting::mount_all(app, name, &[], false, |_, _, _| {}).1;
+        warnings.extend(received.new.iter().flat_map(mount));
     }
-    let mount = |name: &String| mounting::mount_all(app, name, &[], false, |_, _, _| {}).1;
-    Ok(received.new.iter().flat_map(mount).collect())
+    Ok(warnings)
 }
 
 pub async fn send(State(app): State<Shared>, body: Body) -> Response {
@@ -65,11 +67,20 @@ fn run_send(
         large_blocks: request.large_blocks,
         embed: request.embed,
         compress: request.compress,
+        intermediates: request.intermediates,
+        replicate: request.replicate,
+        props: request.props,
+        backup: request.backup,
+        holds: request.holds,
+        skip_missing: request.skip_missing,
         dry_run: request.dry_run,
     };
     let sent = pool.send(&request, &mut out.stream(), &mut |event| {
-        let SendEvent { snapshot, from, size } = event;
-        out.tell(&StreamEvent::Sending { snapshot, from, size });
+        out.tell(&match event {
+            SendEvent::Planned { snapshot, from, size } => StreamEvent::Planned { snapshot, from, size },
+            SendEvent::Missing(name) => StreamEvent::Missing(name),
+            SendEvent::Begins(name) => StreamEvent::Begins(name),
+        });
     });
     sent.map(|()| Vec::new()).map_err(|error| of_error(&error))
 }

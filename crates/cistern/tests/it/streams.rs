@@ -76,6 +76,25 @@ fn snapshots_are_sent_and_received() {
     let guids = |names: &str| daemon.zfs(&format!("get -H -o value guid {names}")).done();
     assert_eq!(guids("tank/fs@one tank/fs@two"), guids("backup/raw@one backup/raw@two"));
 
+    // A tree with all it has, and what came to it since.
+    daemon.zfs("create -o test:who=me tank/fs/below").done();
+    daemon.zfs("snapshot -r tank/fs@three").done();
+    daemon.zfs("hold keep tank/fs@three").done();
+    send(&daemon, &scratch, "-R -s tank/fs@two", "tree").done();
+    send(&daemon, &scratch, "-R -h -I @two tank/fs@three", "more").done();
+    for file in ["tree", "more"] {
+        zstream(&scratch, file);
+        receive(&daemon, &scratch, "-u -o readonly=on backup/tree", file).done();
+    }
+    let names = |root: &str| {
+        let all = daemon.zfs(&format!("list -H -o name -t filesystem,snapshot -r {root}")).done();
+        all.lines().map(|name| name[root.len()..].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("backup/tree"), names("tank/fs"));
+    let shown = daemon.zfs("get -H -o value,source readonly,recordsize,test:who backup/tree/below").done();
+    assert_eq!(shown, "on\tinherited from backup/tree\n1M\tinherited from backup/tree\nme\treceived\n");
+    assert!(daemon.zfs("holds -H backup/tree@three").done().starts_with("backup/tree@three\tkeep\t"));
+
     refusals(&daemon, &scratch);
     drop(client);
     stop_and_check(&mut daemon, &scratch.path("two"), "backup");

@@ -46,6 +46,7 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         dry_run: options.has("n"),
         verbose: options.has("v"),
         no_mount: options.has("u"),
+        skip_holds: options.has("h"),
         origin,
         props,
         exclude: options.values("x").map(str::to_owned).collect(),
@@ -55,7 +56,6 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let mut status = 0;
     client.flow::<Stop>(routes::RECEIVE, &request, Some(Box::new(input)), &mut |piece| {
         match piece {
-            Piece::Data(_) | Piece::Event(StreamEvent::Sending { .. }) => {}
             Piece::Event(StreamEvent::Line(line)) => {
                 writeln!(cx.io.out, "{line}")?;
                 cx.io.out.flush()?;
@@ -68,6 +68,7 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 cx.complain(&sentence("cannot receive", &problem, Noun::Dataset))?;
                 status = 1;
             }
+            Piece::Data(_) | Piece::Event(_) => {}
         }
         Ok(())
     })?;

@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(1);
 
 pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "i:I:RsDpVvnPLeht:cwbd:SUX:", &[])?;
-    for letter in ["I", "R", "s", "p", "V", "h", "t", "b", "d", "S", "U", "X"] {
+    for letter in ["V", "t", "d", "S", "U", "X"] {
         if options.has(letter) {
             return Err(Stop::Fail(format!(
                 "zfs send -{letter}: not supported by this version of Cistern yet"
@@ -32,8 +32,22 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         [snapshot] => snapshot.clone(),
         _ => return usage("too many arguments"),
     };
-    if options.values("i").count() > 1 {
+    if options.values("i").count() + options.values("I").count() > 1 {
         return usage("");
+    }
+    if options.has("s") && !options.has("R") {
+        return usage("skip-missing flag can only be used in conjunction with replicate");
+    }
+    if options.has("R") || options.has("I") {
+        let from = options.value("i").or(options.value("I"));
+        if from.is_some_and(|from| from.contains('#')) {
+            cx.complain("Error: multiple snapshots cannot be sent from a bookmark.")?;
+            return Ok(1);
+        }
+        if !snapshot.contains('@') {
+            cx.complain("Error: Unsupported flag with filesystem or bookmark.")?;
+            return Ok(1);
+        }
     }
     if options.has("D") {
         cx.complain(DEDUP)?;
@@ -43,7 +57,8 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         cx.complain(TO_TERMINAL)?;
         return Ok(1);
     }
-    let from = options.value("i").map(|from| source(cx, from, &snapshot)).transpose()?;
+    let from =
+        options.value("i").or(options.value("I")).map(|from| source(cx, from, &snapshot)).transpose()?;
     let raw = options.has("w");
     let request = Send {
         snapshot: snapshot.clone(),
@@ -51,6 +66,12 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         large_blocks: raw || options.has("L"),
         embed: raw || options.has("e"),
         compress: raw || options.has("c"),
+        intermediates: options.has("I"),
+        replicate: options.has("R"),
+        props: options.has("p"),
+        backup: options.has("b"),
+        holds: options.has("h"),
+        skip_missing: options.has("s"),
         dry_run,
     };
     let parsable = options.has("P");
@@ -60,6 +81,7 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         is_verbose: parsable || options.has("v"),
         tells_progress: options.has("v"),
         dry_run,
+        size: None,
         bytes: 0,
         told: Instant::now(),
     };
@@ -70,9 +92,15 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 cx.io.out.write_all(bytes)?;
                 watch.passed(cx, bytes.len() as u64)?;
             }
-            Piece::Event(StreamEvent::Sending { snapshot, from, size }) => {
-                watch.begins(cx, &snapshot, from.as_deref(), size)?;
+            Piece::Event(StreamEvent::Planned { snapshot, from, size }) => {
+                watch.planned(cx, &snapshot, from.as_deref(), size)?;
             }
+            Piece::Event(StreamEvent::Missing(name)) => {
+                cx.complain(&format!("WARNING: could not send {name}: does not exist"))?;
+                status = 1;
+            }
+            Piece::Event(StreamEvent::Begins(snapshot)) => watch.begins(cx, snapshot)?,
+            Piece::Event(StreamEvent::Done { .. }) => watch.total(cx)?,
             Piece::Event(StreamEvent::Failed(problem)) => {
                 let problem = CallError::Refused(problem).problem()?;
                 cx.complain(&sentence(
@@ -109,13 +137,21 @@ struct Watch {
     is_verbose: bool,
     tells_progress: bool,
     dry_run: bool,
+    /// Bytes that all streams will have, until that is told.
+    size: Option<u64>,
     bytes: u64,
     told: Instant,
 }
 
 impl Watch {
-    fn begins(&mut self, cx: &mut Cx<'_>, snapshot: &str, from: Option<&str>, size: u64) -> Result<(), Stop> {
-        self.told = Instant::now();
+    fn planned(
+        &mut self,
+        cx: &mut Cx<'_>,
+        snapshot: &str,
+        from: Option<&str>,
+        size: u64,
+    ) -> Result<(), Stop> {
+        self.size = Some(self.size.unwrap_or(0) + size);
         if !self.is_verbose {
             return Ok(());
         }
@@ -130,14 +166,30 @@ impl Watch {
                 if size == 0 { what } else { format!("{what} estimated size is {}", nicebytes(size)) }
             }
         };
-        let total = match self.parsable {
-            true => format!("size\t{size}"),
-            false => format!("total estimated size is {}", nicebytes(size)),
-        };
+        self.say(cx, &line)
+    }
+
+    fn say(&self, cx: &mut Cx<'_>, line: &str) -> Result<(), Stop> {
         let to: &mut dyn Write = if self.dry_run { &mut *cx.io.out } else { &mut *cx.io.err };
-        writeln!(to, "{line}\n{total}")?;
-        if self.tells_progress && !self.parsable && !self.dry_run {
-            cx.complain(&format!("TIME        SENT   SNAPSHOT {snapshot}"))?;
+        Ok(writeln!(to, "{line}")?)
+    }
+
+    /// Everything is planned.
+    fn total(&mut self, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        match self.size.take() {
+            Some(size) if self.is_verbose && self.parsable => self.say(cx, &format!("size\t{size}")),
+            Some(size) if self.is_verbose => {
+                self.say(cx, &format!("total estimated size is {}", nicebytes(size)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn begins(&mut self, cx: &mut Cx<'_>, snapshot: String) -> Result<(), Stop> {
+        self.total(cx)?;
+        (self.told, self.bytes, self.snapshot) = (Instant::now(), 0, snapshot);
+        if self.tells_progress && !self.parsable {
+            cx.complain(&format!("TIME        SENT   SNAPSHOT {}", self.snapshot))?;
         }
         Ok(())
     }

@@ -397,7 +397,10 @@ fn programs_know_their_commands() {
         daemon.zpool("checkpoint tank"),
         refused("zpool checkpoint: not supported by this version of Cistern yet")
     );
-    assert_eq!(daemon.zfs("send tank@a"), refused("zfs send: not supported by this version of Cistern yet"));
+    assert_eq!(
+        daemon.zfs("redact tank@a b c"),
+        refused("zfs redact: not supported by this version of Cistern yet")
+    );
     let unknown = daemon.zpool("frobnicate");
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.starts_with("unrecognized command 'frobnicate'\nusage: zpool command args ..."));

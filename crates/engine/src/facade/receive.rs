@@ -2,18 +2,24 @@
 //!
 //! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are theirs.
 
+mod package;
+
 use std::io::Read;
 
 use ::pool::PoolError;
+use ::pool::prop::{RawValue, is_built};
 use ::pool::recv::{Failure, Target};
 use ::pool::stream::{RecordReader, StreamError};
 use engine_api::{
-    DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, ReceiveEvent, ReceiveRequest, Received, Result,
+    Change, DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, ReceiveEvent, ReceiveRequest, Received,
+    Result,
 };
+use ondisk::prop::{PropType, dataset_prop, is_user_prop};
 use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
 
 use super::convert::api_error;
 use super::pool::LocalPool;
+use package::Package;
 
 /// Who hears what is done.
 pub(super) type Tell<'a> = &'a mut dyn FnMut(ReceiveEvent);
@@ -32,6 +38,8 @@ struct One<'a> {
     begin: &'a Begin,
     /// What `zfs send` was asked to send.
     sent: &'a str,
+    /// What came before it.
+    package: Option<&'a Package>,
 }
 
 impl LocalPool {
@@ -52,19 +60,36 @@ impl LocalPool {
             Err(_) => return Err(refuse(ACTION, "invalid stream (bad magic number)")),
         };
         check_begin(&begin)?;
-        if begin.is_compound() {
-            return Err(Error::Unsupported("streams of more than one snapshot".into()));
-        }
         let sent = begin.to_name.split('@').next().unwrap_or_default();
         let mut received = Received::default();
-        self.receive_one(&One { request, begin: &begin, sent }, &mut stream, tell, &mut received)?;
-        Ok(received)
+        if !begin.is_compound() {
+            let one = One { request, begin: &begin, sent, package: None };
+            self.receive_one(&one, &mut stream, tell, &mut received)?;
+            return Ok(received);
+        }
+        let package = Package::read(&begin, &mut stream)?;
+        if package.is_recursive && request.target.contains('@') {
+            return Err(refuse(ACTION, "cannot specify snapshot name for multi-snapshot stream"));
+        }
+        loop {
+            let begin = match stream.next_begin() {
+                Ok(Some(begin)) => begin,
+                Ok(None) => return Ok(received),
+                Err(StreamError::Truncated | StreamError::Io(_)) => {
+                    return Err(refuse(ACTION, "failed to read from stream"));
+                }
+                Err(_) => return Err(refuse(ACTION, "invalid stream (bad magic number)")),
+            };
+            check_begin(&begin)?;
+            if begin.is_compound() || !begin.to_name.starts_with(sent) {
+                return Err(refuse(ACTION, "invalid backup stream"));
+            }
+            let one = One { request, begin: &begin, sent, package: Some(&package) };
+            self.receive_one(&one, &mut stream, tell, &mut received)?;
+        }
     }
 
     fn check_request(&self, request: &ReceiveRequest) -> Result<()> {
-        if !request.props.is_empty() || !request.exclude.is_empty() {
-            return Err(Error::Unsupported("properties given to a receive".into()));
-        }
         let is_missing = |name: &str| self.dataset(name).map(|found| found.is_none());
         if request.keep_path && is_missing(&request.target)? {
             return Err(refuse(ACTION, format_args!("specified fs ({}) does not exist", request.target)));
@@ -103,12 +128,17 @@ impl LocalPool {
         if request.dry_run {
             return skip(begin, stream);
         }
+        let listed = one.package.map_or_else(Default::default, |package| package.listed(begin.to_guid));
+        let props = listed.props.map(|props| judged(props, request, dataset, &mut received.warnings));
+        let snapshot_props = judged(listed.snapshot_props, request, &destination, &mut received.warnings);
         let target = Target {
             dataset: dataset.to_owned(),
             snapshot: snapshot.to_owned(),
             origin,
             force: request.force,
             begin: begin.clone(),
+            props,
+            snapshot_props,
         };
         let done = self.receive_into(&target, stream);
         if let Err(error) = done {
@@ -125,9 +155,33 @@ impl LocalPool {
         if !exists {
             received.new.push(dataset.to_owned());
         }
+        self.hold_and_set(request, &destination, listed.holds, received)?;
         if request.verbose {
             let nanos = self.env.clock.now().0.saturating_sub(started.0);
             tell(ReceiveEvent::Done { bytes: stream.bytes() - before, nanos });
+        }
+        Ok(())
+    }
+
+    /// What comes with a snapshot and is no part of it: tags, and properties that were given to the receive.
+    fn hold_and_set(
+        &self,
+        request: &ReceiveRequest,
+        snapshot: &str,
+        tags: Vec<String>,
+        received: &mut Received,
+    ) -> Result<()> {
+        for tag in tags.into_iter().filter(|_| !request.skip_holds) {
+            let hold = Change::Hold { snapshots: vec![snapshot.to_owned()], tag, recursive: false };
+            if let Err(error) = self.commit(&hold, "") {
+                received.warnings.push(error.to_string());
+            }
+        }
+        let dataset = snapshot.split('@').next().unwrap_or_default();
+        let is_top = received.top.get_or_insert_with(|| dataset.to_owned()).as_str() == dataset;
+        if !request.props.is_empty() && is_top {
+            let set = Change::SetProperties { name: dataset.to_owned(), props: request.props.clone() };
+            self.commit(&set, "")?;
         }
         Ok(())
     }
@@ -251,13 +305,36 @@ impl LocalPool {
         if self.dataset(parent)?.is_some() {
             return Ok(());
         }
-        let change = engine_api::Change::CreateFilesystem {
-            name: parent.to_owned(),
-            parents: true,
-            props: Vec::new(),
-        };
+        let change = Change::CreateFilesystem { name: parent.to_owned(), parents: true, props: Vec::new() };
         self.commit(&change, "").map(drop).map_err(|_| refuse(action, "unable to restore to destination"))
     }
+}
+
+/// What can be set of what was sent.
+fn judged(
+    props: Vec<(String, RawValue)>,
+    request: &ReceiveRequest,
+    target: &str,
+    warnings: &mut Vec<String>,
+) -> Vec<(String, RawValue)> {
+    let given = |name: &str| request.props.iter().any(|prop| prop.name == name);
+    let is_wanted = |(name, _): &(String, RawValue)| !request.exclude.contains(name) && !given(name);
+    let is_sound = |(name, value): &(String, RawValue)| {
+        let fits = match dataset_prop(name) {
+            None => is_user_prop(name) && value.text().is_some(),
+            Some(prop) if prop.is_readonly() || prop.is_once() || !is_built(prop, value) => false,
+            Some(prop) => match prop.kind {
+                PropType::Text(_) => value.text().is_some(),
+                PropType::Choice(..) => value.number().is_some_and(|number| prop.word_of(number).is_some()),
+                PropType::Number(_) => value.number().is_some(),
+            },
+        };
+        if !fits {
+            warnings.push(format!("cannot receive {name} property on {target}: invalid property value"));
+        }
+        fits
+    };
+    props.into_iter().filter(is_wanted).filter(is_sound).collect()
 }
 
 fn check_begin(begin: &Begin) -> Result<()> {

@@ -1,11 +1,17 @@
 //! Streams that OpenZFS sent: what is received of them equals what it said of the snapshots that it sent.
 
 use std::fs::File;
+use std::io::Read;
+use std::process::Command;
 use std::sync::Arc;
 
 use engine::{LocalEngine, Options};
-use engine_api::{Change, Engine, ImportOptions, Pool, ReceiveRequest, Result, SendRequest};
+use engine_api::{
+    Change, DatasetFilter, DatasetKind, Engine, ImportOptions, Pool, ReceiveRequest, Result, SendEvent,
+    SendRequest, Source,
+};
 use env::Env;
+use stdx::prng::Prng;
 
 use crate::disks::{Dir, new_pool, prop, zdb_is_content};
 use crate::manifest::Fixture;
@@ -51,6 +57,17 @@ impl Receiver {
             let wrong = self.fixture.check_one(sent, &*self.pool.open_fs(name).unwrap());
             assert!(wrong.is_empty(), "{name} is not {sent}: {wrong:#?}");
         }
+    }
+
+    fn value(&self, name: &str, property: &str) -> (String, Source) {
+        let filter = DatasetFilter {
+            roots: vec![name.into()],
+            depth: Some(0),
+            props: vec![property.into()],
+            ..DatasetFilter::default()
+        };
+        let prop = self.pool.datasets(&filter).unwrap().remove(0).props.remove(0);
+        (prop.value, prop.source)
     }
 
     fn refuses(&self, stream: &str, target: &str, why: &str) {
@@ -126,7 +143,12 @@ impl Sender {
     fn sends(&self, stream: &str, request: SendRequest) {
         let mut sent = Vec::new();
         let mut size = 0;
-        self.pool.send(&request, &mut sent, &mut |event| size = event.size).unwrap();
+        let mut add = |event| {
+            if let SendEvent::Planned { size: more, .. } = event {
+                size += more;
+            }
+        };
+        self.pool.send(&request, &mut sent, &mut add).unwrap();
         let theirs = std::fs::read(format!("{}/streams/{stream}.zsend", self.fixture.images())).unwrap();
         if sent != theirs {
             let at =
@@ -153,7 +175,144 @@ fn streams_are_openzfs_own_to_the_byte() {
     from.sends("L-big", SendRequest { large_blocks: true, ..full("g_snap/big@b") });
     from.sends("e-big", SendRequest { embed: true, ..full("g_snap/big@b") });
     from.sends("c-full-s20", SendRequest { compress: true, ..full("g_snap/fs@s20") });
+    from.sends("I-s10-s20", SendRequest { intermediates: true, ..since("g_snap/fs@s10", "g_snap/fs@s20") });
+    from.sends("h-s03", SendRequest { holds: true, ..full("g_snap/fs@s03") });
+    from.sends("b-a", SendRequest { backup: true, ..full("g_snap/a@final") });
+    let both =
+        SendRequest { intermediates: true, replicate: true, ..since("g_snap/fs@s01", "g_snap/fs@s20") };
+    from.sends("R-I-s01-s20", both);
     let all = SendRequest { large_blocks: true, embed: true, compress: true, ..full("g_snap/big@b") };
     from.sends("Lec-big", all);
     from.engine.export("g_snap", false).unwrap();
+}
+
+#[test]
+fn streams_of_many_snapshots_with_properties_and_holds() {
+    let to = Receiver::new("streams-many", Fixture::unpack("snapshots"));
+    to.takes("full-s10", "ours/fs@s10", "g_snap/fs@s10");
+    to.take("I-s10-s20", "ours/fs");
+    for snapshot in ["s11", "s12", "s13", "s16", "s19", "s20"] {
+        let wrong = to.fixture.check_one(
+            &format!("g_snap/fs@{snapshot}"),
+            &*to.pool.open_fs(&format!("ours/fs@{snapshot}")).unwrap(),
+        );
+        assert!(wrong.is_empty(), "{snapshot}: {wrong:#?}");
+    }
+    to.equals("ours/fs@s20", "g_snap/fs@s20");
+    to.take("R-a", "ours/a");
+    for below in ["", "/b", "/b/c", "/b/c/d"] {
+        to.equals(&format!("ours/a{below}@final"), &format!("g_snap/a{below}@final"));
+    }
+    assert_eq!(to.value("ours/a", "com.example:owner"), ("alice".into(), Source::Received));
+    assert_eq!(to.value("ours/a", "quota"), ("104857600".into(), Source::Received));
+    to.take("p-a", "ours/p");
+    assert_eq!(to.value("ours/p", "sharenfs"), ("rw=@10.0.2.0/24".into(), Source::Received));
+    to.takes("h-s03", "ours/h@s03", "g_snap/fs@s03");
+    let tags: Vec<String> = to.pool.holds("ours/h@s03").unwrap().into_iter().map(|(tag, _)| tag).collect();
+    assert_eq!(tags, ["keep", "second"]);
+    to.end();
+}
+
+fn read_stream(fixture: &Fixture, stream: &str) -> Vec<u8> {
+    std::fs::read(format!("{}/streams/{stream}.zsend", fixture.images())).unwrap()
+}
+
+/// All datasets and snapshots.
+fn names(pool: &dyn Pool) -> Vec<String> {
+    let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
+    let filter = DatasetFilter { kinds, props: vec!["type".into()], ..DatasetFilter::default() };
+    pool.datasets(&filter).unwrap().into_iter().map(|info| info.name).collect()
+}
+
+/// Whatever is wrong with a stream, the target is as it was, and takes the right one afterwards.
+#[test]
+fn damaged_streams_leave_nothing_behind() {
+    let to = Receiver::new("streams-bad", Fixture::unpack("snapshots"));
+    to.take("full-s10", "ours/fs@s10");
+    let whole = read_stream(&to.fixture, "i-s10-s11");
+    let before = names(&*to.pool);
+    let mut random = Prng::new(11);
+    let request = ReceiveRequest { target: "ours/fs".into(), ..ReceiveRequest::default() };
+    for turn in 0..48 {
+        let mut bytes = whole.clone();
+        let at = random.below(bytes.len() as u64) as usize;
+        match turn % 3 {
+            0 => bytes.truncate(at),
+            1 => bytes[at] ^= 1 << random.below(8),
+            // One record twice.
+            _ => {
+                let again = bytes[312..624].to_vec();
+                bytes.splice(624..624, again);
+            }
+        }
+        let said = to.pool.receive(&request, &mut &bytes[..], &mut |_| {}).unwrap_err().to_string();
+        assert!(said.starts_with("cannot receive"), "{turn} at {at}: {said}");
+        assert_eq!(names(&*to.pool), before, "{turn} at {at}");
+    }
+    let mut newer = whole;
+    newer[8 + 8 + 5] |= 0x10;
+    let said = to.pool.receive(&request, &mut &newer[..], &mut |_| {}).unwrap_err().to_string();
+    assert!(said.starts_with("cannot receive: stream has unsupported feature, feature flags = "), "{said}");
+    to.equals("ours/fs@s10", "g_snap/fs@s10");
+    to.takes("i-s10-s11", "ours/fs@s11", "g_snap/fs@s11");
+    to.end();
+}
+
+/// A stream in the middle of which something happens.
+struct Interrupted<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    then: &'a mut dyn FnMut(),
+}
+
+impl Read for Interrupted<'_> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.bytes.read(to)?;
+        if self.at != 0 {
+            self.at = self.at.saturating_sub(read);
+            if self.at == 0 {
+                (self.then)();
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// What a power cut leaves of a receive goes with the next import, from an existing dataset and from a new one.
+#[test]
+fn a_power_cut_in_a_receive_leaves_the_old_state() {
+    let to = Receiver::new("streams-cut", Fixture::unpack("snapshots"));
+    to.take("full-s10", "ours/fs@s10");
+    let before = names(&*to.pool);
+    for (n, (stream, target)) in [("i-s10-s11", "ours/fs"), ("full-s10", "ours/new")].into_iter().enumerate()
+    {
+        let whole = read_stream(&to.fixture, stream);
+        let cut = Dir::new(&format!("streams-cut-{n}"));
+        let mut power_fails = || {
+            to.pool.sync().unwrap();
+            for disk in ["disk0", "disk1"] {
+                let mut cp = Command::new("cp");
+                cp.arg("--sparse=always").arg(to.dir.0.join(disk)).arg(cut.0.join(disk));
+                assert!(cp.status().unwrap().success());
+            }
+        };
+        let mut stream = Interrupted { bytes: &whole, at: whole.len() / 2, then: &mut power_fails };
+        let request = ReceiveRequest { target: target.into(), ..ReceiveRequest::default() };
+        to.pool.receive(&request, &mut stream, &mut |_| {}).unwrap();
+        let engine = LocalEngine::new(Env::real(), Options::default());
+        let folder = cut.0.to_str().unwrap().to_owned();
+        let options = ImportOptions { search: vec![folder.clone()], force: true, ..ImportOptions::default() };
+        let pool = engine.import("ours", &options).unwrap();
+        let expected: Vec<String> = match n {
+            0 => before.clone(),
+            _ => before.iter().cloned().chain(["ours/fs@s11".into()]).collect(),
+        };
+        assert_eq!(names(&*pool), expected);
+        let wrong = to.fixture.check_one("g_snap/fs@s10", &*pool.open_fs("ours/fs@s10").unwrap());
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        drop(pool);
+        engine.export("ours", false).unwrap();
+        zdb_is_content(&folder, "ours");
+    }
+    to.end();
 }

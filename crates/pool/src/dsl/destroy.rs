@@ -55,6 +55,9 @@ impl Dsl {
         {
             return busy("dataset is busy");
         }
+        if self.mos.find(found.dir.phys().child_dir_zapobj, crate::recv::CLONE)?.is_some() {
+            return busy("dataset is busy");
+        }
         Ok(())
     }
 

@@ -26,6 +26,8 @@ use crate::prop::{FsProps, RawProps, RawValue, Source, default_of};
 /// Slots of a dnode under `dnodesize=auto`.
 const AUTO_DNODE_SLOTS: u8 = 2;
 const DNODE_SLOT: u64 = 512;
+/// Says that a dataset tells received properties from others.
+const HAS_RECEIVED: &str = "$hasrecvd";
 
 /// The property ZAPs from a directory up to the root, read once.
 #[derive(Clone)]
@@ -212,6 +214,62 @@ impl Dsl {
         }
         let number = value.and_then(RawValue::number).unwrap_or(0);
         self.apply_limit(dir, name, number, tx)
+    }
+
+    /// What a stream may carry of a dataset or snapshot: properties that it has itself, or with `received` those that it was
+    /// sent.
+    pub fn sendable_props(&self, name: &str, received: bool) -> Result<Vec<(String, RawValue)>> {
+        let _config = self.reading();
+        let found = self.find(name)?;
+        let zap = if found.is_snapshot() { found.phys.props_obj } else { found.dir.phys().props_zapobj };
+        let values = if zap == 0 { HashMap::new() } else { read_zap(self, zap)? };
+        let mut names: Vec<&str> = values.keys().filter_map(|stored| stored.split('$').next()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut props = Vec::new();
+        for name in names {
+            let is_settable = match dataset_prop(name) {
+                Some(prop) => !prop.is_readonly() && !prop.is_once(),
+                None => name.contains(':'),
+            };
+            let with = |suffix: &str| values.get(&format!("{name}{suffix}"));
+            let own = with(SUFFIX_IUV).or_else(|| values.get(name)).filter(|_| !received);
+            let sent = with(SUFFIX_RECEIVED).filter(|_| received || with(SUFFIX_INHERIT).is_none());
+            if let Some(value) = own.or(sent).filter(|_| is_settable) {
+                props.push((name.to_owned(), RawValue::from_zap(value)));
+            }
+        }
+        Ok(props)
+    }
+
+    /// Stores what a stream says of a dataset, in place of what streams said before. Limits that do not fit any more are
+    /// left out. Syncing context.
+    pub(crate) fn write_received(&self, dir: &Arc<Dir>, props: &[(String, RawValue)], tx: &Tx) -> Result<()> {
+        let zap = dir.phys().props_zapobj;
+        let before = read_zap(self, zap)?;
+        let is_own =
+            |name: &str| before.contains_key(name) || before.contains_key(&format!("{name}{SUFFIX_INHERIT}"));
+        for name in before.keys().filter_map(|stored| stored.strip_suffix(SUFFIX_RECEIVED)) {
+            if !props.iter().any(|(kept, _)| kept == name) {
+                self.mos.remove(zap, &format!("{name}{SUFFIX_RECEIVED}"), tx)?;
+                if !is_own(name) {
+                    self.apply_limit(dir, name, 0, tx)?;
+                }
+            }
+        }
+        for (name, value) in props {
+            let number = value.number().unwrap_or(0);
+            let is_reservation = matches!(name.as_str(), "reservation" | "refreservation");
+            if is_reservation && number > dir.available(self.pool_size(), None, false) {
+                tracing::warn!(dataset = dir.name(), name, number, "a received reservation does not fit");
+                continue;
+            }
+            self.mos.set(zap, &format!("{name}{SUFFIX_RECEIVED}"), value.to_zap(), tx)?;
+            if !is_own(name) {
+                self.apply_limit(dir, name, number, tx)?;
+            }
+        }
+        Ok(self.mos.set(zap, HAS_RECEIVED, 0u64, tx)?)
     }
 
     /// Limits are kept in the directory or dataset itself, too.

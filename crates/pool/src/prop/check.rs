@@ -22,6 +22,11 @@ const UNBUILT: [&str; 13] = [
     "snapshot_limit",
 ];
 
+/// Whether this program does what the value says.
+pub fn is_built(prop: &Prop, value: &RawValue) -> bool {
+    !UNBUILT.contains(&prop.name) || *value == super::default_of(prop)
+}
+
 /// Judges values for one dataset.
 pub struct Checker<'a> {
     /// What the message starts with: `cannot create 'tank/a'`.
@@ -129,7 +134,7 @@ impl Checker<'_> {
     /// Values that this program could not honour are refused by name.
     fn built(&self, prop: &Prop, value: &str, raw: &RawValue) -> Result<()> {
         let refuse = || Err(PoolError::Unsupported(format!("{}={value}", prop.name)));
-        if UNBUILT.contains(&prop.name) && *raw != super::default_of(prop) {
+        if !is_built(prop, raw) {
             return refuse();
         }
         match prop.name {

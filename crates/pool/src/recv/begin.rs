@@ -24,6 +24,8 @@ const NEEDED: [(u64, &str); 6] = [
     (feature::LARGE_DNODE, "large_dnode"),
     (feature::LONGNAME, "longname"),
 ];
+/// Properties that a dataset gets when it is complete.
+const DELAYED: [&str; 2] = ["refquota", "refreservation"];
 /// Features of streams that mean something here.
 const KNOWN: u64 = feature::SA_SPILL
     | feature::EMBED_DATA
@@ -172,6 +174,11 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
             let (parent, last) = target.dataset.rsplit_once('/').ok_or(Failure::NotFound)?;
             let origin = target.origin.as_ref().map(|origin| dsl.find(origin)).transpose()?;
             let dir = dsl.create_dir(Some(&dsl.find_dir(parent)?), last, cx.tx)?;
+            if let Some(props) = &target.props {
+                // How blocks are written has to be known now; how much there may be, when it is there.
+                let now = props.iter().filter(|(name, _)| !DELAYED.contains(&name.as_str()));
+                dsl.write_received(&dir, &now.cloned().collect::<Vec<_>>(), cx.tx)?;
+            }
             (dir, origin.map(|origin| origin.object))
         }
         Err(error) => return Err(error),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
+use ondisk::prop::SUFFIX_RECEIVED;
 
 use super::{Failure, Received, Target};
 use crate::change::SyncCx;
@@ -16,10 +17,12 @@ use crate::{PoolError, Result};
 
 pub(super) fn check(dsl: &Dsl, target: &Target, group: Option<u64>) -> Result<()> {
     let received = dsl.receiving(target)?;
-    if is_used(dsl, received.found.object) {
+    let head = dsl.find(&target.dataset)?;
+    // Who lists datasets has them open for a moment: only in syncing context nobody does.
+    let are_used = is_used(dsl, received.found.object) || is_used(dsl, head.object);
+    if group.is_some() && are_used {
         return Err(PoolError::Busy);
     }
-    let head = dsl.find(&target.dataset)?;
     if dsl.mos.find(head.phys.snapnames_zapobj, &target.snapshot)?.is_some() {
         return Err(Failure::Exists.into());
     }
@@ -33,9 +36,6 @@ pub(super) fn check(dsl: &Dsl, target: &Target, group: Option<u64>) -> Result<()
 }
 
 fn check_swap(dsl: &Dsl, target: &Target, clone: &Found, head: &Found) -> Result<()> {
-    if is_used(dsl, head.object) {
-        return Err(PoolError::Busy);
-    }
     let later = later_snapshots(dsl, clone, head)?;
     if !later.is_empty() && !target.force {
         return Err(Failure::NoSource.into());
@@ -99,7 +99,8 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
     } else {
         take(cx, target, &head)?;
     }
-    dsl.refresh_heads()
+    dsl.refresh_heads()?;
+    dsl.refresh_policies(&target.dataset)
 }
 
 /// As it is now.
@@ -115,6 +116,12 @@ fn take(cx: &SyncCx<'_>, target: &Target, head: &Found) -> Result<()> {
         phys.creation_time = target.begin.creation_time;
         phys.flags &= !FLAG_INCONSISTENT;
     })?;
+    for (name, value) in &target.snapshot_props {
+        cx.dsl.write_snapshot_prop(snapshot, &format!("{name}{SUFFIX_RECEIVED}"), Some(value), cx.tx)?;
+    }
+    if let Some(props) = &target.props {
+        cx.dsl.write_received(&head.dir, props, cx.tx)?;
+    }
     cx.dsl.edit_dataset(head.object, cx.tx, |phys| phys.flags &= !FLAG_INCONSISTENT)
 }
 
