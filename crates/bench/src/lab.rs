@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{
-    Change, Engine, ImportOptions, NewDevice, Pool, PoolSpec, ScanCommand, ScanState, ScanStatus, VdevSpec,
-    VdevStatus,
+    Change, Engine, ImportOptions, NewDevice, Pool, PoolSpec, RebuildState, RebuildStatus, ScanCommand,
+    ScanState, ScanStatus, VdevSpec, VdevStatus,
 };
 use env::{Clock, DeviceModel, DiskIo, Disks, Env, IoClass, MemDisks, ModelDisks, OpenMode, SectorSize};
 use load::Fail;
@@ -121,17 +121,32 @@ impl Lab {
 
     /// Puts a new disk in the place of the last; how long it takes until that has everything.
     pub fn replace(&self) -> Result<Duration, Fail> {
-        let new = self.shape.width();
-        add(&self.memory, new);
-        let old = self.leaf(new - 1);
-        let device = NewDevice { path: Some(path(new)), force: true, ..NewDevice::default() };
-        let begun = Instant::now();
-        self.pool.commit(&Change::ReplaceVdev { guid: old, new: device }, "")?;
+        let begun = self.begin_replacing(false)?;
         let took = self.wait_for_scan(begun)?;
         while self.top().children.iter().any(|child| !child.children.is_empty()) {
             std::thread::sleep(A_MOMENT); // The old disk is let go.
         }
         Ok(took)
+    }
+
+    /// The same sequentially, of a mirror. A scrub goes on after that.
+    pub fn rebuild(&self) -> Result<Duration, Fail> {
+        let begun = self.begin_replacing(true)?;
+        let ended = |rebuild: &RebuildStatus| rebuild.state == RebuildState::Finished;
+        while !self.top().rebuild.as_ref().is_some_and(ended) {
+            std::thread::sleep(A_MOMENT);
+        }
+        Ok(begun.elapsed())
+    }
+
+    fn begin_replacing(&self, sequential: bool) -> Result<Instant, Fail> {
+        let new = self.shape.width();
+        add(&self.memory, new);
+        let old = self.leaf(new - 1);
+        let device = NewDevice { path: Some(path(new)), force: true, ashift: None, sequential };
+        let begun = Instant::now();
+        self.pool.commit(&Change::ReplaceVdev { guid: old, new: device }, "")?;
+        Ok(begun)
     }
 
     /// Takes a disk away.

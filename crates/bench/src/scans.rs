@@ -20,6 +20,8 @@ pub const PART: &str = "scrub";
 
 const MIB: u64 = 1 << 20;
 const FILE: u64 = 1 << 30;
+/// Over several disks: what it takes to start and end a scan is to be no more of it than it would be of a larger pool.
+const WIDE_FILE: u64 = 2 << 30;
 /// Of a stream.
 const CALL: u64 = MIB;
 /// Small records, and the file made of them.
@@ -59,7 +61,7 @@ fn step(what: &str) {
 
 fn mirror(noise: &Noise, rows: &mut Vec<Row>) -> Result<(), Fail> {
     step("mirror");
-    let lab = filled(MIRROR, noise, Some(DeviceModel::sata_disk()))?;
+    let lab = filled(MIRROR, FILE, noise, Some(DeviceModel::sata_disk()))?;
     let both = (stream(&lab.file)?, at_random(&lab.file, FILE, READERS)?);
     scans(&lab, "a mirror of two", rows)?;
     lab.take_offline(1)?;
@@ -67,23 +69,27 @@ fn mirror(noise: &Noise, rows: &mut Vec<Row>) -> Result<(), Fail> {
     rows.push(Row::beside("stream, mirror of two beside one side", "MB/s", None, both.0, (OTHER, one.0)));
     let name = "random reads, 16 readers, mirror of two beside one side";
     rows.push(Row::beside(name, "/s", None, both.1, (OTHER, one.1)));
+    drop(lab);
+    let lab = filled(MIRROR, FILE, noise, Some(DeviceModel::sata_disk()))?;
+    let (disk, took) = (lab.disk_rate()?, lab.rebuild()?);
+    rows.push(beside_disk(&lab, "sequential resilver of a mirror of two", took, disk));
     Ok(())
 }
 
 fn raidz(noise: &Noise, rows: &mut Vec<Row>) -> Result<(), Fail> {
     step("raidz2");
-    let lab = filled(RAIDZ2, noise, Some(DeviceModel::sata_disk()))?;
+    let lab = filled(RAIDZ2, WIDE_FILE, noise, Some(DeviceModel::sata_disk()))?;
     scans(&lab, "a raidz2 of six", rows)?;
     degraded(&lab, "stream, raidz2 of six without two disks, beside all", rows)?;
     drop(lab);
-    let lab = filled(RAIDZ2, noise, None)?;
+    let lab = filled(RAIDZ2, FILE, noise, None)?;
     degraded(&lab, "the same in memory: the processors' part", rows)
 }
 
-/// With the file written from front to back, on devices of this model from then on.
-fn filled(shape: Shape, noise: &Noise, model: Option<DeviceModel>) -> Result<Lab, Fail> {
+/// With a file of so many bytes written from front to back, on devices of this model from then on.
+fn filled(shape: Shape, bytes: u64, noise: &Noise, model: Option<DeviceModel>) -> Result<Lab, Fail> {
     let mut lab = Lab::new(shape, &[])?;
-    (0..FILE).step_by(CALL as usize).try_for_each(|at| lab.file.write(at, noise.at(at, CALL as usize)))?;
+    (0..bytes).step_by(CALL as usize).try_for_each(|at| lab.file.write(at, noise.at(at, CALL as usize)))?;
     lab.file.sync()?;
     lab.reopen(model)?;
     Ok(lab)
@@ -91,12 +97,18 @@ fn filled(shape: Shape, noise: &Noise, model: Option<DeviceModel>) -> Result<Lab
 
 /// Of the scrub, and of a resilver of one new disk.
 fn scans(lab: &Lab, of: &str, rows: &mut Vec<Row>) -> Result<(), Fail> {
-    let (disk, used) = (lab.disk_rate()? / 1e6, lab.used() as f64 / 1e6);
+    let disk = lab.disk_rate()?;
     for (what, took) in [("scrub", lab.scrub()?), ("resilver", lab.replace()?)] {
-        let name = format!("{what} of {of}, beside a disk's own stream");
-        rows.push(Row::beside(&name, "MB/s", OF_DISKS, used / took.as_secs_f64(), (OTHER, disk)));
+        rows.push(beside_disk(lab, &format!("{what} of {of}"), took, disk));
     }
     Ok(())
+}
+
+/// What took so long, with `disk` bytes a second of a disk.
+fn beside_disk(lab: &Lab, what: &str, took: Duration, disk: f64) -> Row {
+    let (name, rate) =
+        (format!("{what}, beside a disk's own stream"), lab.used() as f64 / took.as_secs_f64());
+    Row::beside(&name, "MB/s", OF_DISKS, rate / 1e6, (OTHER, disk / 1e6))
 }
 
 fn degraded(lab: &Lab, name: &str, rows: &mut Vec<Row>) -> Result<(), Fail> {
@@ -139,7 +151,7 @@ fn scatter(file: &PoolFile, noise: &Noise) -> Result<(), Error> {
     Ok(())
 }
 
-/// MB/s of one reader who reads the whole file from front to back, again and again for so long as there is time.
+/// MB/s of one reader who reads a GiB of the file from front to back, again and again for so long as there is time.
 fn stream(file: &PoolFile) -> Result<f64, Error> {
     let (begun, mut bytes) = (Instant::now(), 0);
     while begun.elapsed() < SPAN {
