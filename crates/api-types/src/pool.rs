@@ -163,6 +163,30 @@ pub enum TrimCommand {
     Cancel,
 }
 
+/// What to do about the initializing of disks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InitializeCommand {
+    #[default]
+    Start,
+    Suspend,
+    Cancel,
+    /// As if it had never been done.
+    Forget,
+}
+
+/// `POST /v1/pools/{name}/initialize`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolInitialize {
+    /// Of the disks.
+    pub guids: Vec<u64>,
+    pub command: InitializeCommand,
+    /// What is written, eight bytes again and again; otherwise what OpenZFS writes.
+    pub value: Option<u64>,
+    pub history: String,
+}
+
 /// `POST /v1/pools/{name}/trim`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -177,7 +201,7 @@ pub struct PoolTrim {
 /// How far a disk has been told which of its space is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TrimState {
+pub enum SweepState {
     #[default]
     Never,
     Running,
@@ -188,8 +212,8 @@ pub enum TrimState {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct TrimStatus {
-    pub state: TrimState,
+pub struct SweepStatus {
+    pub state: SweepState,
     pub percent: u8,
     /// When it was begun, or has ended: seconds since 1970.
     pub time: u64,
@@ -330,9 +354,11 @@ pub struct Vdev {
     /// The sequential resilver of a top-level vdev that runs, or ran last.
     #[serde(default)]
     pub rebuild: Option<RebuildStatus>,
-    /// Of a disk.
+    /// Of a disk: how far it has been told which of its space is free, and how far that was written to.
     #[serde(default)]
-    pub trim: TrimStatus,
+    pub trim: SweepStatus,
+    #[serde(default)]
+    pub initialize: SweepStatus,
     /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
     #[serde(default)]
     pub expandable: u64,

@@ -27,6 +27,8 @@ pub const POOL_REPLACE: &str = "/v1/pools/{name}/replace";
 pub const POOL_CLEAR: &str = "/v1/pools/{name}/clear";
 /// POST [`crate::PoolTrim`] → job
 pub const POOL_TRIM: &str = "/v1/pools/{name}/trim";
+/// POST [`crate::PoolInitialize`] → job
+pub const POOL_INITIALIZE: &str = "/v1/pools/{name}/initialize";
 /// POST [`crate::PoolReguid`] → job
 pub const POOL_REGUID: &str = "/v1/pools/{name}/reguid";
 /// POST [`crate::PoolScan`] → job

@@ -116,7 +116,8 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
         physical: from.physical,
         fragmentation: from.fragmentation,
         rebuild: from.rebuild.as_ref().map(rebuild),
-        trim: trim(&from.trim),
+        trim: sweep(&from.trim),
+        initialize: sweep(&from.initialize),
         expandable: from.expandable,
         used_by: from.used_by.clone(),
         io: io(&from.io),
@@ -145,15 +146,15 @@ fn rebuild(from: &engine::RebuildStatus) -> wire::RebuildStatus {
     }
 }
 
-fn trim(from: &engine::TrimStatus) -> wire::TrimStatus {
+fn sweep(from: &engine::SweepStatus) -> wire::SweepStatus {
     let state = match from.state {
-        engine::TrimState::Never => wire::TrimState::Never,
-        engine::TrimState::Running => wire::TrimState::Running,
-        engine::TrimState::Suspended => wire::TrimState::Suspended,
-        engine::TrimState::Canceled => wire::TrimState::Canceled,
-        engine::TrimState::Complete => wire::TrimState::Complete,
+        engine::SweepState::Never => wire::SweepState::Never,
+        engine::SweepState::Running => wire::SweepState::Running,
+        engine::SweepState::Suspended => wire::SweepState::Suspended,
+        engine::SweepState::Canceled => wire::SweepState::Canceled,
+        engine::SweepState::Complete => wire::SweepState::Complete,
     };
-    wire::TrimStatus { state, percent: from.percent, time: from.time, supported: from.supported }
+    wire::SweepStatus { state, percent: from.percent, time: from.time, supported: from.supported }
 }
 
 pub fn trim_change(from: &wire::PoolTrim) -> engine::Change {
@@ -163,6 +164,16 @@ pub fn trim_change(from: &wire::PoolTrim) -> engine::Change {
         wire::TrimCommand::Cancel => engine::TrimCommand::Cancel,
     };
     engine::Change::TrimVdevs { guids: from.guids.clone(), command }
+}
+
+pub fn initialize_change(from: &wire::PoolInitialize) -> engine::Change {
+    let command = match from.command {
+        wire::InitializeCommand::Start => engine::InitializeCommand::Start { value: from.value },
+        wire::InitializeCommand::Suspend => engine::InitializeCommand::Suspend,
+        wire::InitializeCommand::Cancel => engine::InitializeCommand::Cancel,
+        wire::InitializeCommand::Forget => engine::InitializeCommand::Forget,
+    };
+    engine::Change::InitializeVdevs { guids: from.guids.clone(), command }
 }
 
 pub fn rewound(from: engine::Rewound) -> wire::Rewound {

@@ -135,6 +135,7 @@ fn router(app: App) -> Router {
         .route(routes::POOL_REPLACE, post(pools::replace))
         .route(routes::POOL_CLEAR, post(pools::clear))
         .route(routes::POOL_TRIM, post(pools::trim))
+        .route(routes::POOL_INITIALIZE, post(pools::initialize))
         .route(routes::POOL_REGUID, post(pools::reguid))
         .route(routes::POOL_SCAN, post(pools::scan))
         .route(routes::POOL_ERRORS, get(pools::errors))

@@ -12,7 +12,7 @@ mod props;
 mod rewind;
 mod scan;
 mod status;
-mod trim;
+mod sweep;
 mod vdev;
 pub use admin::version;
 
@@ -117,7 +117,12 @@ pub const COMMANDS: &[Command] = &[
          \t    [-o property=value] <pool> <newpool> [<device> ...]",
     ),
     Command::GAP,
-    Command::planned("initialize", "\tinitialize [-c | -s | -u] [-w] [-z] <-a | <pool> [<device> ...]>"),
+    Command::built(
+        "initialize",
+        "\tinitialize [-c | -s | -u] [-w] [-z] <-a | <pool> [<device> ...]>",
+        &["zpool initialize -w tank", "zpool initialize tank nvme0n1", "zpool initialize -s tank"],
+        sweep::initialize,
+    ),
     Command::built("resilver", "\tresilver <pool> ...", &["zpool resilver tank"], scan::resilver),
     Command::built(
         "scrub",
@@ -130,7 +135,7 @@ pub const COMMANDS: &[Command] = &[
         "trim",
         "\ttrim [-dw] [-r <rate>] [-c | -s] <-a | <pool> [<device> ...]>",
         &["zpool trim tank", "zpool trim -w -r 200M tank nvme0n1", "zpool trim -s tank"],
-        trim::trim,
+        sweep::trim,
     ),
     Command::planned("condense", "\tcondense [-t <type>] [-c | -w] [-a | <pool> ...]"),
     Command::GAP,

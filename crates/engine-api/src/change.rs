@@ -130,6 +130,11 @@ pub enum Change {
         guids: Vec<u64>,
         command: TrimCommand,
     },
+    /// Writes to all free space of disks, in the background; as [`Change::TrimVdevs`].
+    InitializeVdevs {
+        guids: Vec<u64>,
+        command: InitializeCommand,
+    },
     /// Begins, pauses, or ends a scan.
     Scan(ScanCommand),
     /// Forgets the errors of one device or of all, and takes those into use again that were given up for them.
@@ -147,6 +152,19 @@ pub enum TrimCommand {
     },
     Suspend,
     Cancel,
+}
+
+/// What to do about the initializing of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitializeCommand {
+    /// What is written, eight bytes again and again; `None`: as OpenZFS does.
+    Start {
+        value: Option<u64>,
+    },
+    Suspend,
+    Cancel,
+    /// As if it had never been done.
+    Forget,
 }
 
 /// What is asked of scans.

@@ -15,7 +15,7 @@ mod stream;
 mod zevent;
 
 pub use block::{BlockDevice, VolumeGeometry};
-pub use change::{Change, Committed, PropertyChange, ScanCommand, TrimCommand};
+pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
 pub use error::{Error, Result};
 pub use fs::*;
 pub use inject::{ActiveFault, Condemn, DeviceFault, FaultEffect, FaultIo};

@@ -161,8 +161,9 @@ pub struct VdevStatus {
     pub fragmentation: Option<u8>,
     /// The sequential resilver of a top-level vdev that runs, or ran last.
     pub rebuild: Option<RebuildStatus>,
-    /// Of a disk.
-    pub trim: TrimStatus,
+    /// Of a disk: how far it has been told which of its space is free, and how far that was written to.
+    pub trim: SweepStatus,
+    pub initialize: SweepStatus,
     /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
     pub expandable: u64,
     /// Of a hot spare: the pool that it is in use by.
@@ -201,9 +202,9 @@ pub struct RebuildStatus {
     pub pass_issued: u64,
 }
 
-/// How far a disk has been told which of its space is free.
+/// How going over the free space of a disk is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum TrimState {
+pub enum SweepState {
     #[default]
     Never,
     Running,
@@ -213,12 +214,12 @@ pub enum TrimState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct TrimStatus {
-    pub state: TrimState,
+pub struct SweepStatus {
+    pub state: SweepState,
     pub percent: u8,
     /// When it was begun, or has ended: seconds since 1970.
     pub time: u64,
-    /// The disk can be told.
+    /// The disk can do that.
     pub supported: bool,
 }
 

@@ -23,6 +23,7 @@ pub mod feature;
 pub mod gang;
 pub mod gpt;
 pub mod indirect;
+pub mod initialize;
 pub mod l2arc;
 pub mod label;
 pub mod malformed;

@@ -47,7 +47,7 @@ use crate::rebuild::Rebuilds;
 use crate::removed::Removed;
 use crate::scan::{Durable, Scan};
 use crate::space::{MapForm, SpaceMaps};
-use crate::trim::Trim;
+use crate::sweep::Sweeps;
 use crate::txg::Txgs;
 use crate::zevent::Zevents;
 use crate::zil::ZilStats;
@@ -75,7 +75,7 @@ pub struct Core {
     pub features: Arc<Features>,
     pub maps: Arc<SpaceMaps>,
     pub removed: Arc<Removed>,
-    pub trim: Trim,
+    pub sweeps: Sweeps,
     pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
     pub(crate) config: Mutex<PoolConfig>,
@@ -235,7 +235,7 @@ impl Pool {
         let core = &self.core;
         core.sysevent(if state == PoolState::Destroyed { "pool_destroy" } else { "pool_export" });
         core.storage.give_up();
-        core.trim.stop();
+        core.sweeps.stop();
         core.scan.stop();
         core.rebuilds.stop();
         let mut written = Ok(());
@@ -259,7 +259,7 @@ impl Pool {
         let props = self.dsl.pool_props()?;
         let is_on = |name: &str| props.iter().any(|(key, value)| key == name && value.number() == Some(1));
         let core = &self.core;
-        core.trim.set_automatic(&core.storage, is_on("autotrim"));
+        core.sweeps.set_automatic(&core.storage, is_on("autotrim"));
         core.mmp.set(is_on("multihost"), core.env.clock.now());
         let failmode = props.iter().find(|(key, _)| key == "failmode").and_then(|(_, value)| value.number());
         core.storage.suspension().set_mode(FailMode::from_raw(failmode.unwrap_or(0)));

@@ -18,10 +18,13 @@
 use dmu::{SyncError, SyncTx, Tx};
 use env::lock;
 use ondisk::BlkPtr;
+use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED};
 use ondisk::uberblock::Uberblock;
 
+use crate::history::{self, Record};
 use crate::scan::Durable;
 use crate::spa::Pool;
+use crate::sweep::SweepChange;
 use crate::txg::Syncing;
 use crate::{PoolError, Result};
 
@@ -67,7 +70,7 @@ impl Pool {
         core.mos.sync_done(txg);
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
-        core.trim.group_done();
+        core.sweeps.group_done();
         core.trees_changed();
         core.dtl.sync_done(&core.storage);
         core.scan.sync_done();
@@ -93,7 +96,7 @@ impl Pool {
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
-        core.trim_sysevents(&core.trim.persist(&core.mos, || core.tree(), tx)?);
+        self.tell_sweeps(&core.sweeps.persist(&core.mos, || core.tree(), tx)?, tx)?;
         self.turn_scan(tx)?;
         let scrub_is_due = self.turn_rebuilds(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
@@ -101,6 +104,23 @@ impl Pool {
         self.sync_scan(scrub_is_due, tx)?;
         core.write_extras(tx)?;
         core.write_config(tx)
+    }
+
+    /// The trimming or initializing of disks goes on otherwise than before.
+    fn tell_sweeps(&self, changes: &[SweepChange], tx: &Tx) -> Result<()> {
+        for change in changes {
+            self.core.sweep_sysevent(change);
+            let path = self.core.path_of(change.leaf);
+            let (event, text) = match change.now {
+                STATE_ACTIVE => (change.kind.name(), format!("vdev={path} activated")),
+                STATE_SUSPENDED => (change.kind.name(), format!("vdev={path} suspended")),
+                STATE_CANCELED => (change.kind.name(), format!("vdev={path} canceled")),
+                STATE_COMPLETE => (change.kind.name(), format!("vdev={path} complete")),
+                _ => ("uninitialize", format!("vdev={path}")),
+            };
+            history::append(&self.dsl, Record::internal(event, &text, tx.txg()), tx)?;
+        }
+        Ok(())
     }
 
     /// Gives back what this pass freed: at once in the first, through the deferred list later. What is deduplicated has

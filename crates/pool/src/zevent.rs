@@ -14,7 +14,7 @@ use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED
 use storage::{Cause, DiskReport, FailMode, VdevStat, VdevState, What};
 
 use crate::spa::Core;
-use crate::trim::TrimChange;
+use crate::sweep::{SweepChange, SweepKind};
 
 /// Events kept (`zfs_zevent_len_max` is 512); older ones go.
 const KEPT: usize = 4096;
@@ -127,19 +127,18 @@ impl Core {
         self.post(&format!("sysevent.fs.zfs.{name}"), payload);
     }
 
-    /// The trimming of disks goes on otherwise than before.
-    pub(crate) fn trim_sysevents(&self, changes: &[TrimChange]) {
-        for change in changes {
-            let name = match change.now {
-                STATE_ACTIVE if change.before == STATE_SUSPENDED => "trim_resume",
-                STATE_ACTIVE => "trim_start",
-                STATE_SUSPENDED => "trim_suspend",
-                STATE_CANCELED => "trim_cancel",
-                STATE_COMPLETE => "trim_finish",
-                _ => continue,
-            };
-            self.vdev_sysevent(name, change.leaf);
-        }
+    /// The trimming of a disk goes on otherwise than before; of initializing nobody is told.
+    pub(crate) fn sweep_sysevent(&self, change: &SweepChange) {
+        let name = match change.now {
+            _ if change.kind == SweepKind::Initialize => return,
+            STATE_ACTIVE if change.before == STATE_SUSPENDED => "trim_resume",
+            STATE_ACTIVE => "trim_start",
+            STATE_SUSPENDED => "trim_suspend",
+            STATE_CANCELED => "trim_cancel",
+            STATE_COMPLETE => "trim_finish",
+            _ => return,
+        };
+        self.vdev_sysevent(name, change.leaf);
     }
 
     /// A disk erred.

@@ -50,4 +50,4 @@ pub use zio::log::{LogBlock, LogTimes};
 pub use zio::moved::MovedSource;
 pub use zio::rebuild::Rebuilt;
 pub use zio::survey::Survey;
-pub use zio::trim::{TrimError, Trimmed};
+pub use zio::sweep::{Sweep, SweepError, Swept};

@@ -23,8 +23,8 @@ pub mod moved;
 pub(crate) mod read;
 pub mod rebuild;
 pub mod survey;
+pub mod sweep;
 pub(crate) mod transform;
-pub mod trim;
 pub(crate) mod write;
 
 use std::sync::Arc;

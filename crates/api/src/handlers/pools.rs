@@ -6,8 +6,8 @@ use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolClear, PoolCreate,
-    PoolImport, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolScan, PoolTrim, PoolVdev, Problem,
-    PropertiesQuery, PropertiesSet, kind,
+    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolScan, PoolTrim,
+    PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -248,6 +248,11 @@ pub async fn clear(State(app): State<Shared>, Path(name): Path<String>, body: Bo
 pub async fn trim(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolTrim| Ok((convert::trim_change(of), of.history.clone()));
     vdev_job(app, ("pool.trim", "trimming devices of"), name, body, change).await
+}
+
+pub async fn initialize(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolInitialize| Ok((convert::initialize_change(of), of.history.clone()));
+    vdev_job(app, ("pool.initialize", "initializing devices of"), name, body, change).await
 }
 
 pub async fn reguid(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {

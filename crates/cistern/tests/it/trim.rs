@@ -1,4 +1,4 @@
-//! Trimming by command line: what an operator sees of it, and that disks get their free space back.
+//! Trimming and initializing by command line: what an operator sees of it, and that disks get their free space back.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -35,5 +35,30 @@ fn disks_are_trimmed_and_status_tells_how_far() {
         let used = fs::metadata(path).expect("an image").blocks() * 512;
         assert!(used < 32 << 20, "{used} bytes: its free space was given back");
     }
+    assert_readable(&scratch.path("disks"), "tank");
+}
+
+#[test]
+fn disks_are_initialized_and_status_tells_how_far() {
+    let scratch = Scratch::new("initialize");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b) = (scratch.image("a", 128), scratch.image("b", 128));
+    daemon.zpool(&format!("create -m none tank mirror {a} {b}")).done();
+    assert_eq!(daemon.zpool("status -i tank").done().matches("  (uninitialized)\n").count(), 2);
+    let none = daemon.zpool(&format!("initialize -s tank {a}"));
+    let said = format!("cannot initialize '{a}': there is no active initialization");
+    assert_eq!((none.status, none.err.trim_end()), (1, &*said));
+    daemon.zpool(&format!("initialize -w tank {a}")).done();
+    daemon.zpool("wait -t initialize tank").done();
+    let status = daemon.zpool("status -i tank").done();
+    assert_eq!(status.matches("  (100% initialized, completed at ").count(), 1, "{status}");
+    daemon.zpool("sync tank").done();
+    let history = daemon.zpool("history -i tank").done();
+    assert!(history.contains(&format!("initialize vdev={a} complete")), "{history}");
+    daemon.zpool(&format!("initialize -u tank {a}")).done();
+    assert_eq!(daemon.zpool("status -i tank").done().matches("  (uninitialized)\n").count(), 2);
+    daemon.stop();
+    let used = |path: &str| fs::metadata(path).expect("an image").blocks() * 512;
+    assert!(used(&a) > 100 << 20 && used(&b) < 32 << 20, "{} and {}", used(&a), used(&b));
     assert_readable(&scratch.path("disks"), "tank");
 }

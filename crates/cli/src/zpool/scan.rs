@@ -7,7 +7,7 @@ use crate::human::nicenum;
 use crate::program::Cx;
 use crate::{getopt, jobs};
 use api_types::{
-    Pool, PoolScan, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, TrimState, Vdev, kind, routes,
+    Pool, PoolScan, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState, Vdev, kind, routes,
 };
 use std::time::{Duration, Instant};
 
@@ -187,7 +187,8 @@ fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>
             "scrub" => running(&pool, ScanKind::Scrub).is_some(),
             "resilver" => resilvering(&pool).is_some(),
             "replace" => any_replacing(&pool.root),
-            "trim" => any_trimming(&pool.root),
+            "trim" => any_at(&pool.root, &|vdev| vdev.trim.state),
+            "initialize" => any_at(&pool.root, &|vdev| vdev.initialize.state),
             // Nothing of the kind exists here.
             _ => false,
         })),
@@ -244,6 +245,6 @@ fn any_replacing(vdev: &Vdev) -> bool {
     vdev.kind == "replacing" || vdev.children.iter().any(any_replacing)
 }
 
-fn any_trimming(vdev: &Vdev) -> bool {
-    vdev.trim.state == TrimState::Running || vdev.children.iter().any(any_trimming)
+fn any_at(vdev: &Vdev, of: &dyn Fn(&Vdev) -> SweepState) -> bool {
+    of(vdev) == SweepState::Running || vdev.children.iter().any(|child| any_at(child, of))
 }

@@ -13,8 +13,8 @@ use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use api_types::{
-    Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus, TrimState,
-    TrimStatus, Vdev, routes,
+    Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus, SweepState,
+    SweepStatus, Vdev, routes,
 };
 
 /// How to print.
@@ -30,11 +30,13 @@ struct Format {
     slow: bool,
     /// `-t`: how far disks are trimmed.
     trim: bool,
+    /// `-i`: how far they are initialized.
+    initialize: bool,
     json: JsonOptions,
 }
 
 pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "jegLpPstT:vx", &JsonOptions::LONG)?;
+    let options = getopt::parse(args, "jegiLpPstT:vx", &JsonOptions::LONG)?;
     let json = JsonOptions::of(&options)?;
     let format = Format {
         naming: naming(&options),
@@ -44,6 +46,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         unhealthy: options.has("e"),
         slow: options.has("s"),
         trim: options.has("t"),
+        initialize: options.has("i"),
         json,
     };
     let mut names = options.operands.clone();
@@ -238,18 +241,18 @@ fn leaf_is_healthy(vdev: &Vdev) -> bool {
     }
 }
 
-/// How far a disk is trimmed (`print_status_trim`).
-fn trim_note(trim: &TrimStatus, wanted: bool) -> String {
-    let when = match trim.state {
-        TrimState::Running if !wanted => return "  (trimming)".into(),
+/// How far a disk is trimmed or initialized (`print_status_trim`, `print_status_initialize`): `doing` it, and `done`.
+fn sweep_note(sweep: &SweepStatus, wanted: bool, (doing, done): (&str, &str)) -> String {
+    let when = match sweep.state {
+        SweepState::Running if !wanted => return format!("  ({doing})"),
         _ if !wanted => return String::new(),
-        TrimState::Suspended => "suspended, started at",
-        TrimState::Running => "started at",
-        TrimState::Complete => "completed at",
-        TrimState::Never | TrimState::Canceled if trim.supported => return "  (untrimmed)".into(),
-        TrimState::Never | TrimState::Canceled => return "  (trim unsupported)".into(),
+        SweepState::Suspended => "suspended, started at",
+        SweepState::Running => "started at",
+        SweepState::Complete => "completed at",
+        SweepState::Never | SweepState::Canceled if sweep.supported => return format!("  (un{done})"),
+        SweepState::Never | SweepState::Canceled => return "  (trim unsupported)".into(),
     };
-    format!("  ({}% trimmed, {when} {})", trim.percent, clock::ctime(trim.time))
+    format!("  ({}% {done}, {when} {})", sweep.percent, clock::ctime(sweep.time))
 }
 
 fn print_vdev(
@@ -280,7 +283,8 @@ fn print_vdev(
         write!(cx.io.out, "  {}", paint(colour, Tone::Bad, note))?;
     }
     if vdev.children.is_empty() {
-        write!(cx.io.out, "{}", trim_note(&vdev.trim, format.trim))?;
+        let initialized = sweep_note(&vdev.initialize, format.initialize, ("initializing", "initialized"));
+        write!(cx.io.out, "{initialized}{}", sweep_note(&vdev.trim, format.trim, ("trimming", "trimmed")))?;
     }
     writeln!(cx.io.out)?;
     for child in vdevs::normal(vdev) {

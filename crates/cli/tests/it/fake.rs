@@ -103,6 +103,7 @@ fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevSta
         fragmentation: None,
         rebuild: None,
         trim: Default::default(),
+        initialize: Default::default(),
         expandable: 0,
         used_by: None,
         io: IoCounters::default(),

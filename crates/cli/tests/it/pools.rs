@@ -2,7 +2,7 @@
 
 use crate::fake::{FakeEngine, POOL_GET, with_extras};
 use crate::{Daemon, Ran, refused, said};
-use engine_api::{Error, Health, Removal, RemovalState, Rewound, TrimState, TrimStatus};
+use engine_api::{Error, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus};
 
 #[test]
 fn listings_equal_those_of_the_real_pool() {
@@ -468,9 +468,9 @@ fn removals_classes_and_trims_are_shown() {
         });
         let mirror = &mut status.root.children[0];
         mirror.class = Some("special".into());
-        let trim = |state| TrimStatus { state, percent: 42, time: 1_800_000_000, supported: true };
-        mirror.children[0].trim = trim(TrimState::Running);
-        mirror.children[1].trim = trim(TrimState::Complete);
+        let trim = |state| SweepStatus { state, percent: 42, time: 1_800_000_000, supported: true };
+        mirror.children[0].trim = trim(SweepState::Running);
+        mirror.children[1].trim = trim(SweepState::Complete);
     }
     let status = daemon.zpool("status").out;
     let removed = "remove: Removal of vdev 1 copied 12.1M in 1h5m, completed on ";
@@ -500,6 +500,10 @@ fn trimming_is_asked_for_by_disk_or_by_pool() {
         ("trim -s -r 1M g_mirror2", "-r cannot be combined with the -c or -s options"),
         ("trim -a g_mirror2", "-a cannot be combined with individual zpools or vdevs"),
         ("trim -r fast g_mirror2", "invalid value for rate"),
+        ("initialize", "missing pool name argument"),
+        ("initialize -c -u g_mirror2", "-u cannot be combined with other options"),
+        ("initialize -s -w g_mirror2", "-w cannot be used with -c, -sor -u"),
+        ("initialize -a g_mirror2", "-a cannot be combined with individual pools or vdevs"),
     ] {
         let ran = daemon.zpool(line);
         assert!(ran.err.starts_with(why) && ran.status == 2, "{line}: {ran:?}");

@@ -6,10 +6,11 @@ use ::pool::rebuild::RebuildReport;
 use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
 use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
+use ::pool::sweep::LeafSweep;
 use engine_api::{
     Error, Health, IoCounters, PropKind, PropValue, RebuildState, RebuildStatus, Removal, RemovalState,
-    Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, TrimState, TrimStatus, VdevStatus, Zevent,
-    ZeventValue,
+    Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, SweepState, SweepStatus, VdevStatus,
+    Zevent, ZeventValue,
 };
 use ondisk::prop::Render;
 use ondisk::rebuild;
@@ -162,7 +163,8 @@ pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevSt
         physical: report.physical,
         fragmentation: report.fragmentation,
         rebuild,
-        trim: trim(report),
+        trim: sweep(report.trim, report.can_trim, report.physical),
+        initialize: sweep(report.initialize, stat.kind.is_leaf(), report.physical),
         expandable: report.expandable,
         used_by: report.used_by.clone(),
         io: counters(&stat.io),
@@ -171,19 +173,18 @@ pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevSt
 }
 
 /// How far a disk is, by the part of its space that is behind.
-fn trim(report: &VdevReport) -> TrimStatus {
-    let supported = report.can_trim;
-    let Some(trim) = report.trim else { return TrimStatus { supported, ..TrimStatus::default() } };
-    let state = match trim.state {
-        STATE_ACTIVE => TrimState::Running,
-        ondisk::trim::STATE_SUSPENDED => TrimState::Suspended,
-        ondisk::trim::STATE_CANCELED => TrimState::Canceled,
-        STATE_COMPLETE => TrimState::Complete,
-        _ => TrimState::Never,
+fn sweep(sweep: Option<LeafSweep>, supported: bool, physical: u64) -> SweepStatus {
+    let Some(sweep) = sweep else { return SweepStatus { supported, ..SweepStatus::default() } };
+    let state = match sweep.state {
+        STATE_ACTIVE => SweepState::Running,
+        ondisk::trim::STATE_SUSPENDED => SweepState::Suspended,
+        ondisk::trim::STATE_CANCELED => SweepState::Canceled,
+        STATE_COMPLETE => SweepState::Complete,
+        _ => SweepState::Never,
     };
-    let percent = (u128::from(trim.next) * 100 / (u128::from(report.physical) + 1)).min(100) as u8;
-    let percent = if state == TrimState::Complete { 100 } else { percent };
-    TrimStatus { state, percent, time: trim.time, supported }
+    let percent = (u128::from(sweep.next) * 100 / (u128::from(physical) + 1)).min(100) as u8;
+    let percent = if state == SweepState::Complete { 100 } else { percent };
+    SweepStatus { state, percent, time: sweep.time, supported }
 }
 
 /// The last removal of a top-level vdev; `None` if none ever began.

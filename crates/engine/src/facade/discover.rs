@@ -81,6 +81,7 @@ fn blank(guid: u64, state: VdevState) -> VdevStatus {
         fragmentation: None,
         rebuild: None,
         trim: Default::default(),
+        initialize: Default::default(),
         expandable: 0,
         used_by: None,
         io: Default::default(),

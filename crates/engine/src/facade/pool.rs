@@ -10,12 +10,12 @@ use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
 use ::pool::errlog::HurtObject;
 use ::pool::spa::members::NewDisk;
 use ::pool::spa::vdevs::NewVdevs;
-use ::pool::trim::{TrimCommand, TrimRefusal};
+use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, Pool, PoolStatus, PropValue,
-    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, ScanState, SendEvent, SendRequest,
-    VdevTallies,
+    DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, InitializeCommand, Pool, PoolStatus,
+    PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, ScanState, SendEvent,
+    SendRequest, TrimCommand, VdevTallies,
 };
 use env::{Env, lock};
 
@@ -71,20 +71,40 @@ impl LocalPool {
         self.generation.fetch_add(1, SeqCst);
     }
 
-    /// `Refused` in the words of `zpool trim`, a line for each disk that cannot be.
-    fn trim(&self, guids: &[u64], command: engine_api::TrimCommand, history: &str) -> ::pool::Result<u64> {
+    fn trim(&self, guids: &[u64], command: TrimCommand, history: &str) -> ::pool::Result<u64> {
         let command = match command {
-            engine_api::TrimCommand::Start { rate } => TrimCommand::Start { rate },
-            engine_api::TrimCommand::Suspend => TrimCommand::Suspend,
-            engine_api::TrimCommand::Cancel => TrimCommand::Cancel,
+            TrimCommand::Start { rate } => SweepCommand::Start { how: (rate > 0).then_some(rate) },
+            TrimCommand::Suspend => SweepCommand::Suspend,
+            TrimCommand::Cancel => SweepCommand::Cancel,
         };
-        let (txg, refused) = self.pool.trim(guids, command, history)?;
+        self.sweep(guids, SweepKind::Trim, command, history)
+    }
+
+    fn initialize(&self, guids: &[u64], command: InitializeCommand, history: &str) -> ::pool::Result<u64> {
+        let command = match command {
+            InitializeCommand::Start { value } => SweepCommand::Start { how: value },
+            InitializeCommand::Suspend => SweepCommand::Suspend,
+            InitializeCommand::Cancel => SweepCommand::Cancel,
+            InitializeCommand::Forget => SweepCommand::Forget,
+        };
+        self.sweep(guids, SweepKind::Initialize, command, history)
+    }
+
+    /// `Refused` in the words of `zpool`, a line for each disk that cannot be.
+    fn sweep(
+        &self,
+        guids: &[u64],
+        kind: SweepKind,
+        command: SweepCommand,
+        history: &str,
+    ) -> ::pool::Result<u64> {
+        let (txg, refused) = self.pool.sweep(guids, kind, command, history)?;
         if refused.is_empty() {
             return Ok(txg);
         }
         let report = self.pool.report();
-        let line = |(guid, why): &(u64, TrimRefusal)| {
-            format!("cannot trim '{}': {}", report.root.name_of(*guid), why.words())
+        let line = |(guid, why): &(u64, SweepRefusal)| {
+            format!("cannot {} '{}': {}", kind.name(), report.root.name_of(*guid), why.words(kind))
         };
         Err(::pool::PoolError::Refused(refused.iter().map(line).collect::<Vec<_>>().join("\n")))
     }
@@ -276,6 +296,7 @@ impl Pool for LocalPool {
             Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),
             Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
             Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
+            Change::InitializeVdevs { guids, command } => Some(self.initialize(guids, *command, history)),
             Change::Scan(command) => Some(self.pool.scan_command(scan_command(*command), history)),
             Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,

@@ -34,7 +34,7 @@ use crate::spa::dtl::DirtyTimeLogs;
 use crate::spa::spares::SparesInUse;
 use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
 use crate::space::{SpaceMaps, VdevSpace};
-use crate::trim::Trim;
+use crate::sweep::Sweeps;
 use crate::txg::{Limits, Txgs};
 use crate::zevent::Zevents;
 use crate::{PoolError, Result};
@@ -198,7 +198,7 @@ fn first_group(
         features: features.clone(),
         maps,
         removed: Removed::none(mos.clone()),
-        trim: Trim::new(env.clone()),
+        sweeps: Sweeps::new(env.clone()),
         dtl: DirtyTimeLogs::default(),
         name: Arc::new(Mutex::new(spec.name.clone())),
         config: Mutex::new(config),
@@ -242,7 +242,7 @@ fn first_group(
     pool.core.rebuilds.start(&pool);
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by();
-    pool.core.trim.start(&pool.core.storage);
+    pool.core.sweeps.start(&pool.core.storage);
     pool.follow_props()?;
     pool.core.sysevent("pool_create");
     Ok(pool)

@@ -245,6 +245,7 @@ impl Listed {
             rebuild: None,
             trim: None,
             can_trim: false,
+            initialize: None,
             expandable: 0,
             is_condemned: false,
             used_by: None,

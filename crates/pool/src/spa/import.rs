@@ -42,7 +42,7 @@ use crate::rebuild::Rebuilds;
 use crate::removed::Removed;
 use crate::scan::{Durable, Scan};
 use crate::space::{SpaceMaps, VdevSpace};
-use crate::trim::Trim;
+use crate::sweep::Sweeps;
 use crate::txg::Txgs;
 use crate::{PoolError, Result};
 
@@ -260,7 +260,7 @@ fn load(
     });
     // What is written next must be newer than all that was written, also after going back.
     let last = if readonly { uberblock.txg } else { newest.txg };
-    let trim = Trim::load(around.env.clone(), &mos, &tree)?;
+    let sweeps = Sweeps::load(around.env.clone(), &mos, &tree)?;
     config.name = name.to_owned();
     config.tree = tree;
     config.state = PoolState::Active;
@@ -281,7 +281,7 @@ fn load(
         features,
         maps,
         removed,
-        trim,
+        sweeps,
         dtl,
         name: Arc::new(Mutex::new(name.to_owned())),
         config: Mutex::new(config),
@@ -335,7 +335,7 @@ fn load(
     }
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by();
-    pool.core.trim.start(&pool.core.storage);
+    pool.core.sweeps.start(&pool.core.storage);
     pool.core.sysevent("pool_import");
     Ok(Loaded::Pool(pool))
 }

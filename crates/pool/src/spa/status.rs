@@ -8,7 +8,7 @@ use super::diagnose::is_condemned;
 use super::labels::FoundPool;
 use super::{Core, Pool};
 use crate::rebuild::RebuildReport;
-use crate::trim::LeafTrim;
+use crate::sweep::{LeafSweep, SweepKind};
 
 /// A vdev and what is known of it.
 #[derive(Clone, Debug)]
@@ -29,8 +29,10 @@ pub struct VdevReport {
     /// The sequential resilver of a top-level vdev that runs, or ran last.
     pub rebuild: Option<RebuildReport>,
     /// How the trimming of a disk is, and whether the disk can be trimmed.
-    pub trim: Option<LeafTrim>,
+    pub trim: Option<LeafSweep>,
     pub can_trim: bool,
+    /// How the initializing of a disk is.
+    pub initialize: Option<LeafSweep>,
     /// Bytes that the disks have more than the pool uses; of the root and top-level vdevs.
     pub expandable: u64,
     /// It was an operator who faulted it.
@@ -87,7 +89,7 @@ impl Pool {
             .map(|(index, child)| {
                 let config = tree.children.get(index);
                 let mut report = describe(child, config, index as u64);
-                core.tell_trim(&mut report);
+                core.tell_sweeps(&mut report);
                 report.rebuild = self.rebuild_report(index as u32);
                 if let Some(space) = core.storage.vdev_space(index as u32) {
                     report.allocated = space.allocated;
@@ -114,6 +116,7 @@ impl Pool {
             rebuild: None,
             trim: None,
             can_trim: false,
+            initialize: None,
             expandable: children.iter().map(|top| top.expandable).sum(),
             is_condemned: false,
             used_by: None,
@@ -158,6 +161,7 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
         rebuild: None,
         trim: None,
         can_trim: false,
+        initialize: None,
         expandable: 0,
         is_condemned: config.is_some_and(is_condemned),
         used_by: None,
@@ -213,13 +217,25 @@ pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
 }
 
 impl Core {
-    /// Fills in how the trimming of the disks at and below a vdev is.
-    fn tell_trim(&self, report: &mut VdevReport) {
+    /// Fills in how the trimming and initializing of the disks at and below a vdev is.
+    fn tell_sweeps(&self, report: &mut VdevReport) {
         if report.stat.kind.is_leaf() {
-            report.trim = self.trim.of(report.stat.guid);
+            report.trim = self.sweeps.of(report.stat.guid, SweepKind::Trim);
+            report.initialize = self.sweeps.of(report.stat.guid, SweepKind::Initialize);
             report.can_trim = self.storage.can_trim(report.stat.guid);
         }
-        report.children.iter_mut().for_each(|child| self.tell_trim(child));
+        report.children.iter_mut().for_each(|child| self.tell_sweeps(child));
+    }
+
+    /// The path of a disk, or its guid where it has none.
+    pub(crate) fn path_of(&self, leaf: u64) -> String {
+        let mut path = None;
+        lock(&self.config).tree.visit(&mut |vdev| {
+            if vdev.guid == leaf {
+                path.clone_from(&vdev.path);
+            }
+        });
+        path.unwrap_or_else(|| leaf.to_string())
     }
 
     /// The name of the host that the labels show.

@@ -15,7 +15,7 @@ use super::create::{
 use super::disks::turn_away;
 use super::{Core, Pool, labels};
 use crate::space::VdevSpace;
-use crate::trim::{TrimCommand, TrimRefusal};
+use crate::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use crate::{PoolError, Result};
 
 /// Vdevs to add, by what they are for.
@@ -120,18 +120,21 @@ impl Pool {
     }
 
     /// Does what is asked with each of these disks; those that refuse, and why. The others are durable then.
-    pub fn trim(
+    pub fn sweep(
         &self,
         leaves: &[u64],
-        command: TrimCommand,
+        kind: SweepKind,
+        command: SweepCommand,
         history: &str,
-    ) -> Result<(u64, Vec<(u64, TrimRefusal)>)> {
+    ) -> Result<(u64, Vec<(u64, SweepRefusal)>)> {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
         }
-        let ask =
-            |leaf: &u64| Some((*leaf, self.core.trim.command(&self.core.storage, *leaf, command).err()?));
-        let refused = leaves.iter().filter_map(ask).collect();
+        let core = &self.core;
+        let ask = |leaf: &u64| Some((*leaf, core.sweeps.command(&core.storage, *leaf, kind, command).err()?));
+        let refused: Vec<_> = leaves.iter().filter_map(ask).collect();
+        // What nobody did is no part of the history.
+        let history = if refused.len() < leaves.len() { history } else { "" };
         Ok((self.list_vdevs(history)?, refused))
     }
 

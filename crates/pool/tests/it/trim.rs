@@ -1,4 +1,4 @@
-//! Disks that are told which of their space is free: in the background, across exports, and by themselves.
+//! Disks that are told which of their space is free, or have it written to: in the background, across exports, and by themselves.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED
 use pool::Pool;
 use pool::change::Change;
 use pool::spa::create::{VdevSpec, create};
-use pool::trim::{TrimCommand, TrimRefusal};
+use pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use pool::verify::{Options, verify};
 
 use crate::create::spec;
@@ -47,28 +47,34 @@ fn all_free_space_is_given_back_and_zdb_is_content() {
     let dir = Dir::new("trim");
     let pool = make(&dir);
     let all = leaves(&pool);
-    let state = |pool: &Pool, n: usize| pool.core().trim.of(all[n]).map_or(0, |trim| trim.state);
-    let ask = |pool: &Pool, command| pool.trim(&all, command, "").unwrap().1;
-    let not_running = [(all[0], TrimRefusal::NotRunning), (all[1], TrimRefusal::NotRunning)];
-    assert_eq!(ask(&pool, TrimCommand::Suspend), not_running);
-    assert_eq!(pool.trim(&[1], TrimCommand::Start { rate: 0 }, "").unwrap().1, [(1, TrimRefusal::NoDevice)]);
-    // Slowly, stopped, and on after an import.
-    assert_eq!(ask(&pool, TrimCommand::Start { rate: 1 << 20 }), []);
+    let state =
+        |pool: &Pool, n: usize| pool.core().sweeps.of(all[n], SweepKind::Trim).map_or(0, |trim| trim.state);
+    let ask = |pool: &Pool, command| pool.sweep(&all, SweepKind::Trim, command, "").unwrap().1;
+    let not_running = [(all[0], SweepRefusal::NotRunning), (all[1], SweepRefusal::NotRunning)];
+    assert_eq!(ask(&pool, SweepCommand::Suspend), not_running);
     assert_eq!(
-        ask(&pool, TrimCommand::Start { rate: 0 }),
-        [(all[0], TrimRefusal::Running), (all[1], TrimRefusal::Running)]
+        pool.sweep(&[1], SweepKind::Trim, SweepCommand::Start { how: None }, "").unwrap().1,
+        [(1, SweepRefusal::NoDevice)]
     );
-    wait_for("a first step", || pool.core().trim.of(all[0]).is_some_and(|trim| trim.next > 0));
-    assert_eq!(ask(&pool, TrimCommand::Suspend), []);
+    // Slowly, stopped, and on after an import.
+    assert_eq!(ask(&pool, SweepCommand::Start { how: Some(1 << 20) }), []);
+    assert_eq!(
+        ask(&pool, SweepCommand::Start { how: None }),
+        [(all[0], SweepRefusal::Running), (all[1], SweepRefusal::Running)]
+    );
+    wait_for("a first step", || {
+        pool.core().sweeps.of(all[0], SweepKind::Trim).is_some_and(|trim| trim.next > 0)
+    });
+    assert_eq!(ask(&pool, SweepCommand::Suspend), []);
     assert_eq!([state(&pool, 0), state(&pool, 1)], [STATE_SUSPENDED; 2]);
-    let was = pool.core().trim.of(all[0]).unwrap();
+    let was = pool.core().sweeps.of(all[0], SweepKind::Trim).unwrap();
     pool.export().unwrap();
     drop(pool);
     let pool = again(&dir);
-    assert_eq!(pool.core().trim.of(all[0]), Some(was));
-    assert_eq!(ask(&pool, TrimCommand::Cancel), []);
+    assert_eq!(pool.core().sweeps.of(all[0], SweepKind::Trim), Some(was));
+    assert_eq!(ask(&pool, SweepCommand::Cancel), []);
     assert_eq!(state(&pool, 0), STATE_CANCELED);
-    assert_eq!(ask(&pool, TrimCommand::Start { rate: 0 }), []);
+    assert_eq!(ask(&pool, SweepCommand::Start { how: None }), []);
     // Meanwhile things are written and freed.
     for n in 0..6 {
         let name = format!("tank/fs{n}");
@@ -96,12 +102,12 @@ fn trimming_goes_on_after_an_import() {
     let dir = Dir::new("trim-on");
     let pool = make(&dir);
     let all = leaves(&pool);
-    pool.trim(&all, TrimCommand::Start { rate: 1 << 10 }, "").unwrap();
+    pool.sweep(&all, SweepKind::Trim, SweepCommand::Start { how: Some(1 << 10) }, "").unwrap();
     pool.export().unwrap();
     drop(pool);
     let pool = again(&dir);
-    assert_eq!(pool.core().trim.of(all[0]).unwrap().state, STATE_ACTIVE);
-    let slowly = pool.core().trim.of(all[0]).unwrap().next;
+    assert_eq!(pool.core().sweeps.of(all[0], SweepKind::Trim).unwrap().state, STATE_ACTIVE);
+    let slowly = pool.core().sweeps.of(all[0], SweepKind::Trim).unwrap().next;
     assert!(slowly < SIZE);
     pool.export().unwrap();
     zdb_accepts(&dir, "tank");
@@ -128,4 +134,38 @@ fn what_is_freed_is_trimmed_by_itself() {
     assert!(verify(&pool, Options { data: true }, &mut |_, _| {}).unwrap().is_clean());
     pool.export().unwrap();
     zdb_accepts(&dir, "tank");
+}
+
+#[test]
+fn initializing_goes_on_after_an_import_and_is_forgotten() {
+    let dir = Dir::new("initialize");
+    let pool = make(&dir);
+    let all = leaves(&pool);
+    let value = 0x5151_5151_5151_5151;
+    let ask = |pool: &Pool, command| pool.sweep(&all[..1], SweepKind::Initialize, command, "").unwrap().1;
+    let now = |pool: &Pool| pool.core().sweeps.of(all[0], SweepKind::Initialize).unwrap();
+    assert_eq!(ask(&pool, SweepCommand::Suspend), [(all[0], SweepRefusal::NotRunning)]);
+    assert_eq!(ask(&pool, SweepCommand::Start { how: Some(value) }), []);
+    wait_for("a first step", || now(&pool).next > 0);
+    ask(&pool, SweepCommand::Suspend);
+    let was = now(&pool);
+    pool.export().unwrap();
+    zdb_accepts(&dir, "tank");
+    let pool = again(&dir);
+    assert_eq!(now(&pool), was);
+    assert_eq!(ask(&pool, SweepCommand::Start { how: None }), []);
+    wait_for("the end", || now(&pool).state == STATE_COMPLETE);
+    assert_eq!(now(&pool).how, value, "what it was begun with");
+    pool.core().txgs.sync_empty().unwrap();
+    assert!(verify(&pool, Options { data: true }, &mut |_, _| {}).unwrap().is_clean());
+    let filled = |name: &str| {
+        let disk = std::fs::read(dir.image_path(name)).unwrap();
+        disk.iter().filter(|byte| **byte == 0x51).count() as u64
+    };
+    assert!(filled("a.img") > SIZE * 8 / 10 && filled("b.img") < SIZE / 10);
+    assert!(zdb(&dir, &["-dddd", "tank"]).contains("com.delphix:vdev_initialize_state"));
+    assert_eq!(ask(&pool, SweepCommand::Forget), []);
+    pool.export().unwrap();
+    zdb_accepts(&dir, "tank");
+    assert!(!zdb(&dir, &["-dddd", "tank"]).contains("com.delphix:vdev_initialize_state"));
 }

@@ -1,7 +1,7 @@
 use env::{DiskError, FaultKind, FaultOp, FaultRule};
 use ondisk::BlkPtr;
 
-use super::TrimError;
+use super::{Sweep, SweepError};
 use crate::testing::{noise, plain, rig};
 
 /// Every disk is trimmed from end to end: blocks stay, and all else reads as zeros.
@@ -23,7 +23,7 @@ fn no_block_that_lives_is_trimmed() {
     let leaves: Vec<u64> = ["a", "b", "c"].map(|path| rig.leaf(path).guid).to_vec();
     for guid in leaves {
         let (mut at, mut bytes) = (0, 0);
-        while let Some(step) = rig.storage.trim_next(guid, at, 1 << 20).unwrap() {
+        while let Some(step) = rig.storage.sweep_next(guid, Sweep::Forget, at, 1 << 20).unwrap() {
             assert!(step.next > at);
             (at, bytes) = (step.next, bytes + step.bytes);
             if later.len() < 300 {
@@ -86,13 +86,35 @@ fn lent_space_comes_back_when_the_disk_refuses() {
     rig.faults.inject(fault);
     let guid = rig.leaf("a").guid;
     rig.write_one(&noise(512, 1), plain());
-    let refused = rig.storage.trim_next(guid, 0, 1 << 20);
-    assert_eq!(refused, Err(TrimError::Disk(DiskError::Unsupported)));
-    assert_eq!(rig.storage.trim_next(1, 0, 1 << 20), Err(TrimError::Gone));
+    let refused = rig.storage.sweep_next(guid, Sweep::Forget, 0, 1 << 20);
+    assert_eq!(refused, Err(SweepError::Disk(DiskError::Unsupported)));
+    assert_eq!(rig.storage.sweep_next(1, Sweep::Forget, 0, 1 << 20), Err(SweepError::Gone));
     assert_eq!(rig.storage.space().capacity, before.capacity);
     let mut written = 0;
     while rig.write(&[noise(128 << 10, 3)], plain(), 4).remove(0).is_ok() {
         written += 128 << 10;
     }
     assert!(written > before.capacity - (4 << 20), "{written} of {}", before.capacity);
+}
+
+/// Everything that is free is written, and nothing else.
+#[test]
+fn free_space_is_filled_and_blocks_stay() {
+    let rig = rig(&[2]);
+    let bps: Vec<BlkPtr> = (0..50).map(|n| rig.write_one(&noise(64 << 10, n), plain())).collect();
+    let guid = rig.leaf("a").guid;
+    let (mut at, mut bytes) = (0, 0);
+    while let Some(step) =
+        rig.storage.sweep_next(guid, Sweep::Fill(0x0102_0304_0506_0708), at, 3 << 20).unwrap()
+    {
+        (at, bytes) = (step.next, bytes + step.bytes);
+    }
+    let space = rig.storage.vdev_space(0).unwrap();
+    assert!(bytes > (space.capacity - space.allocated) * 9 / 10, "{bytes} of {space:?}");
+    let (a, b) = (rig.disks.image("a"), rig.disks.image("b"));
+    let filled = a.chunks(8).filter(|word| **word == 0x0102_0304_0506_0708u64.to_ne_bytes()).count() as u64;
+    assert_eq!(filled * 8, bytes);
+    assert!(b.chunks(8).all(|word| *word != 0x0102_0304_0506_0708u64.to_ne_bytes()));
+    assert!(bps.iter().enumerate().all(|(n, bp)| rig.read(bp).unwrap()[..] == noise(64 << 10, n as u64)[..]));
+    assert_eq!(rig.leaf("a").checksum_errors, 0);
 }
