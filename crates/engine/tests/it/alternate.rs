@@ -197,10 +197,14 @@ const LAYOUTS: [(&str, &[&str], bool); 5] = [
     ("raidz3", &["-m", "0", "-r", "5", "-R", "3"], true),
 ];
 
-/// Takes minutes: only with `TURNS=all`.
+/// What takes minutes is done only with `TURNS=all`.
+fn there_is_time() -> bool {
+    std::env::var("TURNS").is_ok_and(|turns| turns == "all")
+}
+
 #[test]
 fn each_layout_changes_hands_many_times() {
-    if !std::env::var("TURNS").is_ok_and(|turns| turns == "all") {
+    if !there_is_time() {
         return;
     }
     for (name, layout, redundant) in LAYOUTS {
@@ -215,6 +219,13 @@ fn each_layout_changes_hands_many_times() {
             turns.ztest(&[layout, &["-E"][..]].concat());
         }
         turns.end();
+    }
+}
+
+#[test]
+fn a_pool_made_here_goes_to_ztest_and_back() {
+    if !there_is_time() {
+        return;
     }
     let mut turns = Turns::new("turns-ours");
     let leaf = |name: &str| VdevSpec::Leaf(turns.disk(name));
