@@ -53,7 +53,7 @@ impl AlignedBuf {
     pub fn scratch(len: usize) -> AlignedBuf {
         if recycle::serves(len) {
             // Initialised: by whoever had it before, or zero.
-            return AlignedBuf { ptr: AlignedBuf::recycled(len).ptr, len };
+            return AlignedBuf { ptr: AlignedBuf::to_be_filled(len), len };
         }
         AlignedBuf::zeroed(len)
     }
@@ -70,7 +70,7 @@ impl AlignedBuf {
             return AlignedBuf::zeroed(0);
         }
         let ptr = if recycle::serves(len) {
-            AlignedBuf::recycled(len).ptr
+            AlignedBuf::to_be_filled(len)
         } else {
             // SAFETY: the layout's size is not zero.
             let ptr = unsafe { alloc(layout(len)) };
@@ -85,6 +85,15 @@ impl AlignedBuf {
         }
         // All `len` bytes are initialised now.
         AlignedBuf { ptr, len }
+    }
+
+    /// Memory that will be overwritten, all of it, at once.
+    fn to_be_filled(len: usize) -> NonNull<u8> {
+        let taken = AlignedBuf::recycled(len);
+        if taken.zeroed {
+            recycle::back(taken.ptr, len);
+        }
+        taken.ptr
     }
 
     fn recycled(len: usize) -> recycle::Taken {

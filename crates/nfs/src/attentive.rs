@@ -48,6 +48,20 @@ impl Attentive<'_> {
     }
 }
 
+/// A stream of requests.
+pub trait Requests: Read {
+    /// Whether more has arrived than was read. The reader of records cannot know: it takes the body of a large one from
+    /// the stream and nothing behind it.
+    fn have_arrived(&self) -> bool;
+}
+
+impl Requests for Attentive<'_> {
+    fn have_arrived(&self) -> bool {
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_PEEK;
+        recv(self.stream.as_raw_fd(), &mut [0], flags).is_ok_and(|len| len > 0)
+    }
+}
+
 impl Read for Attentive<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.is_worth_it && !self.lookout.swap(true, Ordering::Relaxed) {

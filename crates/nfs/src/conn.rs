@@ -10,7 +10,7 @@
 //! all that are there, waits once, and sends them together; so a hundred writes in flight need two threads, not a hundred.
 //! The reader itself is the keeper of a request that is alone.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use sunrpc::record::{self, Patience, Pool, RecordError};
 
+use crate::attentive::Requests;
 use crate::limits::{BATCH_REPLIES, KEEPERS, RECORD_TIME};
 use crate::outbox::Outbox;
 use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, class_of, fault};
@@ -168,7 +169,7 @@ impl<W: Write> Conn<W> {
 
 /// Serves a connection until its peer is done or breaks the rules; returns when every reply is out.
 pub fn serve<W: Write + Send + 'static>(
-    mut from: impl Read,
+    mut from: impl Requests,
     to: W,
     session: Session,
     service: Arc<Service>,
@@ -203,7 +204,7 @@ pub fn serve<W: Write + Send + 'static>(
 fn read_loop<W: Write + Send + 'static>(
     conn: &Arc<Conn<W>>,
     reader: &mut record::Reader,
-    from: &mut impl Read,
+    from: &mut impl Requests,
     workers: &Workers,
 ) -> Result<(), RecordError> {
     // Since replies were written last.
@@ -213,8 +214,8 @@ fn read_loop<W: Write + Send + 'static>(
         let class = class_of(&record);
         let pace = conn.pace.of(class);
         let in_flight = *conn.in_flight();
-        let alone = in_flight == 0 && !reader.has_more();
-        let by_reader = pace < FAST || (alone && pace < BEARABLE);
+        let alone = || in_flight == 0 && !reader.has_more() && !from.have_arrived();
+        let by_reader = pace < FAST || (pace < BEARABLE && alone());
         if by_reader || in_flight >= workers.share() || !workers.has_room() {
             if !conn.work(class, &record) {
                 return Err(RecordError::Impossible("record is no call"));
@@ -225,7 +226,7 @@ fn read_loop<W: Write + Send + 'static>(
                 continue;
             }
             conn.outbox.flush();
-            see_promises_kept(conn, alone && unsent == 1, workers);
+            see_promises_kept(conn, &|| unsent == 1 && alone(), workers);
         } else {
             conn.take_off();
             let conn = conn.clone();
@@ -245,8 +246,12 @@ fn read_loop<W: Write + Send + 'static>(
     Ok(())
 }
 
-/// Finds somebody who keeps what was promised just now. `alone`: nothing else is known to wait on this connection.
-fn see_promises_kept<W: Write + Send + 'static>(conn: &Arc<Conn<W>>, alone: bool, workers: &Workers) {
+/// Finds somebody who keeps what was promised just now. `alone` tells whether nothing else waits on this connection.
+fn see_promises_kept<W: Write + Send + 'static>(
+    conn: &Arc<Conn<W>>,
+    alone: &dyn Fn() -> bool,
+    workers: &Workers,
+) {
     let (open, keepers) = {
         let promises = conn.promises();
         if promises.waiting.is_empty() {
@@ -254,7 +259,7 @@ fn see_promises_kept<W: Write + Send + 'static>(conn: &Arc<Conn<W>>, alone: bool
         }
         (promises.open, promises.keepers)
     };
-    if (alone && conn.pace.of(KEEPING) < BEARABLE) || !workers.has_room() {
+    if (conn.pace.of(KEEPING) < BEARABLE && alone()) || !workers.has_room() {
         conn.keep();
     } else if keepers < KEEPERS {
         conn.take_off();

@@ -59,6 +59,13 @@ pub fn serves(len: usize) -> bool {
     class(len).is_some()
 }
 
+/// Puts memory behind all of a slot at once, for whoever is about to write all of it: a fault for each page costs more.
+/// Where the kernel does not know how (before 5.14), these come.
+pub fn back(ptr: NonNull<u8>, len: usize) {
+    // SAFETY: the slot is the caller's; what is in it stays.
+    unsafe { libc::madvise(ptr.as_ptr().cast(), len, libc::MADV_POPULATE_WRITE) };
+}
+
 /// `len` bytes, which this module serves. `None` if the system has no memory.
 pub fn take(len: usize) -> Option<Taken> {
     let class = class(len)?;

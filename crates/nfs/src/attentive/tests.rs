@@ -49,3 +49,18 @@ fn while_another_looks_it_sleeps() {
     assert_eq!(reading(&mut from), b"call");
     assert!(lookout.load(Ordering::Relaxed), "it is the other's");
 }
+
+#[test]
+fn it_knows_of_what_has_arrived_and_leaves_it_there() {
+    let (near, mut far) = pair();
+    let mut from = Attentive::new(&near, Lookout::default());
+    assert!(!from.have_arrived());
+    far.write_all(b"call").expect("sent");
+    while !from.have_arrived() {
+        thread::yield_now();
+    }
+    assert_eq!(reading(&mut from), b"call");
+    assert!(!from.have_arrived());
+    far.shutdown(Shutdown::Write).expect("shut");
+    assert!(reading(&mut from).is_empty() && !from.have_arrived(), "an end is no request");
+}

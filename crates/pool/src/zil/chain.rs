@@ -107,7 +107,8 @@ impl Chain {
 
     /// The write of a block is over.
     pub fn landed(&mut self, bp: &BlkPtr, well: bool) {
-        if let Some(block) = self.blocks.iter_mut().find(|block| block.bp == *bp) {
+        // It is one of the last; before them may be thousands, all of the groups that are not durable.
+        if let Some(block) = self.blocks.iter_mut().rev().find(|block| block.bp == *bp) {
             block.landed = true;
         }
         self.broken |= !well;
