@@ -26,6 +26,9 @@ pub(super) fn check(dsl: &Dsl, names: &[String], defer: bool) -> Result<()> {
         };
         if found.is_snapshot() {
             dsl.check_destroy_snapshot(&found, name, defer, &gone)?;
+            if dsl.is_kept(&found.phys, &gone)? {
+                continue; // It is put off: a head that has it cannot go.
+            }
         } else {
             check_children(dsl, name, &found, &gone)?;
             dsl.check_destroy(&found, name)?;

@@ -63,6 +63,11 @@ impl Dsl {
         Ok(())
     }
 
+    /// Whether tags, or clones whose heads are not in `gone`, keep a snapshot.
+    pub(crate) fn is_kept(&self, phys: &DslDatasetPhys, gone: &HashSet<u64>) -> Result<bool> {
+        Ok(self.holds_on(phys)? > 0 || self.clones_left(phys, gone)? > 0)
+    }
+
     /// Tags that hold a snapshot.
     pub(crate) fn holds_on(&self, phys: &DslDatasetPhys) -> Result<u64> {
         if phys.userrefs_obj == 0 { Ok(0) } else { Ok(self.mos.count(phys.userrefs_obj)?) }
