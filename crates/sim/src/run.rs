@@ -19,6 +19,7 @@ use crate::swarm::Swarm;
 use crate::workload::datasets::DatasetWork;
 use crate::workload::files::{FILES, FileWork};
 use crate::workload::objects::ObjectWork;
+use crate::workload::snapshots::SnapshotWork;
 use crate::workload::{Done, Life, Workload, failed};
 
 /// What to run.
@@ -80,9 +81,12 @@ pub fn run(options: &Options) -> Result<Summary, String> {
     if options.verbose {
         eprintln!("{swarm:?}");
     }
-    let work: Vec<Box<dyn Workload>> =
+    let mut work: Vec<Box<dyn Workload>> =
         vec![Box::<ObjectWork>::default(), Box::<FileWork>::default(), Box::<DatasetWork>::default()];
-    let weights = swarm.work.to_vec();
+    if swarm.work[3] > 0 {
+        work.push(Box::<SnapshotWork>::default());
+    }
+    let weights = swarm.work[..work.len()].to_vec();
     let options = options.clone();
     let mut run = Run { options, world, prng, work, weights, summary: Summary::default() };
     run.all_lives()?;

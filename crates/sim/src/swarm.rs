@@ -78,8 +78,8 @@ pub struct Swarm {
     pub faults: Option<Faults>,
     /// Whether these are away now and then.
     pub absences: bool,
-    /// Weights: objects, files, datasets.
-    pub work: [u32; 3],
+    /// Weights: objects, files, datasets, snapshots.
+    pub work: [u32; 4],
     /// Of 1000 operations: syncs, sleeps.
     pub syncs: u64,
     pub sleeps: u64,
@@ -129,7 +129,7 @@ impl Swarm {
             gang: *prng.pick(&[[0, 1], [0, 1], [1, 8], [1, 1]]).expect("some"),
             faults,
             absences,
-            work: [1 + prng.below(4) as u32, 1 + prng.below(8) as u32, prng.below(2) as u32],
+            work: [1 + prng.below(4) as u32, 1 + prng.below(8) as u32, prng.below(2) as u32, 0],
             syncs: *prng.pick(&[0, 5, 50]).expect("some"),
             sleeps: *prng.pick(&[0, 5, 50]).expect("some"),
             trims: 0,
@@ -145,6 +145,7 @@ impl Swarm {
         }
         swarm.trims = *aside.pick(&[0, 0, 20]).expect("some");
         swarm.autotrim = aside.chance(1, 3);
+        swarm.work[3] = *aside.pick(&[0, 0, 1, 4]).expect("some");
         swarm
     }
 

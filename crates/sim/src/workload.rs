@@ -6,6 +6,7 @@
 pub mod datasets;
 pub mod files;
 pub mod objects;
+pub mod snapshots;
 
 use std::sync::Arc;
 
