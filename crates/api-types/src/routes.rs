@@ -49,7 +49,7 @@ pub const POOL_IOSTAT: &str = "/v1/pools/{name}/iostat";
 pub const POOL_ADVICE: &str = "/v1/pools/{name}/advice";
 /// POST [`crate::Condemn`]
 pub const POOL_CONDEMN: &str = "/v1/pools/{name}/condemn";
-/// GET those in force · POST [`crate::DeviceFault`], answered with its [`crate::ActiveFault`]
+/// GET those in force · POST [`crate::Fault`], answered with its [`crate::ActiveFault`]
 pub const FAULTS: &str = "/v1/faults";
 /// POST [`crate::FaultCancel`]
 pub const FAULT_CANCEL: &str = "/v1/faults/cancel";
@@ -57,6 +57,8 @@ pub const FAULT_CANCEL: &str = "/v1/faults/cancel";
 pub const EVENTS: &str = "/v1/events";
 /// POST → [`crate::EventsCleared`]
 pub const EVENTS_CLEAR: &str = "/v1/events/clear";
+/// POST: nothing of any pool stays in memory that could be read again. Answered with nothing
+pub const CACHE_DROP: &str = "/v1/cache/drop";
 /// GET [`crate::Counts`] of the cache that all pools share
 pub const CACHE: &str = "/v1/cache";
 /// POST [`crate::ImportSearch`]: it reads every device, and takes a list that may be long

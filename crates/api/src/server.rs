@@ -151,6 +151,7 @@ fn router(app: App) -> Router {
         .route(routes::EVENTS, get(events::list))
         .route(routes::EVENTS_CLEAR, post(events::clear))
         .route(routes::CACHE, get(measure::cache))
+        .route(routes::CACHE_DROP, post(measure::drop_cache))
         .route(routes::IMPORTABLE, post(pools::importable))
         .route(routes::IMPORTS, post(pools::import))
         .route(routes::LABELCLEAR, post(pools::label_clear))

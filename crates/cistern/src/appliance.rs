@@ -140,8 +140,12 @@ impl Engine for Appliance {
         self.engine.clear_zevents()
     }
 
-    fn inject(&self, fault: &engine_api::DeviceFault) -> Result<u64> {
+    fn inject(&self, fault: &engine_api::Fault) -> Result<engine_api::ActiveFault> {
         self.engine.inject(fault)
+    }
+
+    fn drop_cache(&self) {
+        self.engine.drop_cache();
     }
 
     fn injected(&self) -> Vec<engine_api::ActiveFault> {

@@ -1,16 +1,22 @@
 //! `cistern zinject`: faults of devices on demand, in the options, tables and messages of OpenZFS's zinject.
 //!
-//! A fault lasts until it is cancelled, or the daemon ends. Faults of objects (`-t`, `-b`), of labels (`-L`) and of the
-//! engine itself (`-p`, `-P`, `-E`) are not built, and are refused by name.
+//! A fault lasts until it is cancelled, or the daemon ends. Those of blocks (`-t`, `-b`) hit the blocks that are on disk
+//! when they are asked for. Faults of labels (`-L`) and of the engine itself (`-p`, `-P`, `-E`) are not built, and are
+//! refused by name.
 //!
 //! Facts: OpenZFS's cmd/zinject/zinject.c.
+
+mod blocks;
+mod list;
 
 use crate::client::Client;
 use crate::fail::{Stop, fail, usage};
 use crate::getopt::{self, Parsed};
 use crate::program::Io;
 use crate::vdevs;
-use api_types::{ActiveFault, Condemn, DeviceFault, FaultCancel, FaultEffect, FaultIo, Pool, Vdev, routes};
+use api_types::{
+    ActiveFault, Condemn, DeviceFault, Fault, FaultCancel, FaultEffect, FaultIo, Pool, Vdev, routes,
+};
 use std::path::Path;
 
 const USAGE: &str = "usage:
@@ -45,7 +51,27 @@ const USAGE: &str = "usage:
 \t\tHave the pool's devices ignore flushes, as hardware does
 \t\twhose cache does not keep what it promises.
 
+\tzinject -b objset:object:level:blkid [-e errno] [-a] pool
+
+\t\tInject an error into pool 'pool' with the numeric bookmark
+\t\tspecified by the tuple. Each number is in hexadecimal.
+
+\tzinject <-t type> [-C dvas] [-e errno] [-l level] [-r range] [-a]
+\t\t[-f frequency] <object>
+
+\t\tInject an error into the blocks that an object has on disk.
+\t\t-t data\tA file, by its path below a local mount.
+\t\t-t dnode\tThe dnode of a file or directory.
+\t\t-t <mos>\tObjects of the pool itself; 'object' is the pool:
+\t\t\tmos, mosdir, config, bpobj, spacemap, metaslab, errlog.
+\t\t-e\t'io' (the default) or 'checksum'.
+\t\t-C\tOnly these copies of each block, from 0 (as '0,2').
+\t\t-l\tBlocks at this level, 0 where none is given.
+\t\t-r\tOnly these bytes of a file, as 'start[,end]'.
+\t\t-a\tDrop what is in memory first; also without an object.
+
 examples:
+  cistern zinject -t data -e checksum -a /tank/file
   cistern zinject -d /dev/sdb -e io -T read -f 10 tank
   cistern zinject -d /dev/sdb -D 50:1 tank
   cistern zinject -c all
@@ -73,7 +99,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
 
 fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<i32, Stop> {
     if args.is_empty() {
-        return list(client, io);
+        return list::list(client, io);
     }
     let options = getopt::parse(args, "aA:b:c:C:d:D:e:E:f:Fg:hIl:L:mp:P:qr:s:T:t:u", &[])?;
     if options.has("h") {
@@ -81,79 +107,36 @@ fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<i32, Sto
         return Ok(1);
     }
     for (option, what) in [
-        ("t", "faults of objects (-t)"),
-        ("b", "faults of blocks (-b)"),
         ("L", "faults of labels (-L)"),
         ("p", "panics (-p)"),
         ("P", "delays of imports and exports (-P)"),
         ("E", "delays of the pipeline (-E)"),
+        ("u", "unloading pools (-u)"),
+        ("m", "mounting again (-m)"),
     ] {
         if options.has(option) {
             return fail(format!("zinject: {what} are not supported by this version of Cistern yet"));
         }
     }
-    match (options.value("c"), options.value("d"), options.has("I")) {
-        (Some(which), None, false) => cancel(which, &options, client, io),
-        (Some(_), ..) => usage("cancel (-c) incompatible with any other options"),
-        (None, Some(device), false) => on_device(device, &options, client, io),
-        (None, None, true) => ignore_flushes(&options, client, io),
-        (None, Some(_), true) => usage("hardware failure (-I) incompatible with other options"),
-        (None, None, false) => {
-            usage("at least one of '-b', '-d', '-t', '-I', '-p', or '-P' must be specified")
+    let of_blocks = ["b", "t", "C", "l", "r"].into_iter().find(|option| options.has(option));
+    match (options.value("c"), options.value("d"), options.has("I"), of_blocks) {
+        (Some(which), ..) => cancel(which, &options, client, io),
+        (None, Some(_), _, Some(_)) => usage("device (-d) incompatible with data error injection"),
+        (None, Some(device), false, None) => on_device(device, &options, client, io),
+        (None, None, true, None) => ignore_flushes(&options, client, io),
+        (None, _, true, _) => usage("hardware failure (-I) incompatible with other options"),
+        (None, None, false, None) if options.has("a") && options.operands.is_empty() => drop_cache(client),
+        (None, None, false, Some(_)) if options.has("b") => blocks::raw(&options, client, io),
+        (None, None, false, Some(_)) if options.has("t") => blocks::of_type(&options, client, io),
+        (None, None, false, _) => {
+            usage("at least one of '-b', '-d', '-t', '-a', '-p', '-I' or '-u' must be specified")
         }
     }
 }
 
-fn list(client: &Client, io: &mut Io<'_>) -> Result<i32, Stop> {
-    let faults: Vec<ActiveFault> = client.get(routes::FAULTS)?;
-    let is_delay = |fault: &&ActiveFault| matches!(fault.fault.effect, FaultEffect::Delay(_));
-    if faults.is_empty() {
-        writeln!(io.out, "No handlers registered.")?;
-        writeln!(io.out, "Run 'zinject -h' for usage information.")?;
-        return Ok(0);
-    }
-    let mut plain = faults.iter().filter(|fault| !is_delay(fault)).peekable();
-    if plain.peek().is_some() {
-        writeln!(
-            io.out,
-            "{:>3}  {:<15}  {:<16}  {:<5}  {:<10}  {:<9}  {:<6}  {:<6}",
-            "ID", "POOL", "GUID", "TYPE", "ERROR", "FREQ", "MATCH", "INJECT"
-        )?;
-        writeln!(
-            io.out,
-            "---  ---------------  ----------------  -----  ----------  ---------  ------  ------"
-        )?;
-    }
-    for ActiveFault { id, fault, matched, injected } in plain {
-        let DeviceFault { pool, guid, .. } = fault;
-        let (kind, error, rate) = (io_name(fault.io), error_name(fault.effect), percent(fault.rate));
-        writeln!(
-            io.out,
-            "{id:3}  {pool:<15}  {guid:x}  {kind:<5}  {error:<10}  {rate:8.4}%  {matched:6}  {injected:6}"
-        )?;
-    }
-    let mut delays = faults.iter().filter(is_delay).peekable();
-    if delays.peek().is_some() {
-        writeln!(
-            io.out,
-            "{:>3}  {:<15}  {:<16}  {:<10}  {:<5}  {:<9}  {:<6}  {:<6}",
-            "ID", "POOL", "GUID", "DELAY (ms)", "LANES", "FREQ", "MATCH", "INJECT"
-        )?;
-        writeln!(
-            io.out,
-            "---  ---------------  ----------------  ----------  -----  ---------  ------  ------"
-        )?;
-    }
-    for ActiveFault { id, fault, matched, injected } in delays {
-        let FaultEffect::Delay(nanos) = fault.effect else { continue };
-        let (DeviceFault { pool, guid, .. }, ms, rate) = (fault, nanos / 1_000_000, percent(fault.rate));
-        writeln!(
-            io.out,
-            "{id:3}  {pool:<15}  {guid:x}  {ms:10}  {:5}  {rate:8.4}%  {matched:6}  {injected:6}",
-            1
-        )?;
-    }
-    writeln!(io.out)?;
+/// `-a`
+fn drop_cache(client: &Client) -> Result<i32, Stop> {
+    client.post::<()>(routes::CACHE_DROP, &())?;
     Ok(0)
 }
 
@@ -216,7 +199,7 @@ fn on_device(device: &str, options: &Parsed, client: &Client, io: &mut Io<'_>) -
     }
     let rate = rate(options)?;
     let fault = DeviceFault { pool: name.clone(), guid: vdev.guid, io: io_kind, effect, rate };
-    register(&fault, options.has("q"), client, io)
+    register(Fault::Device(fault), options, client, io)
 }
 
 /// `-I`
@@ -232,7 +215,7 @@ fn ignore_flushes(options: &Parsed, client: &Client, io: &mut Io<'_>) -> Result<
     for guid in leaves {
         let (pool, effect) = (name.clone(), FaultEffect::Ignore);
         let fault = DeviceFault { pool, guid, io: FaultIo::Flush, effect, rate: ALWAYS };
-        register(&fault, options.has("q"), client, io)?;
+        register(Fault::Device(fault), options, client, io)?;
     }
     Ok(0)
 }
@@ -254,19 +237,27 @@ fn pool(client: &Client, name: &str) -> Result<Pool, Stop> {
     }
 }
 
-fn register(fault: &DeviceFault, quiet: bool, client: &Client, io: &mut Io<'_>) -> Result<i32, Stop> {
-    let added: ActiveFault = match client.post(routes::FAULTS, fault) {
+fn register(fault: Fault, options: &Parsed, client: &Client, io: &mut Io<'_>) -> Result<i32, Stop> {
+    let added: ActiveFault = match client.post(routes::FAULTS, &fault) {
         Ok(added) => added,
         Err(error) => return fail(error.problem()?.detail),
     };
-    if quiet {
+    if options.has("a") {
+        drop_cache(client)?;
+    }
+    if options.has("q") {
         writeln!(io.out, "{}", added.id)?;
         return Ok(0);
     }
     writeln!(io.out, "Added handler {} with the following properties:", added.id)?;
-    writeln!(io.out, "  pool: {}", fault.pool)?;
-    writeln!(io.out, "  vdev: {:x}", fault.guid)?;
-    writeln!(io.out, "iotype: {}", io_name(fault.io))?;
+    match &added.fault {
+        Fault::Device(fault) => {
+            writeln!(io.out, "  pool: {}", fault.pool)?;
+            writeln!(io.out, "  vdev: {:x}", fault.guid)?;
+            writeln!(io.out, "iotype: {}", list::io_name(fault.io))?;
+        }
+        Fault::Blocks(fault) => blocks::describe(fault, io)?,
+    }
     Ok(0)
 }
 
@@ -315,29 +306,5 @@ fn rate(options: &Parsed) -> Result<u32, Stop> {
         Err(_) => fail("invalid value: frequency value must be in the range [0.0001, 100.0]"),
         Ok(percent) if (0.0001..=100.0).contains(&percent) => Ok((percent * 1e4).round() as u32),
         Ok(_) => fail("out of range: frequency value must be in the range [0.0001, 100.0]"),
-    }
-}
-
-fn percent(rate: u32) -> f64 {
-    f64::from(rate) / 1e4
-}
-
-fn io_name(io: FaultIo) -> &'static str {
-    match io {
-        FaultIo::Read => "read",
-        FaultIo::Write => "write",
-        FaultIo::Flush => "flush",
-        FaultIo::Trim => "trim",
-        FaultIo::All => "all",
-    }
-}
-
-fn error_name(effect: FaultEffect) -> &'static str {
-    match effect {
-        FaultEffect::Io => "io",
-        FaultEffect::Missing => "nxio",
-        FaultEffect::Corrupt => "corrupt",
-        FaultEffect::Ignore => "noop",
-        FaultEffect::Delay(_) => "-",
     }
 }

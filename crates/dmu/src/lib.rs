@@ -42,7 +42,7 @@ pub use bptree::Bptree;
 pub use dnode::early::write_early;
 pub use dnode::{Bonus, Chunk, Dnode, Seek};
 pub use error::{DmuError, SyncError};
-pub use objset::{ObjectSpec, Objset};
+pub use objset::{META_OBJECT, ObjectSpec, Objset};
 pub use owner::{Admission, BlockOwner, Holds, LostBlock, ReadOnlyAdmission, SyncTx, TxHold};
 pub use policy::{ObjsetPolicy, RedundantMetadata};
 pub use store::{Block, BlockStore, Txg};

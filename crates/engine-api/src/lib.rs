@@ -18,7 +18,7 @@ pub use block::{BlockDevice, VolumeGeometry};
 pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
 pub use error::{Error, Result};
 pub use fs::*;
-pub use inject::{ActiveFault, Condemn, DeviceFault, FaultEffect, FaultIo};
+pub use inject::*;
 pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
 pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest};

@@ -1,9 +1,9 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    ActiveFault, Advice, AdviceQuestion, BlockDevice, Change, Committed, Condemn, Counts, DeviceFault,
-    FileSystem, FsId, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest,
-    VdevTallies, Zevent,
+    ActiveFault, Advice, AdviceQuestion, BlockDevice, Change, Committed, Condemn, Counts, Fault, FileSystem,
+    FsId, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, VdevTallies,
+    Zevent,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -522,14 +522,16 @@ pub trait Engine: Send + Sync {
     fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent>;
     /// Forgets them; says how many there were.
     fn clear_zevents(&self) -> u64;
-    /// Makes a device misbehave until it is cancelled; gives the fault's number.
-    fn inject(&self, fault: &DeviceFault) -> Result<u64>;
+    /// Makes a device or blocks fail until it is cancelled; gives the fault as it is in force.
+    fn inject(&self, fault: &Fault) -> Result<ActiveFault>;
     /// Faults in force, by number.
     fn injected(&self) -> Vec<ActiveFault>;
     /// False if there is none of this number.
     fn cancel_fault(&self, id: u64) -> bool;
     /// Has a device thought of as if it had erred too often.
     fn condemn(&self, pool: &str, guid: u64, how: Condemn) -> Result<()>;
+    /// Drops all blocks of all pools from memory, so that they have to be read again.
+    fn drop_cache(&self);
     /// What the cache did, which all pools share, as the kstat `arcstats`.
     fn cache_counts(&self) -> Counts;
 }

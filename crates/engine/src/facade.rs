@@ -10,6 +10,7 @@ mod format;
 mod inject;
 mod intent;
 mod measure;
+mod places;
 mod pool;
 mod pool_props;
 mod receive;
@@ -30,8 +31,8 @@ use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
-    ActiveFault, Condemn, Counts, DeviceFault, Engine, Error, FsId, ImportOptions, Importable, Pool,
-    PoolSpec, PropertyChange, Result, Served, Zevent,
+    ActiveFault, Condemn, Counts, Engine, Error, Fault, FsId, ImportOptions, Importable, Pool, PoolSpec,
+    PropertyChange, Result, Served, Zevent,
 };
 use env::{Env, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
@@ -392,9 +393,17 @@ impl Engine for LocalEngine {
         self.around.events.clear()
     }
 
-    fn inject(&self, fault: &DeviceFault) -> Result<u64> {
-        let pool = self.local_pool(&fault.pool)?;
-        self.injections.inject(&pool.status(), fault)
+    fn inject(&self, fault: &Fault) -> Result<ActiveFault> {
+        let pool = self.local_pool(match fault {
+            Fault::Device(fault) => &fault.pool,
+            Fault::Blocks(fault) => &fault.pool,
+        })?;
+        self.injections.inject(&pool, fault)
+    }
+
+    fn drop_cache(&self) {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        pools.iter().for_each(|pool| self.around.cache.forget_pool(pool.inner().core().storage.pool_guid()));
     }
 
     fn injected(&self) -> Vec<ActiveFault> {

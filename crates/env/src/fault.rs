@@ -4,6 +4,7 @@
 //! disk, which operation, which bytes, how many matches to let pass first, how often to fire and with what effect.
 //! While there is no rule, an I/O costs one look at a flag more.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -43,6 +44,39 @@ pub enum FaultKind {
 /// A rate that always fires: of so many.
 pub const ALWAYS: u32 = 1_000_000;
 
+/// Stretches of a disk, in order, none overlapping another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spans(Arc<[Range<u64>]>);
+
+impl Spans {
+    /// Of stretches in any order.
+    pub fn new(mut spans: Vec<Range<u64>>) -> Spans {
+        spans.retain(|span| !span.is_empty());
+        spans.sort_by_key(|span| span.start);
+        spans.dedup_by(|next, before| {
+            let joins = next.start <= before.end;
+            if joins {
+                before.end = before.end.max(next.end);
+            }
+            joins
+        });
+        Spans(spans.into())
+    }
+
+    /// What of them lies in a stretch.
+    fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Range<u64>> {
+        let first = self.0.partition_point(|span| span.end <= start);
+        let touched = self.0[first..].iter().take_while(move |span| span.start < end);
+        touched.map(move |span| span.start.max(start)..span.end.min(end))
+    }
+}
+
+impl From<Range<u64>> for Spans {
+    fn from(span: Range<u64>) -> Spans {
+        Spans::new(vec![span])
+    }
+}
+
 /// One fault. Build with [`FaultRule::new`] and change the fields that matter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FaultRule {
@@ -50,7 +84,7 @@ pub struct FaultRule {
     pub path: Option<String>,
     pub op: FaultOp,
     /// Bytes of the disk; an I/O matches if it touches any of them. Ignored for opens and flushes.
-    pub bytes: std::ops::Range<u64>,
+    pub bytes: Spans,
     /// Matches to let pass first.
     pub skip: u64,
     /// Matches to fire on after that; `u64::MAX` is for ever.
@@ -63,7 +97,15 @@ pub struct FaultRule {
 impl FaultRule {
     /// Every matching operation on every disk, for ever.
     pub fn new(op: FaultOp, kind: FaultKind) -> FaultRule {
-        FaultRule { path: None, op, bytes: 0..u64::MAX, skip: 0, times: u64::MAX, rate: ALWAYS, kind }
+        FaultRule {
+            path: None,
+            op,
+            bytes: (0..u64::MAX).into(),
+            skip: 0,
+            times: u64::MAX,
+            rate: ALWAYS,
+            kind,
+        }
     }
 
     /// Whether the rule looks at this operation.
@@ -74,7 +116,7 @@ impl FaultRule {
             this => this == op,
         };
         let right_path = self.path.as_deref().is_none_or(|wanted| wanted == path);
-        let right_bytes = span.is_none_or(|(start, end)| start < self.bytes.end && self.bytes.start < end);
+        let right_bytes = span.is_none_or(|(start, end)| self.bytes.within(start, end).next().is_some());
         right_op && right_path && right_bytes
     }
 
@@ -124,7 +166,7 @@ struct PlanState {
 }
 
 /// What the rules make of one operation: what to do, and the bytes a corruption hits.
-type Verdict = Option<(FaultKind, std::ops::Range<u64>)>;
+type Verdict = Option<(FaultKind, Spans)>;
 
 impl Plan {
     /// The first rule that fires wins.
@@ -229,15 +271,14 @@ struct FaultDisk {
 
 impl FaultDisk {
     /// Inverts the bytes of `data`, which lies at `offset` on disk, that are in `bytes`.
-    fn invert(data: &mut [u8], offset: u64, bytes: &std::ops::Range<u64>) {
-        for (at, byte) in (offset..).zip(data) {
-            if bytes.contains(&at) {
-                *byte = !*byte;
-            }
+    fn invert(data: &mut [u8], offset: u64, bytes: &Spans) {
+        for span in bytes.within(offset, offset + data.len() as u64) {
+            let hit = &mut data[(span.start - offset) as usize..(span.end - offset) as usize];
+            hit.iter_mut().for_each(|byte| *byte = !*byte);
         }
     }
 
-    fn corrupt(&self, io: &mut DiskIo<'_>, bytes: &std::ops::Range<u64>) -> Result<(), DiskError> {
+    fn corrupt(&self, io: &mut DiskIo<'_>, bytes: &Spans) -> Result<(), DiskError> {
         match &mut io.op {
             DiskOp::Read(buf) => {
                 self.inner.read_at(io.offset, buf, io.class)?;

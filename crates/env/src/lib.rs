@@ -37,7 +37,7 @@ pub use aligned::AlignedBuf;
 pub use clock::{Clock, Nanos, RealClock, Usage, WallTime};
 pub use disk::{Disk, DiskError, DiskIo, DiskOp, Disks, IoClass, OpenMode, SectorSize};
 pub use entropy::{Entropy, OsEntropy};
-pub use fault::{FaultDisks, FaultKind, FaultOp, FaultRule, Injected};
+pub use fault::{FaultDisks, FaultKind, FaultOp, FaultRule, Injected, Spans};
 pub use file_disk::FileDisks;
 pub use lock::lock;
 pub use mem_disk::{DiskCounts, MemDisks};

@@ -77,8 +77,8 @@ impl Engine for MemEngine {
         0
     }
 
-    fn inject(&self, fault: &engine_api::DeviceFault) -> Result<u64> {
-        Err(Error::Unsupported(format!("faults of {}", fault.pool)))
+    fn inject(&self, _fault: &engine_api::Fault) -> Result<engine_api::ActiveFault> {
+        Err(Error::Unsupported("faults on demand".into()))
     }
 
     fn injected(&self) -> Vec<engine_api::ActiveFault> {
@@ -88,6 +88,8 @@ impl Engine for MemEngine {
     fn cancel_fault(&self, _id: u64) -> bool {
         false
     }
+
+    fn drop_cache(&self) {}
 
     fn condemn(&self, pool: &str, _guid: u64, _how: engine_api::Condemn) -> Result<()> {
         Err(Error::Unsupported(format!("faults of {pool}")))

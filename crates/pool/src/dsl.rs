@@ -155,6 +155,11 @@ impl Dsl {
         &self.parts.features
     }
 
+    /// The root of a dataset's object set as the last group has it, by number.
+    pub fn root_of(&self, dataset: u64) -> Result<BlkPtr> {
+        Ok(self.mos.dataset(dataset)?.bp)
+    }
+
     pub(crate) fn arc(&self) -> Result<Arc<Dsl>> {
         self.this.upgrade().ok_or(PoolError::Suspended)
     }

@@ -20,6 +20,7 @@ pub(crate) mod gang;
 pub mod heal;
 pub mod log;
 pub mod moved;
+pub mod on_disk;
 pub(crate) mod read;
 pub mod rebuild;
 pub mod survey;

@@ -2,7 +2,10 @@
 
 use crate::app::{App, Body, Shared, blocking, parse};
 use crate::problem::{of_error, problem};
-use api_types::{ActiveFault, Condemn, DeviceFault, FaultCancel, FaultEffect, FaultIo, kind};
+use api_types::{
+    ActiveFault, BlockError, BlockFault, BlockKind, BlockRange, Condemn, DeviceFault, Fault, FaultCancel,
+    FaultEffect, FaultIo, kind,
+};
 use axum::extract::{Path, State};
 use axum::response::Response;
 
@@ -11,21 +14,25 @@ pub async fn list(State(app): State<Shared>) -> Response {
 }
 
 fn active(app: &App) -> Vec<ActiveFault> {
-    let shown = |active: engine_api::ActiveFault| ActiveFault {
-        id: active.id,
-        fault: to_wire(active.fault),
-        matched: active.matched,
-        injected: active.injected,
-    };
     app.engine.injected().into_iter().map(shown).collect()
 }
 
+fn shown(active: engine_api::ActiveFault) -> ActiveFault {
+    let fault = match active.fault {
+        engine_api::Fault::Device(fault) => Fault::Device(to_wire(fault)),
+        engine_api::Fault::Blocks(fault) => Fault::Blocks(blocks_to_wire(fault)),
+    };
+    ActiveFault { id: active.id, fault, matched: active.matched, injected: active.injected }
+}
+
 pub async fn inject(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<DeviceFault>(body);
+    let request = parse::<Fault>(body);
     blocking(app, move |app| {
-        let fault = request?;
-        let id = app.engine.inject(&of_wire(&fault)).map_err(|error| of_error(&error))?;
-        Ok(ActiveFault { id, fault, matched: 0, injected: 0 })
+        let fault = match request? {
+            Fault::Device(fault) => engine_api::Fault::Device(of_wire(&fault)),
+            Fault::Blocks(fault) => engine_api::Fault::Blocks(blocks_of_wire(fault)),
+        };
+        app.engine.inject(&fault).map(shown).map_err(|error| of_error(&error))
     })
     .await
 }
@@ -92,6 +99,70 @@ fn to_wire(fault: engine_api::DeviceFault) -> DeviceFault {
             engine_api::FaultEffect::Corrupt => FaultEffect::Corrupt,
             engine_api::FaultEffect::Ignore => FaultEffect::Ignore,
             engine_api::FaultEffect::Delay(nanos) => FaultEffect::Delay(nanos),
+        },
+        rate: fault.rate,
+    }
+}
+
+fn blocks_of_wire(fault: BlockFault) -> engine_api::BlockFault {
+    engine_api::BlockFault {
+        pool: fault.pool,
+        kind: match fault.kind {
+            BlockKind::Object => engine_api::BlockKind::Object,
+            BlockKind::Dnode => engine_api::BlockKind::Dnode,
+            BlockKind::Mos => engine_api::BlockKind::Mos,
+            BlockKind::MosDir => engine_api::BlockKind::MosDir,
+            BlockKind::Metaslab => engine_api::BlockKind::Metaslab,
+            BlockKind::Config => engine_api::BlockKind::Config,
+            BlockKind::Bpobj => engine_api::BlockKind::Bpobj,
+            BlockKind::SpaceMap => engine_api::BlockKind::SpaceMap,
+            BlockKind::ErrorLog => engine_api::BlockKind::ErrorLog,
+        },
+        dataset: fault.dataset,
+        objset: fault.objset,
+        object: fault.object,
+        level: fault.level,
+        range: match fault.range {
+            BlockRange::All => engine_api::BlockRange::All,
+            BlockRange::Blocks(first, last) => engine_api::BlockRange::Blocks(first, last),
+            BlockRange::Bytes(first, last) => engine_api::BlockRange::Bytes(first, last),
+        },
+        copies: fault.copies,
+        error: match fault.error {
+            BlockError::Io => engine_api::BlockError::Io,
+            BlockError::Checksum => engine_api::BlockError::Checksum,
+        },
+        rate: fault.rate,
+    }
+}
+
+fn blocks_to_wire(fault: engine_api::BlockFault) -> BlockFault {
+    BlockFault {
+        pool: fault.pool,
+        kind: match fault.kind {
+            engine_api::BlockKind::Object => BlockKind::Object,
+            engine_api::BlockKind::Dnode => BlockKind::Dnode,
+            engine_api::BlockKind::Mos => BlockKind::Mos,
+            engine_api::BlockKind::MosDir => BlockKind::MosDir,
+            engine_api::BlockKind::Metaslab => BlockKind::Metaslab,
+            engine_api::BlockKind::Config => BlockKind::Config,
+            engine_api::BlockKind::Bpobj => BlockKind::Bpobj,
+            engine_api::BlockKind::SpaceMap => BlockKind::SpaceMap,
+            engine_api::BlockKind::ErrorLog => BlockKind::ErrorLog,
+        },
+        dataset: fault.dataset,
+        objset: fault.objset,
+        object: fault.object,
+        level: fault.level,
+        range: match fault.range {
+            engine_api::BlockRange::All => BlockRange::All,
+            engine_api::BlockRange::Blocks(first, last) => BlockRange::Blocks(first, last),
+            engine_api::BlockRange::Bytes(first, last) => BlockRange::Bytes(first, last),
+        },
+        copies: fault.copies,
+        error: match fault.error {
+            engine_api::BlockError::Io => BlockError::Io,
+            engine_api::BlockError::Checksum => BlockError::Checksum,
         },
         rate: fault.rate,
     }

@@ -14,6 +14,14 @@ pub async fn cache(State(app): State<Shared>) -> Response {
     blocking(app, |app| Ok(convert::counts(app.engine.cache_counts()))).await
 }
 
+pub async fn drop_cache(State(app): State<Shared>) -> Response {
+    blocking(app, |app| {
+        app.engine.drop_cache();
+        Ok(())
+    })
+    .await
+}
+
 pub async fn log(State(app): State<Shared>, Path(name): Path<String>) -> Response {
     blocking(app, move |app| Ok(convert::counts(app.pool(&name)?.log_counts()))).await
 }

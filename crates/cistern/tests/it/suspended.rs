@@ -11,7 +11,7 @@ use crate::zdb::assert_clean;
 /// Longer than any of it takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn until(what: &str, mut so: impl FnMut() -> bool) {
+pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {
         assert!(start.elapsed() < PATIENCE, "{what} has not come about");
@@ -19,7 +19,7 @@ fn until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-fn zinject(daemon: &Daemon, line: &str) -> Ran {
+pub fn zinject(daemon: &Daemon, line: &str) -> Ran {
     daemon.run(&[&["zinject"], &line.split_whitespace().collect::<Vec<_>>()[..]].concat())
 }
 

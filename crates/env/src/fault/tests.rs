@@ -26,7 +26,7 @@ fn the_nth_write_of_one_disk_fails_once() {
 fn only_the_entry_that_touches_the_range_fails() {
     let (disks, a, _) = two_disks();
     let rule = FaultRule::new(FaultOp::Read, FaultKind::Fail(DiskError::Gone));
-    let id = disks.inject(FaultRule { bytes: 1024..1025, ..rule });
+    let id = disks.inject(FaultRule { bytes: (1024..1025).into(), ..rule });
     let (mut x, mut y) = ([0; 512], [0; 512]);
     let mut batch =
         [DiskIo::read(512, &mut x, IoClass::SyncRead), DiskIo::read(1024, &mut y, IoClass::SyncRead)];
@@ -41,7 +41,7 @@ fn corruption_inverts_and_lies_forget() {
     let (disks, a, _) = two_disks();
     a.write_at(0, &[7; 4], IoClass::SyncWrite).unwrap();
     let rule = FaultRule::new(FaultOp::Read, FaultKind::Corrupt);
-    disks.inject(FaultRule { bytes: 1..3, ..rule });
+    disks.inject(FaultRule { bytes: (1..3).into(), ..rule });
     let mut back = [0; 4];
     a.read_at(0, &mut back, IoClass::SyncRead).unwrap();
     assert_eq!(back, [7, !7, !7, 7]);
@@ -61,4 +61,14 @@ fn opens_and_flushes_can_fail() {
     assert_eq!(disks.open("/d/a", OpenMode::ReadOnly).err(), Some(DiskError::NotFound));
     assert_eq!(a.flush(), Err(DiskError::Io(28)));
     assert_eq!(a.discard(0, 512), Ok(()));
+}
+
+#[test]
+fn stretches_are_found_among_many() {
+    let spans = Spans::new(vec![30..40, 0..10, 35..50, 70..70, 60..61]);
+    let within = |start, end| spans.within(start, end).collect::<Vec<_>>();
+    assert_eq!(within(0, 100), [0..10, 30..50, 60..61]);
+    assert_eq!(within(9, 31), [9..10, 30..31]);
+    assert_eq!(within(10, 30), []);
+    assert_eq!(within(61, 100), []);
 }

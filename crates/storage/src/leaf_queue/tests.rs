@@ -98,7 +98,7 @@ fn write_behind_makes_room_for_who_waits_for_a_write() {
 fn a_bad_sector_spoils_only_its_own_io() {
     let rig = rig();
     rig.faults.inject(FaultRule {
-        bytes: 1024..1536,
+        bytes: (1024..1536).into(),
         ..FaultRule::new(FaultOp::Any, FaultKind::Fail(DiskError::Io(5)))
     });
     for (class, make) in [

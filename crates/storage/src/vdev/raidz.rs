@@ -99,6 +99,12 @@ impl Raidz {
         slowest.filter(|_| vdev.is_readable(leaves, None))
     }
 
+    /// Where the columns of a block of `len` bytes (whole sectors) lie: child, offset there, bytes.
+    pub fn columns(self, offset: u64, len: usize) -> Vec<(usize, u64, usize)> {
+        let columns = map::places(self, offset, len).into_iter();
+        columns.map(|place| (place.child, place.offset, place.len)).collect()
+    }
+
     /// The columns of a block and what is written there, parities first.
     fn split(self, offset: u64, payload: &Payload) -> Vec<(Place, Payload)> {
         let places = map::places(self, offset, payload.len());

@@ -225,7 +225,7 @@ fn one_failed_write_is_not_listed() {
     let beyond = label::START + 4096..u64::MAX;
     let rule = FaultRule {
         path: Some(CACHE.into()),
-        bytes: beyond,
+        bytes: beyond.into(),
         times: 1,
         ..FaultRule::new(FaultOp::Write, fault)
     };

@@ -176,7 +176,7 @@ fn a_block_that_fails_among_the_pools_own_costs_no_disk() {
 fn what_a_disk_made_of_a_log_block_is_found_out_when_it_is_read() {
     let rig = rig_with_logs(&[1], &[1]);
     let damaged = FaultRule { times: 1, ..on("b", FaultOp::Write, FaultKind::Corrupt) };
-    rig.faults.inject(FaultRule { bytes: (4 << 20) + 200..(4 << 20) + 201, ..damaged });
+    rig.faults.inject(FaultRule { bytes: ((4 << 20) + 200..(4 << 20) + 201).into(), ..damaged });
     let bp = place(&rig, 4096, 1);
     assert_eq!(bp.dva(0).offset, 0, "it is the first block behind the labels");
     assert_eq!(log(&rig, &bp, &[1; 64]), Ok(()), "the disk says so");
