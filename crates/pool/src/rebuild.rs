@@ -31,7 +31,7 @@ use dmu::{Objset, Tx};
 use env::{Env, Nanos, WorkerHandle, lock};
 use ondisk::label::config::key;
 use ondisk::rebuild::{REBUILD, RebuildPhys, STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE};
-use storage::{VdevConfig, VdevState};
+use storage::VdevConfig;
 
 use crate::history::{self, Record};
 use crate::spa::{Core, Pool};
@@ -178,7 +178,7 @@ impl Core {
         if let Some(top) = lock(&self.config).tree.children.get(top as usize) {
             top.visit(&mut |vdev| disks.extend([vdev.guid]));
         }
-        disks.retain(|guid| self.storage.leaf_state(*guid) == Some(VdevState::Degraded));
+        disks.retain(|guid| self.storage.is_usable(*guid) && !self.storage.is_working(*guid));
         disks
     }
 

@@ -252,12 +252,15 @@ impl Storage {
     /// Sets a disk's state by guid; `false` if there is none or the pool cannot do without it.
     pub fn set_leaf_state(&self, guid: u64, state: VdevState) -> bool {
         let tree = self.tree();
-        let Some(index) = tree.leaves.iter().position(|leaf| leaf.guid == guid) else { return false };
-        let usable = matches!(state, VdevState::Online | VdevState::Degraded);
-        if usable {
-            tree.leaves[index].set_state(state);
+        let index = tree.leaves.iter().position(|leaf| leaf.guid == guid);
+        index.is_some_and(|index| tree.lose(index, state))
+    }
+
+    /// A disk that was behind has everything now.
+    pub fn caught_up(&self, guid: u64) {
+        if let Some(leaf) = self.tree().leaf(guid) {
+            leaf.set_behind(false);
         }
-        usable || tree.lose(index, state)
     }
 
     /// Takes note that a disk lacks writes that others have: it is read last from now on, and gets no uberblock.

@@ -181,7 +181,7 @@ fn fault_bad_disks(tree: &Tree) {
             tracing::error!(path = leaf.path, guid = leaf.guid, "disk faulted: it is gone");
         }
         let missed = leaf.counters.missed_write.load(Relaxed);
-        if missed && leaf.is_whole() && tree.lose(index, VdevState::Degraded) {
+        if missed && leaf.is_whole() && tree.miss(index) {
             tracing::error!(path = leaf.path, guid = leaf.guid, "disk is behind: it missed a write");
         }
     }

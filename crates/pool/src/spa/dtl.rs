@@ -21,7 +21,7 @@ use env::lock;
 use ondisk::object_type::ObjectType;
 use ondisk::spacemap::{Entry, MapType, MapWriter};
 use storage::metaslab::RangeTree;
-use storage::{Missed, Storage, VdevConfig, VdevState};
+use storage::{Missed, Storage, VdevConfig};
 
 use super::Core;
 use crate::space::{alloc_map, open_map, replay};
@@ -203,7 +203,7 @@ impl DirtyTimeLogs {
             storage.set_missing(*guid, missing);
             if missing.is_empty() {
                 tracing::info!(guid, "a disk has caught up");
-                storage.set_leaf_state(*guid, VdevState::Online);
+                storage.caught_up(*guid);
             }
         }
         waiting

@@ -56,7 +56,8 @@ fn a_side_that_was_away_is_not_believed_when_it_comes_back() {
     let around = around();
     let found = search(&around.env, &[dir.path()]);
     let pool = import(&around, &found[0], &ImportSpec { readonly: true, ..ImportSpec::default() }).unwrap();
-    assert_eq!(sides(&pool), [VdevState::Online, VdevState::Degraded]);
+    assert_eq!(sides(&pool), [VdevState::Online; 2]);
+    assert_eq!(pool.core().storage.behind().len(), 1);
     pool.export().unwrap();
     let logs = zdb(&dir, &["-ddd", "tank"]);
     let missing: Vec<u64> = logs.split_once("missing [").map_or_else(Vec::new, |(_, range)| {

@@ -85,7 +85,7 @@ fn states(pool: &Pool) -> Vec<VdevState> {
 fn settle(pool: &Pool) {
     for _ in 0..200 {
         pool.wait_for_scan();
-        if states(pool).iter().all(|state| *state == VdevState::Online) {
+        if sides(pool).iter().all(|side| side.state == VdevState::Online && !side.is_behind) {
             return;
         }
         pool.core().env.clock.sleep(Nanos::from_millis(20));

@@ -104,12 +104,13 @@ fn after_a_crash(dir: &Dir, files: &Files) -> String {
     tree
 }
 
-/// `mirror-0(a b-)`: a minus where a disk is not online.
+/// `mirror-0(a b-)`: a minus where a disk is not online, or lacks something.
 pub fn shown(pool: &Pool) -> String {
     fn one(report: &VdevReport) -> String {
         let name = report.name.rsplit('/').next().unwrap();
         let name = if report.name.ends_with("/old") { "old" } else { name };
-        let mark = if report.stat.state == VdevState::Online { "" } else { "-" };
+        let is_whole = report.stat.state == VdevState::Online && !report.stat.is_behind;
+        let mark = if is_whole { "" } else { "-" };
         let below: Vec<String> = report.children.iter().map(one).collect();
         match below.is_empty() {
             true => format!("{name}{mark}"),
@@ -275,7 +276,11 @@ fn disks_go_offline_and_come_back() {
     refused(pool.detach_vdev(guid(&pool, "b"), ""), "b: no valid replicas");
     pool.online_vdev(guid(&pool, "a"), false, "zpool online").unwrap();
     let state = |pool: &Pool| pool.core().storage.leaf_state(guid(pool, "a"));
-    assert_eq!(state(&pool), Some(VdevState::Degraded), "it is behind");
+    assert_eq!(
+        (state(&pool), shown(&pool)),
+        (Some(VdevState::Online), "mirror-0(a- b)".into()),
+        "it is behind"
+    );
     files.write(&pool);
     assert_eq!(after_a_crash(&dir, &files), "mirror-0(a- b)");
 

@@ -36,7 +36,7 @@ impl OpenedLeaf {
 
     /// It lacks what the others have that hold the same bytes.
     pub fn set_behind(&self) {
-        self.0.set_state(VdevState::Degraded);
+        self.0.set_behind(true);
     }
 
     /// For its labels.

@@ -70,8 +70,7 @@ fn a_batch_goes_on_when_the_disks_are_back() {
     });
     rig.storage.flush_all().unwrap();
     are_there(&rig, &bps, &blocks);
-    let states = [rig.leaf("a").state, rig.leaf("b").state];
-    assert!(states.contains(&VdevState::Online) && states.contains(&VdevState::Degraded), "{states:?}");
+    assert_ne!(rig.leaf("a").is_behind, rig.leaf("b").is_behind, "one of them could be done without");
 }
 
 #[test]

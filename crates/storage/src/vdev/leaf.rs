@@ -4,9 +4,8 @@
 //! [`crate::zio`], which knows if the pool can do without it; whether one that errs is, is decided above this crate by
 //! how often it does ([`super::report`]). Here errors are only counted.
 //!
-//! A leaf that missed a write is *behind* (state `Degraded`) rather than *whole*: it is written as before, but read only
-//! when nobody else has the bytes, and gets no uberblock any more, so that the next import sees that it is behind. Only
-//! a resilver makes it whole again.
+//! A leaf that missed a write is *behind* rather than *whole*, whatever its state: it is written as before, but read only
+//! when nobody else has the bytes, and gets no uberblock any more. Only a resilver makes it whole again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -127,6 +126,8 @@ pub struct Leaf {
     /// The device, the partition on it, and its queue; `None` if it could not be opened.
     device: Option<Arc<Device>>,
     state: Arc<AtomicU8>,
+    /// Lacks writes that others have.
+    behind: Arc<AtomicBool>,
     /// Gave wrong bytes too often: it is used as before, and shown as degraded.
     worn: Arc<AtomicBool>,
     pub counters: Arc<Counters>,
@@ -166,6 +167,7 @@ impl Leaf {
             top,
             device: None,
             state: Arc::new(AtomicU8::new(state as u8)),
+            behind: Arc::default(),
             worn: Arc::default(),
             counters: Arc::default(),
             dtl: Arc::default(),
@@ -180,6 +182,7 @@ impl Leaf {
             top: self.top,
             device: self.device.clone(),
             state: self.state.clone(),
+            behind: self.behind.clone(),
             worn: self.worn.clone(),
             counters: self.counters.clone(),
             dtl: self.dtl.clone(),
@@ -196,12 +199,22 @@ impl Leaf {
     }
 
     pub fn is_usable(&self) -> bool {
-        self.device.is_some() && matches!(self.state(), VdevState::Online | VdevState::Degraded)
+        self.device.is_some() && self.state() == VdevState::Online
     }
 
     /// Usable, and has taken every write.
     pub fn is_whole(&self) -> bool {
-        self.is_usable() && self.state() == VdevState::Online
+        self.is_usable() && !self.is_behind()
+    }
+
+    /// Whether it lacks writes that others have.
+    pub fn is_behind(&self) -> bool {
+        self.behind.load(Relaxed)
+    }
+
+    /// Takes effect for I/O issued from now on.
+    pub fn set_behind(&self, behind: bool) {
+        self.behind.store(behind, Relaxed);
     }
 
     /// Whether it gave wrong bytes too often.
@@ -243,7 +256,8 @@ impl Leaf {
         self.counters.lost_writes.store(false, Relaxed);
         self.counters.was_away.fetch_or(!self.is_whole(), Relaxed);
         if self.state() == VdevState::Faulted {
-            self.set_state(VdevState::Degraded);
+            self.set_behind(true);
+            self.set_state(VdevState::Online);
         }
         Ok(())
     }

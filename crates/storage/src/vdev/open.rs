@@ -81,24 +81,35 @@ impl Tree {
         })
     }
 
-    /// Gives a leaf a state in which others stand in for it, if there are others; two threads never give up two sides.
-    /// A log that would be degraded without another side being whole is faulted: it is of no use any more.
+    /// Takes a leaf out of use, if others stand in for it; two threads never give up two sides.
     pub fn lose(&self, leaf: usize, state: VdevState) -> bool {
         let _one = env::lock(&self.losing);
-        if !self.can_lose(leaf) {
-            return false;
+        let can = self.can_lose(leaf);
+        if can {
+            self.leaves[leaf].set_state(state);
         }
-        let alone = state == VdevState::Degraded && !self.has_spare(leaf);
-        self.leaves[leaf].set_state(if alone { VdevState::Faulted } else { state });
-        true
+        can
     }
 
-    /// As [`Tree::lose`] to `Degraded`, only where another side of its top-level vdev is whole, be it a log or not.
+    /// A leaf has missed a write: it is behind, if others stand in for it. A log's that nobody stands in for is of no use
+    /// any more, and faulted.
+    pub fn miss(&self, leaf: usize) -> bool {
+        let _one = env::lock(&self.losing);
+        let can = self.can_lose(leaf);
+        if can && self.has_spare(leaf) {
+            self.leaves[leaf].set_behind(true);
+        } else if can {
+            self.leaves[leaf].set_state(VdevState::Faulted);
+        }
+        can
+    }
+
+    /// A leaf lacks something, only where another side of its top-level vdev is whole, be it a log or not.
     pub fn set_behind(&self, leaf: usize) -> bool {
         let _one = env::lock(&self.losing);
         let can = self.has_spare(leaf);
         if can {
-            self.leaves[leaf].set_state(VdevState::Degraded);
+            self.leaves[leaf].set_behind(true);
         }
         can
     }
@@ -184,6 +195,7 @@ pub(crate) fn leaf_stat(config: &VdevConfig, leaf: &Leaf) -> VdevStat {
 fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     use std::sync::atomic::Ordering::Relaxed;
     stat.is_worn = leaf.is_worn();
+    stat.is_behind = leaf.is_behind();
     stat.state = leaf.shown_state();
     stat.read_errors = leaf.counters.read_errors.load(Relaxed);
     stat.write_errors = leaf.counters.write_errors.load(Relaxed);
@@ -193,7 +205,7 @@ fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     stat.size = leaf.size();
 }
 
-/// I/O is summed; errors are not, for a vdev with redundancy corrects those of its children. Degraded if a child is not whole.
+/// I/O is summed; errors are not, for a vdev with redundancy corrects those of its children. Degraded if a child does not work.
 pub(crate) fn sum_children(stat: &mut VdevStat) {
     for child in &stat.children {
         stat.io.add(&child.io);

@@ -101,6 +101,8 @@ pub struct VdevStat {
     pub state: VdevState,
     /// A disk that gave wrong bytes too often.
     pub is_worn: bool,
+    /// A disk that lacks writes which others have.
+    pub is_behind: bool,
     pub read_errors: u64,
     pub write_errors: u64,
     pub checksum_errors: u64,
@@ -123,6 +125,7 @@ impl VdevStat {
             bias: config.bias,
             state: VdevState::Online,
             is_worn: false,
+            is_behind: false,
             read_errors: 0,
             write_errors: 0,
             checksum_errors: 0,

@@ -2,8 +2,8 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::BlkPtr;
 
 use super::*;
+use crate::WritePolicy;
 use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_of_raidz_with};
-use crate::{VdevState, WritePolicy};
 
 fn patients(bps: &[BlkPtr]) -> Vec<Patient> {
     bps.iter().flat_map(|bp| (0..bp.ndvas()).map(|copy| Patient { bp: *bp, copy })).collect()
@@ -67,7 +67,7 @@ fn a_leaf_gets_what_it_lacks_without_being_read() {
     let reads = rig.leaf("b").io.reads;
     assert_eq!(rig.storage.healer().heal(patients(&bps[1..])).land(), [Ok(())]);
     assert_eq!((rig.leaf("b").io.reads - reads, rig.storage.scan_processed()), (0, 4096));
-    assert!(rig.storage.set_leaf_state(guid, VdevState::Online));
+    rig.storage.caught_up(guid);
     spoil(&rig, "a");
     assert!(rig.read(&bps[1]).is_ok() && rig.read(&bps[0]).is_err());
 }
