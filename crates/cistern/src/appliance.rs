@@ -132,32 +132,8 @@ impl Engine for Appliance {
         self.engine.served_generation() + self.shares.load(SeqCst)
     }
 
-    fn zevents(&self, eid: u64, patience: u64) -> Vec<engine_api::Zevent> {
-        self.engine.zevents(eid, patience)
-    }
-
-    fn clear_zevents(&self) -> u64 {
-        self.engine.clear_zevents()
-    }
-
-    fn inject(&self, fault: &engine_api::Fault) -> Result<engine_api::ActiveFault> {
-        self.engine.inject(fault)
-    }
-
-    fn drop_cache(&self) {
-        self.engine.drop_cache();
-    }
-
-    fn injected(&self) -> Vec<engine_api::ActiveFault> {
-        self.engine.injected()
-    }
-
-    fn cancel_fault(&self, id: u64) -> bool {
-        self.engine.cancel_fault(id)
-    }
-
-    fn condemn(&self, pool: &str, guid: u64, how: engine_api::Condemn) -> Result<()> {
-        self.engine.condemn(pool, guid, how)
+    fn diagnostics(&self) -> &dyn engine_api::Diagnostics {
+        self.engine.diagnostics()
     }
 
     fn cache_counts(&self) -> engine_api::Counts {

@@ -1,11 +1,12 @@
 //! What a server, a service or an administrator can ask of the storage engine, and nothing about how it is done.
 //!
-//! Four traits ([`Engine`], [`Pool`], [`FileSystem`], [`BlockDevice`]), plain data, one [`Error`]. Every call blocks
+//! Five traits ([`Engine`], [`Diagnostics`], [`Pool`], [`FileSystem`], [`BlockDevice`]), plain data, one [`Error`]. Every call blocks
 //! until it is done; every object is `Send + Sync`. Nothing in here serialises: a wire form belongs to the crate that
 //! owns the wire. Two implementations exist: `engine` (the real one) and `model` (in memory, the oracle of the tests).
 
 mod block;
 mod change;
+mod diagnostics;
 mod error;
 mod fs;
 mod inject;
@@ -16,6 +17,7 @@ mod zevent;
 
 pub use block::{BlockDevice, VolumeGeometry};
 pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
+pub use diagnostics::{Diagnostics, NoDiagnostics};
 pub use error::{Error, Result};
 pub use fs::*;
 pub use inject::*;

@@ -1,9 +1,8 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    ActiveFault, Advice, AdviceQuestion, BlockDevice, Change, Committed, Condemn, Counts, Fault, FileSystem,
-    FsId, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, VdevTallies,
-    Zevent,
+    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, Diagnostics, FileSystem, FsId,
+    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, VdevTallies,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -518,20 +517,8 @@ pub trait Engine: Send + Sync {
     fn served_by_id(&self, id: FsId) -> Option<Served>;
     /// Grows whenever the answer of `served` may have changed.
     fn served_generation(&self) -> u64;
-    /// Events of all pools after number `eid`, oldest first, of the last 4,096; waits up to so many nanoseconds for one.
-    fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent>;
-    /// Forgets them; says how many there were.
-    fn clear_zevents(&self) -> u64;
-    /// Makes a device or blocks fail until it is cancelled; gives the fault as it is in force.
-    fn inject(&self, fault: &Fault) -> Result<ActiveFault>;
-    /// Faults in force, by number.
-    fn injected(&self) -> Vec<ActiveFault>;
-    /// False if there is none of this number.
-    fn cancel_fault(&self, id: u64) -> bool;
-    /// Has a device thought of as if it had erred too often.
-    fn condemn(&self, pool: &str, guid: u64, how: Condemn) -> Result<()>;
-    /// Drops all blocks of all pools from memory, so that they have to be read again.
-    fn drop_cache(&self);
+    /// What is told of troubles, and how some are made.
+    fn diagnostics(&self) -> &dyn Diagnostics;
     /// What the cache did, which all pools share, as the kstat `arcstats`.
     fn cache_counts(&self) -> Counts;
 }

@@ -31,7 +31,7 @@ use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
-    ActiveFault, Condemn, Counts, Engine, Error, Fault, FsId, ImportOptions, Importable, Pool, PoolSpec,
+    ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FsId, ImportOptions, Importable, Pool, PoolSpec,
     PropertyChange, Result, Served, Zevent,
 };
 use env::{Env, Nanos, OpenMode, lock};
@@ -384,6 +384,19 @@ impl Engine for LocalEngine {
         self.generation.load(SeqCst)
     }
 
+    fn diagnostics(&self) -> &dyn Diagnostics {
+        self
+    }
+
+    fn cache_counts(&self) -> Counts {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        let devices: usize = pools.iter().map(|pool| pool.status().cache.len()).sum();
+        let cache = &self.around.cache;
+        measure::cache_counts(&cache.stats(), cache.room() as u64, devices as u64)
+    }
+}
+
+impl Diagnostics for LocalEngine {
     fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent> {
         let events = self.around.events.after(&self.around.env, eid, Nanos(patience));
         events.into_iter().map(convert::zevent).collect()
@@ -421,12 +434,5 @@ impl Engine for LocalEngine {
             Condemn::Degrade => Verdict::Degrade,
         };
         pool.inner().condemn(guid, verdict).map_err(api_error)
-    }
-
-    fn cache_counts(&self) -> Counts {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        let devices: usize = pools.iter().map(|pool| pool.status().cache.len()).sum();
-        let cache = &self.around.cache;
-        measure::cache_counts(&cache.stats(), cache.room() as u64, devices as u64)
     }
 }

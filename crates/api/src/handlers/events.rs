@@ -14,14 +14,14 @@ const WAIT_MAX_MS: u64 = 30_000;
 pub async fn list(State(app): State<Shared>, asked: Result<Query<EventsQuery>, QueryRejection>) -> Response {
     blocking(app, move |app| {
         let EventsQuery { after, wait_ms } = query(asked)?;
-        let events = app.engine.zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000);
+        let events = app.engine.diagnostics().zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000);
         Ok(events.into_iter().map(event).collect::<Vec<_>>())
     })
     .await
 }
 
 pub async fn clear(State(app): State<Shared>) -> Response {
-    blocking(app, |app| Ok(EventsCleared { cleared: app.engine.clear_zevents() })).await
+    blocking(app, |app| Ok(EventsCleared { cleared: app.engine.diagnostics().clear_zevents() })).await
 }
 
 fn event(event: Zevent) -> Event {

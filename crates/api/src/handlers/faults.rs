@@ -14,7 +14,7 @@ pub async fn list(State(app): State<Shared>) -> Response {
 }
 
 fn active(app: &App) -> Vec<ActiveFault> {
-    app.engine.injected().into_iter().map(shown).collect()
+    app.engine.diagnostics().injected().into_iter().map(shown).collect()
 }
 
 fn shown(active: engine_api::ActiveFault) -> ActiveFault {
@@ -32,7 +32,7 @@ pub async fn inject(State(app): State<Shared>, body: Body) -> Response {
             Fault::Device(fault) => engine_api::Fault::Device(of_wire(&fault)),
             Fault::Blocks(fault) => engine_api::Fault::Blocks(blocks_of_wire(fault)),
         };
-        app.engine.inject(&fault).map(shown).map_err(|error| of_error(&error))
+        app.engine.diagnostics().inject(&fault).map(shown).map_err(|error| of_error(&error))
     })
     .await
 }
@@ -41,7 +41,7 @@ pub async fn cancel(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<FaultCancel>(body);
     blocking(app, move |app| {
         let FaultCancel { id } = request?;
-        if app.engine.cancel_fault(id) {
+        if app.engine.diagnostics().cancel_fault(id) {
             Ok(active(app))
         } else {
             Err(problem(kind::NOT_FOUND, "No such file or directory"))
@@ -55,7 +55,7 @@ pub async fn condemn(State(app): State<Shared>, Path(name): Path<String>, body: 
     blocking(app, move |app| {
         let Condemn { guid, fault } = request?;
         let how = if fault { engine_api::Condemn::Fault } else { engine_api::Condemn::Degrade };
-        app.engine.condemn(&name, guid, how).map_err(|error| of_error(&error))
+        app.engine.diagnostics().condemn(&name, guid, how).map_err(|error| of_error(&error))
     })
     .await
 }

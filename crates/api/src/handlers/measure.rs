@@ -16,7 +16,7 @@ pub async fn cache(State(app): State<Shared>) -> Response {
 
 pub async fn drop_cache(State(app): State<Shared>) -> Response {
     blocking(app, |app| {
-        app.engine.drop_cache();
+        app.engine.diagnostics().drop_cache();
         Ok(())
     })
     .await

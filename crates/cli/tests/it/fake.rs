@@ -699,30 +699,8 @@ impl Engine for FakeEngine {
     fn served_generation(&self) -> u64 {
         0
     }
-    fn zevents(&self, _eid: u64, _patience: u64) -> Vec<engine_api::Zevent> {
-        Vec::new()
-    }
-
-    fn clear_zevents(&self) -> u64 {
-        0
-    }
-
-    fn inject(&self, _fault: &engine_api::Fault) -> Result<engine_api::ActiveFault> {
-        Err(Error::Unsupported("faults on demand".into()))
-    }
-
-    fn injected(&self) -> Vec<engine_api::ActiveFault> {
-        Vec::new()
-    }
-
-    fn cancel_fault(&self, _id: u64) -> bool {
-        false
-    }
-
-    fn drop_cache(&self) {}
-
-    fn condemn(&self, pool: &str, _guid: u64, _how: engine_api::Condemn) -> Result<()> {
-        Err(Error::Unsupported(format!("faults of {pool}")))
+    fn diagnostics(&self) -> &dyn engine_api::Diagnostics {
+        &engine_api::NoDiagnostics
     }
 
     fn cache_counts(&self) -> Counts {

@@ -1,0 +1,52 @@
+//! Troubles: what the engine tells of them, and how it is given some on purpose.
+
+use crate::{ActiveFault, Condemn, Error, Fault, Result, Zevent};
+
+/// What an engine tells of troubles, and those that can be made: for operators and tests, not for servers.
+pub trait Diagnostics: Send + Sync {
+    /// Events of all pools after number `eid`, oldest first, of the last 4,096; waits up to so many nanoseconds for one.
+    fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent>;
+    /// Forgets them; says how many there were.
+    fn clear_zevents(&self) -> u64;
+    /// Makes a device or blocks fail until it is cancelled; gives the fault as it is in force.
+    fn inject(&self, fault: &Fault) -> Result<ActiveFault>;
+    /// Faults in force, by number.
+    fn injected(&self) -> Vec<ActiveFault>;
+    /// False if there is none of this number.
+    fn cancel_fault(&self, id: u64) -> bool;
+    /// Has a device thought of as if it had erred too often.
+    fn condemn(&self, pool: &str, guid: u64, how: Condemn) -> Result<()>;
+    /// Drops all blocks of all pools from memory, so that they have to be read again.
+    fn drop_cache(&self);
+}
+
+/// Of an engine that has no troubles: nothing is told, and nothing can be made.
+pub struct NoDiagnostics;
+
+impl Diagnostics for NoDiagnostics {
+    fn zevents(&self, _eid: u64, _patience: u64) -> Vec<Zevent> {
+        Vec::new()
+    }
+
+    fn clear_zevents(&self) -> u64 {
+        0
+    }
+
+    fn inject(&self, _fault: &Fault) -> Result<ActiveFault> {
+        Err(Error::Unsupported("faults on demand".into()))
+    }
+
+    fn injected(&self) -> Vec<ActiveFault> {
+        Vec::new()
+    }
+
+    fn cancel_fault(&self, _id: u64) -> bool {
+        false
+    }
+
+    fn condemn(&self, _pool: &str, _guid: u64, _how: Condemn) -> Result<()> {
+        Err(Error::Unsupported("faults on demand".into()))
+    }
+
+    fn drop_cache(&self) {}
+}
