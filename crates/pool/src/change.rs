@@ -2,7 +2,8 @@
 //!
 //! [`Dsl::commit`] checks in open context, where a refusal costs nothing, queues the change on the open transaction group
 //! and waits until that is durable. In syncing context, when all data of the group is written, the queue is run: each
-//! change is checked again, for others came before it, and applied. A change that is refused has changed nothing.
+//! change is checked again, for others came before it, and applied. A change that is refused has changed nothing, nor has
+//! one that fails before it has used its transaction ([`Tx::is_used`]); a failure half way is the group's.
 //!
 //! Source: module/zfs/dsl_synctask.c.
 
@@ -114,8 +115,8 @@ pub(crate) struct SyncCx<'a> {
 
 impl SyncCx<'_> {
     /// Notes in the pool's history what happened to a dataset.
-    pub fn note(&self, event: &str, dataset: &str, object: u64, text: &str) -> Result<()> {
-        self.dsl.note(event, dataset, object, text, self.tx)
+    pub fn note(&self, event: &str, dataset: &str, object: u64, text: &str) {
+        self.dsl.note(event, dataset, object, text, self.tx);
     }
 }
 
@@ -260,23 +261,28 @@ pub(crate) fn run(dsl: &Dsl, tx: &Tx) -> Result<()> {
     }
     let _config = dsl.changing();
     for queued in queued {
-        let outcome = run_one(dsl, &queued, tx)?;
+        let outcome = run_one(dsl, &queued, tx.txg())?;
         *lock(&queued.outcome) = Some(outcome);
     }
     Ok(())
 }
 
-/// The outer error means that the group cannot be written: the change has begun.
-fn run_one(dsl: &Dsl, queued: &Queued, tx: &Tx) -> Result<Result<()>> {
+/// The outer error means that the group cannot be written: the change has begun. One that fails before that, for it has
+/// met what is damaged, fails for who asked for it alone.
+fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
+    let tx = Tx::syncing(txg);
     if let Some(change) = &queued.change {
-        if let Err(refused) = change.check(dsl, Some(tx.txg())) {
+        if let Err(refused) = change.check(dsl, Some(txg)) {
             return Ok(Err(refused));
         }
-        change.sync(&SyncCx { dsl, tx })?;
+        match change.sync(&SyncCx { dsl, tx: &tx }) {
+            Err(error) if !tx.is_used() => return Ok(Err(error)),
+            done => done?,
+        }
         dsl.changed();
     }
     if !queued.history.is_empty() {
-        crate::history::append(dsl, Record::command(&queued.history), tx)?;
+        crate::history::append(dsl, Record::command(&queued.history), &tx);
     }
     Ok(Ok(()))
 }

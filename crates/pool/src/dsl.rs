@@ -334,9 +334,9 @@ impl Dsl {
     }
 
     /// Notes in the pool's history what happened to a dataset. Syncing context.
-    pub(crate) fn note(&self, event: &str, dataset: &str, object: u64, text: &str, tx: &Tx) -> Result<()> {
+    pub(crate) fn note(&self, event: &str, dataset: &str, object: u64, text: &str, tx: &Tx) {
         let record = Record::internal_on(event, dataset, object, text, tx.txg());
-        crate::history::append(self, record, tx)
+        crate::history::append(self, record, tx);
     }
 
     // ── Syncing ──

@@ -84,8 +84,15 @@ pub fn create(mos: &std::sync::Arc<Objset>, dspace: u64, tx: &Tx) -> Result<()> 
     Ok(())
 }
 
-/// Appends a record. Syncing context.
-pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
+/// Appends a record. What is recorded has happened, so that a ring which cannot be written is told, and no failure.
+/// Syncing context.
+pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) {
+    if let Err(error) = try_append(dsl, record, tx) {
+        tracing::warn!(%error, "the pool's history cannot be written");
+    }
+}
+
+fn try_append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
     let object = match dsl.mos.root(pool_directory::HISTORY)? {
         Some(object) => object,
         None => {

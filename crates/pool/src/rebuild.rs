@@ -292,11 +292,13 @@ impl Pool {
         core.dtl.begin_rebuild(&behind, max_txg);
         core.rebuilds.wake();
         if again {
-            return self.note_rebuild(top, "reset", tx);
+            self.note_rebuild(top, "reset", tx);
+            return Ok(());
         }
         core.features.increment("device_rebuild", tx)?;
         core.resilver_sysevent("resilver_start", Resilver::Sequential);
-        self.note_rebuild(top, "started", tx)
+        self.note_rebuild(top, "started", tx);
+        Ok(())
     }
 
     fn end_rebuild(&self, top: u32, state: u64, tx: &Tx) -> Result<()> {
@@ -306,12 +308,13 @@ impl Pool {
         }
         core.features.decrement("device_rebuild", tx)?;
         core.resilver_sysevent("resilver_finish", Resilver::Sequential);
-        self.note_rebuild(top, if state == STATE_COMPLETE { "complete" } else { "canceled" }, tx)
+        self.note_rebuild(top, if state == STATE_COMPLETE { "complete" } else { "canceled" }, tx);
+        Ok(())
     }
 
-    fn note_rebuild(&self, top: u32, what: &str, tx: &Tx) -> Result<()> {
+    fn note_rebuild(&self, top: u32, what: &str, tx: &Tx) {
         let guid = lock(&self.core.config).tree.children.get(top as usize).map_or(0, |vdev| vdev.guid);
         let text = format!("vdev_id={top} vdev_guid={guid} {what}");
-        history::append(&self.dsl, Record::internal("rebuild", &text, tx.txg()), tx)
+        history::append(&self.dsl, Record::internal("rebuild", &text, tx.txg()), tx);
     }
 }

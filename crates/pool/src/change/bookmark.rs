@@ -81,6 +81,6 @@ pub(super) fn sync(cx: &SyncCx<'_>, from: &str, name: &str) -> Result<()> {
             format!("name={mark} creation_txg={} source_guid={}", phys.creation_txg, phys.guid)
         }
     };
-    cx.note("bookmark", head, found.object, &text)?;
+    cx.note("bookmark", head, found.object, &text);
     cx.dsl.refresh_heads()
 }

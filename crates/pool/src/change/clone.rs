@@ -1,15 +1,11 @@
 //! Cloning a snapshot, and promoting a clone.
 
-use super::create::{make_parents, nearest};
+use super::create::{check_place, make_parents, refuse};
 use super::{SyncCx, missing, reason};
+use crate::dsl::Dsl;
 use crate::dsl::names::{Found, check_filesystem, parent_of};
-use crate::dsl::{DatasetKind, Dsl};
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
-
-fn refuse(name: &str, why: &str) -> PoolError {
-    PoolError::Refused(format!("cannot create '{name}': {why}"))
-}
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
@@ -42,22 +38,7 @@ pub(super) fn check(
     if crate::dsl::dataset::recorded_features(dsl, from.object)?.contains(&"encryption") {
         return Err(PoolError::Unsupported("clones of encrypted datasets".into()));
     }
-    match dsl.find_dir(name) {
-        Ok(_) if parents => return Ok(()),
-        Ok(_) => return Err(refuse(name, "dataset already exists")),
-        Err(PoolError::NotFound) => {}
-        Err(error) => return Err(error),
-    }
-    let parent = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
-    let parent = nearest(dsl, name, parent, parents)?;
-    let Some(head) = dsl.head_of(&parent)? else { return Err(refuse(name, "parent does not exist")) };
-    if dsl.kind_of(&head)? != DatasetKind::Filesystem {
-        return Err(refuse(name, "parent is not a filesystem"));
-    }
-    if dsl.is_count_full(&parent)? {
-        return Err(refuse(name, "filesystem limit exceeded"));
-    }
-    Ok(())
+    check_place(dsl, name, parents).map(drop)
 }
 
 pub(super) fn sync(
@@ -81,7 +62,7 @@ pub(super) fn sync(
     let dir = cx.dsl.create_dir(Some(&parent), last, cx.tx)?;
     let object = cx.dsl.create_clone(&dir, from.object, cx.tx)?;
     cx.dsl.write_props(&dir, &raw, cx.tx)?;
-    cx.note("clone", name, object, &format!("origin={snapshot} ({})", from.object))?;
+    cx.note("clone", name, object, &format!("origin={snapshot} ({})", from.object));
     cx.dsl.refresh_heads()
 }
 

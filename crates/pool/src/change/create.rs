@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{SyncCx, missing};
 use crate::dsl::names::{check_filesystem, parent_of};
-use crate::dsl::{Dir, Dsl};
+use crate::dsl::{DatasetKind, Dir, Dsl};
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
 
@@ -12,7 +12,7 @@ fn prefix(name: &str) -> String {
     format!("cannot create '{name}'")
 }
 
-fn refuse(name: &str, why: &str) -> PoolError {
+pub(super) fn refuse(name: &str, why: &str) -> PoolError {
     PoolError::Refused(format!("{}: {why}", prefix(name)))
 }
 
@@ -23,26 +23,33 @@ fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawPro
 
 pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {
     check_filesystem(name).map_err(|why| refuse(name, &why))?;
-    raw_props(dsl, name, props)?;
+    let raw = raw_props(dsl, name, props)?;
+    let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
+    if parent.available(dsl.pool_size(), None, false) == 0 {
+        return Err(refuse(name, "out of space"));
+    }
+    check_limits(dsl, name, &parent, &raw)
+}
+
+/// The directory that a new dataset of this name comes below, or with `parents` the nearest above it; `None` where it is
+/// there already and that is as good.
+pub(super) fn check_place(dsl: &Dsl, name: &str, parents: bool) -> Result<Option<Arc<Dir>>> {
     match dsl.find_dir(name) {
-        Ok(_) if parents => return Ok(()),
+        Ok(_) if parents => return Ok(None),
         Ok(_) => return Err(refuse(name, "dataset already exists")),
         Err(PoolError::NotFound) => {}
         Err(error) => return Err(error),
     }
     let parent = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
     let parent = nearest(dsl, name, parent, parents)?;
-    let Some(found) = dsl.head_of(&parent)? else { return Err(refuse(name, "parent does not exist")) };
-    if dsl.kind_of(&found)? != crate::dsl::DatasetKind::Filesystem {
+    let Some(head) = dsl.head_of(&parent)? else { return Err(refuse(name, "parent does not exist")) };
+    if dsl.kind_of(&head)? != DatasetKind::Filesystem {
         return Err(refuse(name, "parent is not a filesystem"));
-    }
-    if parent.available(dsl.pool_size(), None, false) == 0 {
-        return Err(refuse(name, "out of space"));
     }
     if dsl.is_count_full(&parent)? {
         return Err(refuse(name, "filesystem limit exceeded"));
     }
-    check_limits(dsl, name, &parent, &raw_props(dsl, name, props)?)
+    Ok(Some(parent))
 }
 
 /// A reservation must fit, and a quota must hold it.
@@ -63,7 +70,7 @@ fn check_limits(dsl: &Dsl, name: &str, parent: &Arc<Dir>, props: &RawProps) -> R
 }
 
 /// The parent, or with `parents` the nearest ancestor that exists.
-pub(super) fn nearest(dsl: &Dsl, name: &str, parent: &str, parents: bool) -> Result<Arc<Dir>> {
+fn nearest(dsl: &Dsl, name: &str, parent: &str, parents: bool) -> Result<Arc<Dir>> {
     let mut parent = parent;
     loop {
         match (dsl.find_dir(parent), parent_of(parent)) {
@@ -108,5 +115,6 @@ fn make(cx: &SyncCx<'_>, parent: &Arc<Dir>, name: &str, props: &RawProps) -> Res
     let mut props = props.clone();
     cx.dsl.inherit_creation(parent, &mut props)?;
     let dataset = cx.dsl.create_filesystem_in(&dir, &props, cx.tx)?;
-    cx.note("create", name, dataset.object(), " ")
+    cx.note("create", name, dataset.object(), " ");
+    Ok(())
 }

@@ -78,7 +78,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], defer: bool) -> Result<()>
             continue;
         }
         let text = format!("(bptree, mintxg={})", found.phys.prev_snap_txg);
-        cx.note("destroy", name, found.object, &text)?;
+        cx.note("destroy", name, found.object, &text);
         cx.dsl.destroy_head(&found, cx.tx)?;
     }
     cx.dsl.refresh_heads()
@@ -88,5 +88,6 @@ fn destroy_bookmark(cx: &SyncCx<'_>, head: &str, mark: &str) -> Result<()> {
     let found = cx.dsl.find(head)?;
     let Some(known) = bookmark::find(cx.dsl, found.object, mark)? else { return Ok(()) };
     bookmark::destroy(cx.dsl, found.object, &known, cx.tx)?;
-    cx.note("remove bookmark", head, found.object, &format!("name={mark}"))
+    cx.note("remove bookmark", head, found.object, &format!("name={mark}"));
+    Ok(())
 }

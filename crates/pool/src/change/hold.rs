@@ -54,7 +54,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool
     for (found, name) in targets(cx.dsl, names, recursive, "hold snapshot")? {
         cx.dsl.hold(&found, tag, cx.tx)?;
         let refs = cx.dsl.holds_on(&cx.dsl.find(&name)?.phys)?;
-        cx.note("hold", &name, found.object, &format!("tag={tag} temp=0 refs={refs}"))?;
+        cx.note("hold", &name, found.object, &format!("tag={tag} temp=0 refs={refs}"));
     }
     Ok(())
 }

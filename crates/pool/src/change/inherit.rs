@@ -42,13 +42,14 @@ pub(super) fn sync(cx: &SyncCx<'_>, name: &str, property: &str, received: bool) 
     let property = dataset_prop(property).map_or(property, |prop| prop.name);
     if found.is_snapshot() {
         cx.dsl.write_snapshot_prop(found.object, property, None, cx.tx)?;
-        return cx.note("inherit", name, found.object, property);
+        cx.note("inherit", name, found.object, property);
+        return Ok(());
     }
     cx.dsl.write_prop(&found.dir, property, None, cx.tx)?;
     let zap = found.dir.phys().props_zapobj;
     if received && cx.dsl.mos.find_value(zap, &format!("{property}{SUFFIX_RECEIVED}"))?.is_some() {
         cx.dsl.mos.remove(zap, &format!("{property}{SUFFIX_INHERIT}"), cx.tx)?;
     }
-    cx.note("inherit", name, found.object, property)?;
+    cx.note("inherit", name, found.object, property);
     cx.dsl.refresh_policies(name)
 }

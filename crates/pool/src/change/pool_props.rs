@@ -70,7 +70,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
         };
         cx.dsl.write_pool_prop(prop.name, &raw, cx.tx)?;
         let record = Record::internal("set", &format!("{}={value}", prop.name), cx.tx.txg());
-        crate::history::append(cx.dsl, record, cx.tx)?;
+        crate::history::append(cx.dsl, record, cx.tx);
     }
     Ok(())
 }

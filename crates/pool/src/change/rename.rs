@@ -79,7 +79,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, from: &str, to: &str, parents: bool) -> Resu
     let last = to.rsplit('/').next().unwrap_or(to);
     cx.dsl.move_dir(&found.dir, &parent, last, cx.tx)?;
     // Under the old name, as OpenZFS logs it before it renames (dsl_dir.c, `dsl_dir_rename_sync`).
-    cx.note("rename", from, found.object, &format!("-> {to}"))?;
+    cx.note("rename", from, found.object, &format!("-> {to}"));
     cx.dsl.refresh_policies(to)
 }
 
@@ -138,7 +138,7 @@ pub(super) fn sync_snapshot(cx: &SyncCx<'_>, from: &str, to: &str, recursive: bo
         let names = cx.dsl.find(&head)?.phys.snapnames_zapobj;
         let name = format!("{head}@{before}");
         let found = cx.dsl.find(&name)?;
-        cx.note("rename", &name, found.object, &format!("-> @{after}"))?;
+        cx.note("rename", &name, found.object, &format!("-> @{after}"));
         cx.dsl.mos.remove(names, before, cx.tx)?;
         cx.dsl.mos.set(names, after, found.object, cx.tx)?;
         cx.dsl.snapshots_changed(&found.dir, cx.tx)?;

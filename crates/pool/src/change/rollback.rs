@@ -57,6 +57,6 @@ pub(super) fn check(dsl: &Dsl, snapshot: &str, group: Option<u64>) -> Result<()>
 pub(super) fn sync(cx: &SyncCx<'_>, snapshot: &str) -> Result<()> {
     let (found, _) = target(cx.dsl, snapshot)?;
     cx.dsl.rollback(&found, cx.tx)?;
-    cx.note("rollback", &found.dir.name(), found.object, &format!("target={snapshot}"))?;
+    cx.note("rollback", &found.dir.name(), found.object, &format!("target={snapshot}"));
     cx.dsl.refresh_heads()
 }

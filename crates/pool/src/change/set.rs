@@ -74,7 +74,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, name: &str, props: &[(String, String)]) -> R
             true => cx.dsl.write_snapshot_prop(found.object, &property, Some(&value), cx.tx)?,
             false => cx.dsl.write_prop(&found.dir, &property, Some(&value), cx.tx)?,
         }
-        cx.note("set", name, found.object, &format!("{property}={}", shown(&property, &value)))?;
+        cx.note("set", name, found.object, &format!("{property}={}", shown(&property, &value)));
     }
     cx.dsl.refresh_policies(name)
 }

@@ -108,7 +108,7 @@ pub(super) fn sync(
         for (property, value) in raw_props(cx.dsl, &name, props)?.local {
             cx.dsl.write_snapshot_prop(object, &property, Some(&value), cx.tx)?;
         }
-        cx.note("snapshot", &name, object, " ")?;
+        cx.note("snapshot", &name, object, " ");
     }
     cx.dsl.refresh_heads()
 }

@@ -180,7 +180,8 @@ impl Dsl {
         self.edit_dataset(origin, tx, |phys| phys.unique_bytes = unique as u64)?;
         self.remove_livelist(dir, tx)?;
         self.remove_livelist(origin_dir, tx)?;
-        self.note("promote", &dir.name(), clone.object, " ", tx)
+        self.note("promote", &dir.name(), clone.object, " ", tx);
+        Ok(())
     }
 
     /// What snapshots hold afterwards: of the clone, and of the origin's directory.

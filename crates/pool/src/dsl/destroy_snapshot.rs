@@ -105,9 +105,10 @@ impl Dsl {
         let this = self.mos.dataset(object)?;
         if defer && (this.num_children > 1 || self.holds_on(&this)? > 0) {
             self.edit_dataset(object, tx, |phys| phys.flags |= FLAG_DEFER_DESTROY)?;
-            return self.note("defer_destroy", name, object, " ", tx);
+            self.note("defer_destroy", name, object, " ", tx);
+            return Ok(());
         }
-        self.note("destroy", name, object, " ", tx)?;
+        self.note("destroy", name, object, " ", tx);
         let next = this.next_snap_obj;
         self.parts.scan.dataset_gone(Departure {
             txg: tx.txg(),

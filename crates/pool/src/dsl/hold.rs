@@ -39,13 +39,8 @@ impl Dsl {
     /// Takes a tag from a snapshot; one that was to be destroyed with its last tag goes. Syncing context.
     pub(crate) fn release(&self, found: &Found, name: &str, tag: &str, tx: &Tx) -> Result<()> {
         self.mos.remove(found.phys.userrefs_obj, tag, tx)?;
-        self.note(
-            "release",
-            name,
-            found.object,
-            &format!("tag={tag} refs={}", self.holds_on(&found.phys)?),
-            tx,
-        )?;
+        let text = format!("tag={tag} refs={}", self.holds_on(&found.phys)?);
+        self.note("release", name, found.object, &text, tx);
         if self.is_due(&found.phys)? {
             self.destroy_snapshot(found.object, name, false, tx)?;
         }

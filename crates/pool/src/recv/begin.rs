@@ -200,7 +200,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
         }
     }
     dsl.set_receiving(object, true);
-    cx.note("receive", &dir.name(), object, " ")?;
+    cx.note("receive", &dir.name(), object, " ");
     dsl.refresh_heads()
 }
 

@@ -84,7 +84,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
     dsl.sync_datasets(&SyncTx { txg: tx.txg(), pass: 1, rewrite: false })?;
     let Received { found, is_hidden } = dsl.receiving(target)?;
     let name = found.dir.name();
-    cx.note("finish receiving", &name, found.object, &format!("snap={}", target.snapshot))?;
+    cx.note("finish receiving", &name, found.object, &format!("snap={}", target.snapshot));
     dsl.set_receiving(found.object, false);
     let head = dsl.find(&target.dataset)?;
     if is_hidden {

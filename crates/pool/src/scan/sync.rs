@@ -148,7 +148,8 @@ impl Pool {
             _ => core.sysevent("scrub_start"),
         }
         let text = format!("func={func} mintxg={} maxtxg={}", phys.min_txg, phys.max_txg);
-        self.note_scan("scan setup", &text, tx)
+        self.note_scan("scan setup", &text, tx);
+        Ok(())
     }
 
     fn end_scan(&self, end: End, tx: &Tx) -> Result<()> {
@@ -158,7 +159,7 @@ impl Pool {
             End::Canceled => "scan cancelled",
             End::Restarting => "scan aborted, restarting",
         };
-        self.note_scan(event, &format!("errors={}", core.errlog.count(&self.dsl.mos)?), tx)?;
+        self.note_scan(event, &format!("errors={}", core.errlog.count(&self.dsl.mos)?), tx);
         let mut phys = {
             let mut state = lock(&scan.state);
             let last = state.checkpoint.take().filter(|_| end == End::Done);
@@ -219,8 +220,8 @@ impl Pool {
         self.begin_scan(FUNC_RESILVER, tx)
     }
 
-    fn note_scan(&self, event: &str, text: &str, tx: &Tx) -> Result<()> {
-        history::append(&self.dsl, Record::internal(event, text, tx.txg()), tx)
+    fn note_scan(&self, event: &str, text: &str, tx: &Tx) {
+        history::append(&self.dsl, Record::internal(event, text, tx.txg()), tx);
     }
 }
 

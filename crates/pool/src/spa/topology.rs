@@ -5,8 +5,8 @@
 //! open context. Source: module/zfs/spa.c (`spa_vdev_config_enter` and kin).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
 use dmu::Tx;
 use dmu::zap::Zap;
@@ -22,10 +22,15 @@ use crate::{PoolError, Result};
 /// What a group does to the tree.
 pub(super) type Step = Box<dyn FnOnce(&Core, &Tx) -> Result<()> + Send>;
 
+struct Queued {
+    step: Step,
+    outcome: Arc<Mutex<Option<Result<()>>>>,
+}
+
 /// Changes under way.
 #[derive(Default)]
 pub struct Topology {
-    waiting: Mutex<BTreeMap<u64, Vec<Step>>>,
+    waiting: Mutex<BTreeMap<u64, Vec<Queued>>>,
     busy: AtomicBool,
     /// Disks of logs that had failed when the last group was written; see [`Core::note_failed_logs`].
     failed: Mutex<BTreeSet<u64>>,
@@ -59,20 +64,35 @@ impl Core {
 
     /// Does a step in the open group and waits until it is durable; gives the group.
     pub(super) fn change_tree(&self, step: Step) -> Result<u64> {
+        let outcome = Arc::new(Mutex::new(None));
         let hold = self.txgs.enter(true)?;
         let txg = hold.txg();
-        lock(&self.topology.waiting).entry(txg).or_default().push(step);
+        let queued = Queued { step, outcome: outcome.clone() };
+        lock(&self.topology.waiting).entry(txg).or_default().push(queued);
         drop(hold);
         self.txgs.wait_synced(txg)?;
-        Ok(txg)
+        let outcome = lock(&outcome).take();
+        outcome.unwrap_or(Err(PoolError::Suspended)).map(|()| txg)
     }
 
     /// Syncing context: the steps of this group.
     pub(crate) fn change_trees(&self, to_replay: &dyn Fn() -> bool, tx: &Tx) -> Result<()> {
         self.note_failed_logs(to_replay);
         let steps = lock(&self.topology.waiting).remove(&tx.txg()).unwrap_or_default();
-        steps.into_iter().try_for_each(|step| step(self, tx))?;
+        for Queued { step, outcome } in steps {
+            *lock(&outcome) = Some(self.take_step(step, tx.txg())?);
+        }
         self.settle_vdevs(tx)
+    }
+
+    /// The outer error is the group's: the step has changed something. One that fails before that, for it has met what is
+    /// damaged, fails for who asked for it alone.
+    fn take_step(&self, step: Step, txg: u64) -> Result<Result<()>> {
+        let (before, tx) = (self.tree(), Tx::syncing(txg));
+        match step(self, &tx) {
+            Err(error) if !tx.is_used() && self.tree() == before => Ok(Err(error)),
+            done => done.map(Ok),
+        }
     }
 
     /// The group is durable, and with it what it did to the tree.
