@@ -98,16 +98,13 @@ impl<W: Write> Conn<W> {
                 promises.keepers += 1;
                 std::mem::take(&mut promises.waiting)
             };
-            let (start, count) = (Instant::now(), batch.len());
+            let keeping = Keeping { conn: self, count: batch.len() };
+            let start = Instant::now();
             for promised in batch {
                 self.outbox.push(promised.keep());
             }
             self.pace.note(KEEPING, start.elapsed());
-            let mut promises = self.promises();
-            promises.keepers -= 1;
-            promises.open -= count;
-            drop(promises);
-            self.kept.notify_all();
+            drop(keeping);
             self.outbox.flush();
         }
     }
@@ -167,6 +164,23 @@ impl<W: Write> Conn<W> {
     }
 }
 
+/// A keeper at work. Its end is noted however it comes, for others wait for it.
+struct Keeping<'a, W: Write> {
+    conn: &'a Conn<W>,
+    /// Promises that it took.
+    count: usize,
+}
+
+impl<W: Write> Drop for Keeping<'_, W> {
+    fn drop(&mut self) {
+        let mut promises = self.conn.promises();
+        promises.keepers -= 1;
+        promises.open -= self.count;
+        drop(promises);
+        self.conn.kept.notify_all();
+    }
+}
+
 /// Serves a connection until its peer is done or breaks the rules; returns when every reply is out.
 pub fn serve<W: Write + Send + 'static>(
     mut from: impl Requests,
@@ -215,8 +229,9 @@ fn read_loop<W: Write + Send + 'static>(
         let pace = conn.pace.of(class);
         let in_flight = *conn.in_flight();
         let alone = || in_flight == 0 && !reader.has_more() && !from.have_arrived();
-        let by_reader = pace < FAST || (pace < BEARABLE && alone());
-        if by_reader || in_flight >= workers.share() || !workers.has_room() {
+        let is_quick = pace < FAST || (pace < BEARABLE && alone());
+        let by_reader = is_quick || in_flight >= workers.share() || !workers.has_room();
+        if by_reader {
             if !conn.work(class, &record) {
                 return Err(RecordError::Impossible("record is no call"));
             }
@@ -225,8 +240,6 @@ fn read_loop<W: Write + Send + 'static>(
             if reader.has_record() && unsent < BATCH_REPLIES && pace < FAST {
                 continue;
             }
-            conn.outbox.flush();
-            see_promises_kept(conn, &|| unsent == 1 && alone(), workers);
         } else {
             conn.take_off();
             let conn = conn.clone();
@@ -240,8 +253,11 @@ fn read_loop<W: Write + Send + 'static>(
                 conn.land();
             }));
         }
-        unsent = 0;
         conn.outbox.flush();
+        if by_reader {
+            see_promises_kept(conn, &|| unsent == 1 && alone(), workers);
+        }
+        unsent = 0;
     }
     Ok(())
 }
