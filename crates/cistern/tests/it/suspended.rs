@@ -291,7 +291,11 @@ fn a_disk_is_judged_by_how_often_it_errs() {
     daemon.zpool(&format!("import -d {} tank", text(&scratch.path("disks")))).done();
     assert_eq!(state(&daemon, &a), "FAULTED 0 0 0 external device fault", "it holds");
     daemon.zpool(&format!("clear tank {a}")).done();
-    until("the resilver", || state(&daemon, &a).starts_with("ONLINE"));
+    until("the return", || state(&daemon, &a).starts_with("ONLINE"));
+    daemon.zpool(&format!("offline -ft tank {a}")).done();
+    assert_eq!(state(&daemon, &a), "FAULTED 0 0 0 external device fault");
+    daemon.zpool(&format!("clear tank {a}")).done();
+    until("the return", || state(&daemon, &a).starts_with("ONLINE"));
     refused(
         zinject(&daemon, &format!("-d {b} -e corrupt tank")),
         "device corrupt errors require io type read",

@@ -54,6 +54,8 @@ pub struct Diagnosis(Mutex<BTreeMap<u64, Case>>);
 struct Case {
     io: Serd,
     checksum: Serd,
+    /// An operator has said so, until the next import.
+    is_set_aside: bool,
 }
 
 /// What becomes of a disk.
@@ -77,6 +79,11 @@ impl Diagnosis {
             What::Read(Gone) | What::Write(Gone) | What::Flush(Gone) => None,
             What::Read(_) | What::Write(_) | What::Flush(_) => case.io.record(at).then_some(Verdict::Fault),
         }
+    }
+
+    /// Whether an operator has faulted a disk until the next import.
+    pub(super) fn is_set_aside(&self, guid: u64) -> bool {
+        lock(&self.0).get(&guid).is_some_and(|case| case.is_set_aside)
     }
 
     fn forget(&self, guid: Option<u64>) {
@@ -168,7 +175,9 @@ impl Pool {
     /// Faults a disk because an operator says so, until that is cleared, or with `temporary` until the next import; waits
     /// until that is durable.
     pub fn fault_vdev(&self, guid: u64, temporary: bool, history: &str) -> Result<u64> {
+        // What the configuration calls external holds for ever.
         self.judge(guid, Verdict::Fault, if temporary { ERR_EXCEEDED } else { EXTERNAL })?;
+        lock(&self.core.diagnosis.0).entry(guid).or_default().is_set_aside = temporary;
         self.list_vdevs(history)
     }
 

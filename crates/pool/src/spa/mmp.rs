@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, Weak};
 use env::{Env, Nanos, Next, Worker, WorkerHandle, lock};
 use ondisk::label::config::PoolState;
 use ondisk::uberblock::{Mmp as Fields, Uberblock};
-use storage::{Cause, Storage};
+use storage::{Cause, Storage, VdevConfig, VdevKind};
 
 use super::Core;
 use super::config::{Host, PoolConfig};
@@ -242,6 +242,23 @@ fn in_use(host: &Host) -> String {
     )
 }
 
+fn is_for_data(top: &VdevConfig) -> bool {
+    !top.is_log && !matches!(top.kind, VdevKind::Hole | VdevKind::Indirect)
+}
+
+/// On how many disks of a top-level vdev a claim must be, so that no other host can have enough of them without seeing it:
+/// one more than can be lacked, and every side of a mirror that is not known to be out of service, for a side that this
+/// host alone cannot reach is one that another may use (`mmp_claim_uberblock_sync`).
+fn claims_needed(top: &VdevConfig) -> usize {
+    match top.kind {
+        VdevKind::Raidz(parity) => parity as usize + 1,
+        _ => {
+            let sides = top.children.iter();
+            sides.filter(|side| !side.offline && !side.faulted && !side.removed).count().max(1)
+        }
+    }
+}
+
 /// Takes a pool that was watched, before anything else is written; `uberblock` is the one it is opened with.
 pub(super) fn claim(
     env: &Env,
@@ -260,7 +277,10 @@ pub(super) fn claim(
     let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", config.name));
     let leaves: Vec<_> = storage.leaves().into_iter().filter(|leaf| leaf.usable).collect();
     let written = leaves.iter().filter(|leaf| leaf.device.write_heartbeat(&mark, leaf.ashift, None).is_ok());
-    if written.count() == 0 {
+    let written: Vec<u64> = written.map(|leaf| u64::from(leaf.top)).collect();
+    let has_enough =
+        |top: &VdevConfig| written.iter().filter(|id| **id == top.id).count() >= claims_needed(top);
+    if !storage.config().children.iter().filter(|top| is_for_data(top)).all(has_enough) {
         return Err(refuse("I/O errors occurred while writing the multihost claim."));
     }
     for _ in 0..CLAIM_LOOKS {

@@ -25,7 +25,9 @@ impl Pool {
         let alone = self.core.alone()?;
         match self.core.storage.reopen_cache(guid) {
             Some(_) if expand => {
-                return Err(PoolError::Refused("cannot expand cache devices".into()));
+                let name = self.core.extras.name_of(guid).map_or_else(String::new, |(name, _)| name);
+                let why = format!("cannot expand {name}: cannot expand cache devices");
+                return Err(PoolError::Refused(why));
             }
             Some(Ok(())) => {}
             Some(Err(why)) => return Err(PoolError::Invalid(why.to_string())),
@@ -86,7 +88,7 @@ impl Pool {
         }
     }
 
-    fn revive_one(&self, guid: u64) -> Result<()> {
+    pub(super) fn revive_one(&self, guid: u64) -> Result<()> {
         let core = &*self.core;
         let _alone = core.alone()?;
         let place = core.place(guid, &|name| format!("cannot clear errors for {name}"))?;

@@ -89,7 +89,7 @@ impl Pool {
             .map(|(index, child)| {
                 let config = tree.children.get(index);
                 let mut report = describe(child, config, index as u64);
-                core.tell_sweeps(&mut report);
+                core.tell_leaves(&mut report);
                 report.rebuild = self.rebuild_report(index as u32);
                 if let Some(space) = core.storage.vdev_space(index as u32) {
                     report.allocated = space.allocated;
@@ -217,14 +217,15 @@ pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
 }
 
 impl Core {
-    /// Fills in how the trimming and initializing of the disks at and below a vdev is.
-    fn tell_sweeps(&self, report: &mut VdevReport) {
+    /// Fills in what the configuration does not tell of the disks at and below a vdev.
+    fn tell_leaves(&self, report: &mut VdevReport) {
         if report.stat.kind.is_leaf() {
+            report.is_condemned |= self.diagnosis.is_set_aside(report.stat.guid);
             report.trim = self.sweeps.of(report.stat.guid, SweepKind::Trim);
             report.initialize = self.sweeps.of(report.stat.guid, SweepKind::Initialize);
             report.can_trim = self.storage.can_trim(report.stat.guid);
         }
-        report.children.iter_mut().for_each(|child| self.tell_sweeps(child));
+        report.children.iter_mut().for_each(|child| self.tell_leaves(child));
     }
 
     /// The path of a disk, or its guid where it has none.

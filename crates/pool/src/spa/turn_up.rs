@@ -3,16 +3,17 @@
 //! What udev and zed do for OpenZFS: while a disk of a pool has vanished, its path is looked at from time to time
 //! ([`Pool::look_for_disks`]). If it is the disk, it is brought online. If it is one that nobody uses and the property
 //! `autoreplace` is on, it takes the place of the one that has gone. A disk that an operator took out of use or that
-//! has erred too often, and a pool that is suspended, are left to operators. So are logs: what they hold is not the same
-//! on any other disk.
+//! has erred too often, and a pool that is suspended, are left to operators. A log's disk that has vanished while it was in
+//! use comes back too, though the configuration calls it faulted: the log is emptied first. But nothing replaces it by
+//! itself, nor does one come back that was missing at import: what it holds may be nowhere else.
 //!
 //! When an operator brings a disk online it may be under another path by now: the folder of its last one is searched.
 //!
 //! Source: cmd/zed/agents/zfs_mod.c (`zfs_process_add`).
 
 use env::{OpenMode, lock};
-use storage::VdevConfig;
 use storage::labels::Device;
+use storage::{VdevConfig, VdevState};
 
 use super::members::NewDisk;
 use super::{Core, Pool};
@@ -24,13 +25,16 @@ impl Pool {
         if core.readonly || core.storage.is_suspended() {
             return;
         }
-        for lost in core.vanished() {
+        for (lost, is_log) in core.vanished() {
             let path = lost.path.as_deref().unwrap_or_default();
             let Some(found) = core.look(path) else { continue };
             let done = if core.is_said_by(&found, lost.guid) {
                 tracing::info!(path, "a disk is back");
-                self.online_vdev(lost.guid, false, "")
-            } else if found.read_labels().config().is_none() && core.is_set("autoreplace") {
+                match is_log {
+                    true => self.revive_one(lost.guid).and_then(|()| self.list_vdevs("")),
+                    false => self.online_vdev(lost.guid, false, ""),
+                }
+            } else if !is_log && found.read_labels().config().is_none() && core.is_set("autoreplace") {
                 tracing::info!(path, "a disk lies where one has vanished, and replaces it");
                 self.replace_vdev(lost.guid, &NewDisk::default(), "")
             } else {
@@ -44,15 +48,17 @@ impl Pool {
 }
 
 impl Core {
-    /// Disks with data that have vanished, and whose lack nobody has decided on.
-    fn vanished(&self) -> Vec<VdevConfig> {
+    /// Disks that have vanished, and whose lack nobody has decided on; of logs those that have done so while in use. And
+    /// whether they are logs'.
+    fn vanished(&self) -> Vec<(VdevConfig, bool)> {
         let tree = lock(&self.config).tree.clone();
         let mut found = Vec::new();
-        for top in tree.children.iter().filter(|top| !top.is_log) {
+        for top in &tree.children {
             top.visit(&mut |vdev| {
-                let is_left_alone = vdev.offline || vdev.faulted || !vdev.kind.is_leaf();
-                if !is_left_alone && self.storage.has_vanished(vdev.guid) {
-                    found.push(vdev.clone());
+                let in_use = self.storage.leaf_state(vdev.guid) == Some(VdevState::Faulted);
+                let is_wanted = !vdev.offline && if top.is_log { in_use } else { !vdev.faulted };
+                if vdev.kind.is_leaf() && is_wanted && self.storage.has_vanished(vdev.guid) {
+                    found.push((vdev.clone(), top.is_log));
                 }
             });
         }
@@ -63,11 +69,15 @@ impl Core {
         Device::locate(self.env.disks.open(path, OpenMode::ReadOnly).ok()?).ok()
     }
 
+    /// Whether the disk of a leaf is at a path.
+    pub(super) fn is_at(&self, path: &str, guid: u64) -> bool {
+        self.look(path).is_some_and(|found| self.is_said_by(&found, guid))
+    }
+
     /// Where the disk of a leaf is: at its path, or in the same folder.
     pub(super) fn where_is(&self, leaf: &VdevConfig) -> Option<String> {
         let path = leaf.path.as_ref()?;
-        let is_there =
-            |path: &String| self.look(path).is_some_and(|found| self.is_said_by(&found, leaf.guid));
+        let is_there = |path: &String| self.is_at(path, leaf.guid);
         if is_there(path) {
             return Some(path.clone());
         }

@@ -41,6 +41,33 @@ fn state(pool: &Pool, name: &str) -> VdevState {
     leaves.into_iter().find(|leaf| leaf.guid == guid).unwrap().state
 }
 
+#[test]
+fn a_log_that_had_vanished_is_used_again_when_it_is_back() {
+    let dir = Dir::new("log-change-vanished");
+    let faults = FaultDisks::new(Env::real().disks);
+    let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+    let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("disk0", SIZE))])).unwrap();
+    add(&pool, vec![leaf(&dir, "log0")]);
+    let file = File::new(&dataset(&pool, "tank"));
+    assert!(commit_one(&pool, &file, b"before"));
+    let path = Some(dir.image_path("log0").to_str().unwrap().to_owned());
+    let rule = FaultRule { path, ..FaultRule::new(FaultOp::Device, FaultKind::Fail(DiskError::Gone)) };
+    let rule = faults.inject(rule);
+    file.write(0, b"while it is away", true);
+    file.commit();
+    for _ in 0..2 {
+        pool.core().txgs.sync_empty().unwrap();
+    }
+    pool.look_for_disks();
+    assert_eq!(state(&pool, "log0"), VdevState::Faulted);
+    faults.cancel(rule);
+    pool.look_for_disks();
+    assert_eq!(state(&pool, "log0"), VdevState::Online);
+    check(&dir, &pool, &file, b"in use again", true);
+    drop(file);
+    leave(&pool, &dir);
+}
+
 /// Commits through the log; says whether a log device took it.
 fn commit_one(pool: &Pool, file: &File, text: &[u8]) -> bool {
     // The first commit of a chain waits for its group.
