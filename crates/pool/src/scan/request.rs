@@ -86,7 +86,7 @@ impl Pool {
             ScanCommand::Scrub if phys.is_running() || self.core.rebuilds.is_active() => {
                 refuse("scrub", "currently resilvering")
             }
-            ScanCommand::ScrubErrors => refuse("scrub", "unsupported version or feature"),
+            ScanCommand::ScrubErrors => refuse("scrub", "operation not supported on this type of pool"),
             ScanCommand::Pause if phys.is_running() && !scrubbing => {
                 refuse("pause scrubbing", "currently resilvering")
             }
