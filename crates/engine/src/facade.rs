@@ -31,8 +31,8 @@ use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
-    ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FsId, ImportOptions, Importable, Pool, PoolSpec,
-    PropertyChange, Result, Served, Zevent,
+    ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FsId, ImportOptions, Importable, Pool,
+    PoolSpec, PropertyChange, Result, Served, Zevent,
 };
 use env::{Env, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
@@ -92,9 +92,15 @@ impl LocalEngine {
         let limits = Limits { dirty_max: options.dirty, ..Limits::default() };
         let cache = Cache::new(options.cache);
         let fs_format = Arc::new(ZplFormat::new(env.clone()));
-        let spares_in_use = Arc::default();
-        let events = Arc::default();
-        let around = Surroundings { env, cache, limits, fs_format, spares_in_use, events };
+        let around = Surroundings {
+            env,
+            cache,
+            limits,
+            fs_format,
+            spares_in_use: Arc::default(),
+            open_pools: Arc::default(),
+            events: Arc::default(),
+        };
         Arc::new(LocalEngine {
             around,
             options,
@@ -158,33 +164,6 @@ impl LocalEngine {
         if is_lost { Ok(()) } else { closed.map_err(api_error) }
     }
 
-    /// The imported pool that a spare or cache device belongs to; its labels don't say.
-    fn pool_of_extra(&self, path: &str) -> Option<(PoolState, String)> {
-        let extra = extra::probe(&self.around.env, path)?;
-        let pools = lock(&self.pools);
-        let owner = pools.values().find(|pool| pool.inner().core().extras.guids().contains(&extra.guid))?;
-        Some((extra.state, owner.name()))
-    }
-
-    /// Keeps new pools off the spares and cache devices of imported ones (cmd/zpool/zpool_vdev.c, `check_file_generic`).
-    fn refuse_extras(&self, spec: &PoolSpec) -> Result<()> {
-        for path in spec.vdevs.iter().chain(&spec.logs).flat_map(leaf_paths).chain(spec.cache.clone()) {
-            let what = match self.pool_of_extra(&path) {
-                Some((PoolState::Spare, pool)) => {
-                    format!("{path} is reserved as a hot spare for pool {pool}")
-                }
-                Some((_, pool)) if !spec.force => {
-                    format!(
-                        "use '-f' to override the following errors:\n{path} is in use as a cache device for pool '{pool}'"
-                    )
-                }
-                _ => continue,
-            };
-            return Err(Error::Refused(format!("invalid vdev specification\n{what}")));
-        }
-        Ok(())
-    }
-
     /// Guards no data, so a panic under it spoils nothing for the next.
     fn one_change(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
@@ -231,15 +210,6 @@ fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
     catch_unwind(AssertUnwindSafe(|| pool.served())).unwrap_or_default()
 }
 
-fn leaf_paths(spec: &engine_api::VdevSpec) -> Vec<String> {
-    match spec {
-        engine_api::VdevSpec::Leaf(path) => vec![path.clone()],
-        engine_api::VdevSpec::Mirror(children) | engine_api::VdevSpec::Raidz { children, .. } => {
-            children.iter().flat_map(leaf_paths).collect()
-        }
-    }
-}
-
 fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
     match spec {
         engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
@@ -257,7 +227,6 @@ impl Engine for LocalEngine {
         if lock(&self.pools).contains_key(&spec.name) {
             return Err(Error::Refused(format!("cannot create '{}': pool already exists", spec.name)));
         }
-        self.refuse_extras(spec)?;
         let mut fs_props = spec.fs_props.clone();
         if let Some(mountpoint) = &spec.mountpoint {
             fs_props.push(PropertyChange { name: "mountpoint".into(), value: mountpoint.clone() });
@@ -357,7 +326,7 @@ impl Engine for LocalEngine {
         let refuse = |why: &str| Error::Refused(format!("failed to clear label for {path}: {why}"));
         if let Some(found) = labels::probe(&self.around.env, path) {
             discover::refuse_labelclear(path, &found, force)?;
-        } else if let Some((state, pool)) = self.pool_of_extra(path) {
+        } else if let Some((state, pool)) = self.around.open_pools.owner_of_extra(&self.around.env, path) {
             let state = if state == PoolState::Spare { "SPARE" } else { "L2CACHE" };
             return Err(Error::Refused(format!("{path} is a member ({state}) of pool \"{pool}\"")));
         } else if !force && extra::probe(&self.around.env, path).is_none() {

@@ -11,6 +11,7 @@ pub(crate) mod dtl;
 pub mod extra;
 mod grow;
 pub mod import;
+pub mod in_use;
 pub mod labels;
 mod logs;
 pub mod members;
@@ -91,6 +92,7 @@ pub struct Core {
     /// Spares and cache devices.
     pub extras: extra::Extras,
     pub(crate) spares_in_use: Arc<spares::SparesInUse>,
+    pub(crate) open_pools: Arc<in_use::OpenPools>,
     /// What the intent logs of all datasets did.
     pub zil_stats: Arc<ZilStats>,
     pub(crate) topology: topology::Topology,
@@ -251,6 +253,7 @@ impl Pool {
         core.stop_heart();
         core.storage.close();
         core.spares_in_use.release_all(&self.name());
+        core.open_pools.leave(core);
         written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
     }
 

@@ -96,7 +96,7 @@ impl Pool {
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
-        self.tell_sweeps(&core.sweeps.persist(&core.mos, || core.tree(), tx)?, tx)?;
+        self.tell_sweeps(&core.sweeps.persist(&core.mos, || core.tree(), tx)?, tx);
         self.turn_scan(tx)?;
         let scrub_is_due = self.turn_rebuilds(tx)?;
         core.change_trees(&|| self.dsl.has_logs_to_replay(), tx)?;
@@ -107,7 +107,7 @@ impl Pool {
     }
 
     /// The trimming or initializing of disks goes on otherwise than before.
-    fn tell_sweeps(&self, changes: &[SweepChange], tx: &Tx) -> Result<()> {
+    fn tell_sweeps(&self, changes: &[SweepChange], tx: &Tx) {
         for change in changes {
             self.core.sweep_sysevent(change);
             let path = self.core.path_of(change.leaf);
@@ -118,9 +118,8 @@ impl Pool {
                 STATE_COMPLETE => (change.kind.name(), format!("vdev={path} complete")),
                 _ => ("uninitialize", format!("vdev={path}")),
             };
-            history::append(&self.dsl, Record::internal(event, &text, tx.txg()), tx)?;
+            history::append(&self.dsl, Record::internal(event, &text, tx.txg()), tx);
         }
-        Ok(())
     }
 
     /// Gives back what this pass freed: at once in the first, through the deferred list later. What is deduplicated has

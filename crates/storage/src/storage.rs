@@ -288,14 +288,12 @@ impl Storage {
         leaves.filter(|leaf| !leaf.is_whole()).map(|leaf| leaf.guid).collect()
     }
 
-    /// Sets the error counters of one disk to zero, or of all, cache devices included.
+    /// Sets the error counters of one disk or cache device to zero, or of all.
     pub fn clear_errors_of(&self, guid: Option<u64>) {
         let tree = self.tree();
         let wanted = tree.leaves.iter().filter(|leaf| guid.is_none_or(|guid| guid == leaf.guid));
         wanted.for_each(|leaf| leaf.clear_errors());
-        if guid.is_none() {
-            self.level2.clear_errors();
-        }
+        self.level2.clear_errors(guid);
     }
 
     // ── Cache devices ──

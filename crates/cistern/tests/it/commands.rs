@@ -152,14 +152,15 @@ fn bad_devices_and_names_are_refused_and_disturb_nothing() {
             format!("other {a}"),
             format!(
                 "invalid vdev specification\nuse '-f' to override the following errors:\n\
-                 {a} is part of potentially active pool 'tank'"
+                 {a} is part of active pool 'tank'"
             ),
         ),
         (
             format!("-f other {a}"),
-            "cannot create 'other': one or more vdevs refer to the same device, or one of\n\
-             the devices is part of an active md or lvm device"
-                .to_owned(),
+            format!(
+                "invalid vdev specification\nthe following errors must be manually repaired:\n\
+                 {a} is part of active pool 'tank'"
+            ),
         ),
         (format!("mirror {c}"), "cannot create 'mirror': name is reserved".to_owned()),
         (
@@ -242,9 +243,12 @@ fn cache_devices_are_added_lost_brought_back_and_removed() {
     };
     assert_eq!(state(&daemon, &c).as_deref(), Some("ONLINE"));
     assert_eq!(state(&daemon, &d).as_deref(), Some("ONLINE"));
-    let busy = "cannot add to 'tank': one or more vdevs refer to the same device, or one of\n\
-                the devices is part of an active md or lvm device";
-    refuse(&daemon, "zpool", &format!("add tank cache {d}"), busy);
+    let busy = format!(
+        "invalid vdev specification\nuse '-f' to override the following errors:\n{d} is part of unknown pool 'tank'"
+    );
+    refuse(&daemon, "zpool", &format!("add tank cache {d}"), &busy);
+    let same = "cannot add to 'tank': one or more vdevs refer to the same device";
+    refuse(&daemon, "zpool", &format!("add -f tank cache {d}"), same);
     let mirror = "invalid vdev specification: unsupported 'cache' device: mirror";
     refuse(&daemon, "zpool", &format!("add tank cache mirror {c} {d}"), mirror);
     daemon.zpool(&format!("remove tank {c}")).done();

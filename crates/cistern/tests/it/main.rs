@@ -19,6 +19,7 @@ mod operations;
 mod posix;
 mod qemu;
 mod raidz;
+mod refusals;
 mod snapshots;
 mod streams;
 mod suspended;

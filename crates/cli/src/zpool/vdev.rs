@@ -15,7 +15,7 @@ pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return usage("missing pool name argument");
     };
     if options.has("s") {
-        return fail(format!("cannot cancel removal of '{name}': there are no pending removals"));
+        return fail("cannot cancel removal: operation is not in progress");
     }
     if devices.is_empty() {
         return usage("missing device");

@@ -80,6 +80,7 @@ pub fn open(env: &Env, found: &FoundPool) -> Result<Opened, String> {
         limits: Limits::default(),
         fs_format: zpl_format(env),
         spares_in_use: Default::default(),
+        open_pools: Default::default(),
     };
     let mut found = found.clone();
     let state = found.config.state;

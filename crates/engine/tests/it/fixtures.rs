@@ -127,7 +127,7 @@ fn spares_and_cache_devices_of_imported_pools_are_not_taken() {
         assert!(said.ends_with(&format!("{spare} is reserved as a hot spare for pool g_som")), "{said}");
     }
     let said = create(&cache, false);
-    assert!(said.ends_with(&format!("{cache} is in use as a cache device for pool 'g_som'")), "{said}");
+    assert!(said.ends_with(&format!("{cache} is part of unknown pool 'g_som'")), "{said}");
     for (path, state) in [(&spare, "SPARE"), (&cache, "L2CACHE")] {
         let said = engine.label_clear(path, true).unwrap_err().to_string();
         assert_eq!(said, format!("{path} is a member ({state}) of pool \"g_som\""));

@@ -31,8 +31,9 @@ use crate::prop::RawProps;
 use crate::removed::Removed;
 use crate::spa::config::{Host, PoolConfig};
 use crate::spa::dtl::DirtyTimeLogs;
+use crate::spa::in_use::OpenPools;
 use crate::spa::spares::SparesInUse;
-use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed, labels};
+use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed};
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::sweep::Sweeps;
 use crate::txg::{Limits, Txgs};
@@ -89,6 +90,7 @@ pub struct Surroundings {
     pub limits: Limits,
     pub fs_format: Arc<dyn FsFormat>,
     pub spares_in_use: Arc<SparesInUse>,
+    pub open_pools: Arc<OpenPools>,
     /// Where what happens is told.
     pub events: Arc<Zevents>,
 }
@@ -106,10 +108,8 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
     check_specs(&spec.vdevs, &spec.logs)?;
     let own = leaf_paths(&spec.vdevs).into_iter().chain(leaf_paths(&spec.logs));
-    let paths: Vec<String> = own.chain(spec.cache.clone()).chain(spec.spares.clone()).collect();
-    if !spec.force {
-        labels::refuse_used(env, &paths)?;
-    }
+    let paths: Vec<String> = own.chain(spec.cache.clone()).collect();
+    around.open_pools.refuse_used(env, &paths, &spec.spares, spec.force)?;
     let guid = new_guid(env);
     let tree = plan_tree(env, guid, spec);
     let storage = Storage::new(env.clone(), around.cache.clone(), guid);
@@ -210,6 +210,7 @@ fn first_group(
         altroot: spec.altroot.clone(),
         extras: Default::default(),
         spares_in_use: around.spares_in_use.clone(),
+        open_pools: around.open_pools.clone(),
         zil_stats: Arc::default(),
         topology: Default::default(),
         diagnosis: Default::default(),
@@ -223,8 +224,8 @@ fn first_group(
         lost_logs: Default::default(),
         rewound: None,
     });
-    core.add_caches(&spec.cache, spec.ashift, &format!("cannot create '{}'", spec.name))?;
-    core.add_spares(&spec.spares, &format!("cannot create '{}'", spec.name))?;
+    core.add_caches(&spec.cache, spec.ashift, Purpose::Create(&spec.name))?;
+    core.add_spares(&spec.spares, Purpose::Create(&spec.name))?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
     features.create(env.entropy.u64(), &tx)?;
     for feature in &spec.features {
@@ -244,6 +245,7 @@ fn first_group(
     pool.stand_by();
     pool.core.sweeps.start(&pool.core.storage);
     pool.follow_props()?;
+    pool.core.open_pools.enter(&pool.core);
     pool.core.sysevent("pool_create");
     Ok(pool)
 }
@@ -311,25 +313,43 @@ pub(super) fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
     vdevs.iter().flat_map(of).collect()
 }
 
-/// Devices that cannot be had, in OpenZFS's words where it has some (lib/libzfs/libzfs_pool.c, `zpool_create`).
 fn unusable(pool: &str, error: &OpenError) -> PoolError {
     let OpenError::BadDisk { why, .. } = error else { return PoolError::Invalid(error.to_string()) };
-    unusable_disk(&format!("cannot create '{pool}'"), *why, &error.to_string())
+    Purpose::Create(pool).refuse(*why, &error.to_string())
 }
 
-/// As [`unusable`], of one disk; `otherwise` is said where OpenZFS has no words of its own.
-pub(super) fn unusable_disk(prefix: &str, why: DiskError, otherwise: &str) -> PoolError {
-    let what = match why {
-        DiskError::OutOfRange => {
-            let least = MIN_DEVICE >> 20;
-            format!("one or more devices is less than the minimum size ({least}M)")
-        }
-        DiskError::Busy => "one or more vdevs refer to the same device, or one of\n\
-                            the devices is part of an active md or lvm device"
-            .into(),
-        _ => otherwise.to_owned(),
-    };
-    PoolError::Refused(format!("{prefix}: {what}"))
+/// What devices are wanted for, with the pool's name.
+#[derive(Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    Create(&'a str),
+    Add(&'a str),
+}
+
+impl Purpose<'_> {
+    /// A device cannot be had: OpenZFS's words where it has some (lib/libzfs/libzfs_pool.c, `zpool_create`, `zpool_add`), else
+    /// `otherwise`.
+    pub fn refuse(self, why: DiskError, otherwise: &str) -> PoolError {
+        let least = MIN_DEVICE >> 20;
+        let what = match (why, self) {
+            (DiskError::OutOfRange, Purpose::Create(_)) => {
+                format!("one or more devices is less than the minimum size ({least}M)")
+            }
+            (DiskError::OutOfRange, Purpose::Add(_)) => {
+                format!("device is less than the minimum size ({least}M)")
+            }
+            (DiskError::Busy, Purpose::Create(_)) => {
+                "one or more vdevs refer to the same device, or one of\n\
+                 the devices is part of an active md or lvm device"
+                    .into()
+            }
+            (DiskError::Busy, Purpose::Add(_)) => "one or more vdevs refer to the same device".into(),
+            _ => otherwise.to_owned(),
+        };
+        PoolError::Refused(match self {
+            Purpose::Create(pool) => format!("cannot create '{pool}': {what}"),
+            Purpose::Add(pool) => format!("cannot add to '{pool}': {what}"),
+        })
+    }
 }
 
 pub(super) fn new_guid(env: &Env) -> u64 {

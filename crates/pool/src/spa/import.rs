@@ -98,7 +98,10 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
     for candidate in spec.rewind.candidates(found.uberblocks()) {
         for spec in [spec, &readonly] {
             match attempt(spec, &candidate) {
-                Ok(Loaded::Pool(pool)) => return Ok(pool),
+                Ok(Loaded::Pool(pool)) => {
+                    pool.core.open_pools.enter(&pool.core);
+                    return Ok(pool);
+                }
                 Ok(Loaded::ReadOnlyOnly) => {}
                 Err(error @ (PoolError::Refused(_) | PoolError::Suspended)) => return Err(error),
                 Err(error) => {
@@ -293,6 +296,7 @@ fn load(
         altroot: spec.altroot.clone(),
         extras: Extras::read(&mos, &directory, found),
         spares_in_use: around.spares_in_use.clone(),
+        open_pools: around.open_pools.clone(),
         zil_stats: Arc::default(),
         topology: Topology::default(),
         diagnosis: Default::default(),

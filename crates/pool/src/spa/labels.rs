@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use env::{Disks, Env, OpenMode};
-use ondisk::label::config::{PoolState, key};
+use ondisk::label::config::key;
 use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 use storage::labels::Device;
@@ -16,7 +16,6 @@ use storage::{VdevConfig, VdevKind};
 
 use super::config::PoolConfig;
 use super::extra::Extra;
-use crate::{PoolError, Result};
 
 /// A device that belongs to a pool.
 #[derive(Clone, Debug)]
@@ -227,22 +226,4 @@ pub fn search(env: &Env, places: &[String]) -> Vec<FoundPool> {
         }
     }
     pools.into_values().map(|pool| FoundPool { extras: extras.clone(), ..pool }).collect()
-}
-
-/// Refuses devices that belong to a pool that has not been destroyed, in OpenZFS's words.
-pub fn refuse_used(env: &Env, paths: &[String]) -> Result<()> {
-    for path in paths {
-        let Some(found) = probe(env, path) else { continue };
-        let name = &found.config.name;
-        let what = match found.config.state {
-            PoolState::Active => format!("{path} is part of potentially active pool '{name}'"),
-            PoolState::Exported => format!("{path} is part of exported pool '{name}'"),
-            // Labels of spares and cache devices name no pool: who has imported theirs knows.
-            PoolState::Destroyed | PoolState::Spare | PoolState::L2cache => continue,
-        };
-        return Err(PoolError::Refused(format!(
-            "invalid vdev specification\nuse '-f' to override the following errors:\n{what}"
-        )));
-    }
-    Ok(())
 }

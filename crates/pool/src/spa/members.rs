@@ -15,7 +15,7 @@ use storage::{OpenedLeaf, VdevConfig, VdevKind};
 use super::create::{VdevSpec, make_vdev_zap, new_guid, plan_vdev};
 use super::disks::turn_away;
 use super::place::{Place, edit, is_spare, put_beside, take_out};
-use super::{Core, Pool, TXG_INITIAL, labels};
+use super::{Core, Pool, TXG_INITIAL};
 use crate::{PoolError, Result};
 
 /// Groups from the one being synced on whose blocks may have been written before a disk joined: its own and, of intent
@@ -181,11 +181,12 @@ impl Pool {
         let place = self.core.place(guid, &refused)?;
         let refused = refused(&place.name());
         let beside = place.parent().is_none_or(|parent| parent.kind == VdevKind::Mirror);
+        if matches!(place.vdev().kind, VdevKind::Raidz(_)) {
+            let why = "raidz_expansion feature must be enabled in order to attach a device to raidz";
+            return refuse(&refused, why);
+        }
         if !place.vdev().kind.is_leaf() || !beside {
             return refuse(&refused, "can only attach to mirrors and top-level disks");
-        }
-        if self.core.waiting_spare(path).is_some() {
-            return refuse(&refused, &format!("{path} is busy"));
         }
         let no_feature = "device_rebuild feature must be enabled in order to use sequential reconstruction";
         self.refuse_rebuild(&place, new.rebuild, no_feature, &refused)?;
@@ -243,9 +244,11 @@ impl Pool {
         let guid = place.vdev().guid;
         let before = place.vdev().path.clone().unwrap_or_default();
         let path = new.path.as_deref().unwrap_or(&before);
-        let spare = core.waiting_spare(path);
-        if !new.force && spare.is_none() {
-            labels::refuse_used(&core.env, &[path.to_owned()])?;
+        let spare = if kind == VdevKind::Spare { core.waiting_spare(path) } else { None };
+        // A disk that does not work may be used as a new one, by who insists.
+        let is_given_up = new.force && !core.storage.is_usable(guid);
+        if spare.is_none() && !(is_given_up && core.is_at(path, guid)) {
+            core.open_pools.refuse_used(&core.env, &[path.to_owned()], &[], new.force)?;
         }
         let (top, rebuild) = (place.id(), new.rebuild && !place.top().is_log);
         let emptied = place.top().is_log.then(|| self.empty_log(place.id(), refused)).transpose()?;
@@ -255,14 +258,14 @@ impl Pool {
         }
         let joined = self.open_side(place, path, spare, new.ashift, refused).and_then(|(mut leaf, disk)| {
             core.change_tree(Box::new(move |core, tx| {
-                if is_spare(&leaf) {
-                    core.spares_in_use.claim(leaf.guid, &lock(&core.name));
-                }
+                let spare = is_spare(&leaf).then_some(leaf.guid);
                 if rebuild {
                     leaf.pairs.set(key::REBUILD_TXG, tx.txg());
                     core.rebuilds.want(top);
                 }
-                core.admit(guid, &kind, leaf, disk, tx)
+                core.admit(guid, &kind, leaf, disk, tx)?;
+                spare.into_iter().for_each(|spare| core.spares_in_use.claim(spare, &lock(&core.name)));
+                Ok(())
             }))
         });
         drop(emptied);

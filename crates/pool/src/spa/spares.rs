@@ -19,7 +19,7 @@ use storage::labels::Device;
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
 use super::Core;
-use super::create::{VdevSpec, new_guid, plan_vdev, unusable_disk};
+use super::create::{Purpose, VdevSpec, new_guid, plan_vdev};
 use super::disks::{Leaving, spare_label};
 use super::extra::{Extra, Listed};
 use super::place::Place;
@@ -52,11 +52,11 @@ impl SparesInUse {
 
 impl Core {
     /// Takes disks into the list of spares, or none of them; they are listed by the next group.
-    pub(super) fn add_spares(&self, paths: &[String], refused: &str) -> Result<()> {
+    pub(super) fn add_spares(&self, paths: &[String], purpose: Purpose<'_>) -> Result<()> {
         let mut added: Vec<Listed> = Vec::new();
         for path in paths {
             let spare = self.new_spare(path);
-            added.push(spare.map_err(|why| unusable_disk(refused, why, &format!("{path}: {why}")))?);
+            added.push(spare.map_err(|why| purpose.refuse(why, &format!("{path}: {why}")))?);
         }
         lock(&self.extras.spares).extend(added);
         self.extras.changed.store(true, SeqCst);

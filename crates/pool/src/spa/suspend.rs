@@ -31,7 +31,7 @@ impl Pool {
         core.show_life();
     }
 
-    /// Forgets the errors of one device or of all, takes those into use again that were given up for them, and lets a
+    /// Forgets the errors of one vdev or of all, takes those into use again that were given up for them, and lets a
     /// suspended pool go on. Gives the group that has it on disk.
     pub fn clear_errors(&self, guid: Option<u64>, history: &str) -> Result<u64> {
         if self.core.readonly {
@@ -41,7 +41,7 @@ impl Pool {
         if guid.is_none() {
             lock(&self.core.lost_logs).clear();
         }
-        self.revive(guid);
+        self.to_clear(guid)?.into_iter().for_each(|disk| self.revive(disk));
         self.list_vdevs(history)
     }
 
@@ -49,11 +49,13 @@ impl Pool {
     /// pool goes on. `Refused` if it still lacks disks.
     pub fn resume(&self, guid: Option<u64>) -> Result<()> {
         let core = &self.core;
-        core.storage.clear_errors_of(guid);
-        for leaf in core.storage.reopen(guid) {
-            core.vdev_sysevent("vdev_clear", leaf);
+        for disk in self.to_clear(guid)? {
+            core.storage.clear_errors_of(disk);
+            for leaf in core.storage.reopen(disk) {
+                core.vdev_sysevent("vdev_clear", leaf);
+            }
+            core.acquit(disk);
         }
-        core.acquit(guid);
         core.tell_states();
         if !core.storage.is_suspended() {
             return Ok(());
@@ -64,6 +66,19 @@ impl Pool {
                 _ => format!("cannot clear errors for {}: I/O error", self.name()),
             })
         })
+    }
+
+    /// The disks at and below a vdev; without one all, which is a `None`. A spare that waits has no errors to be forgotten,
+    /// a cache device may have (`zpool_clear`).
+    fn to_clear(&self, guid: Option<u64>) -> Result<Vec<Option<u64>>> {
+        let Some(vdev) = guid else { return Ok(vec![None]) };
+        if let Some((_, false)) = self.core.extras.name_of(vdev) {
+            return Ok(vec![guid]);
+        }
+        let place = self.core.place(vdev, &|name| format!("cannot clear errors for {name}"))?;
+        let mut disks = Vec::new();
+        place.vdev().visit(&mut |vdev| disks.extend(vdev.kind.is_leaf().then_some(Some(vdev.guid))));
+        Ok(disks)
     }
 
     /// Gives up a pool that waits for its disks: nobody waits any more, and it can be closed. What was not durable is lost.

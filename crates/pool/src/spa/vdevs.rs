@@ -10,10 +10,10 @@ use env::{Env, lock};
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
 use super::create::{
-    VdevSpec, check_specs, leaf_paths, make_top_objects, new_guid, plan_vdev, size_metaslabs, unusable_disk,
+    Purpose, VdevSpec, check_specs, leaf_paths, make_top_objects, new_guid, plan_vdev, size_metaslabs,
 };
 use super::disks::turn_away;
-use super::{Core, Pool, labels};
+use super::{Core, Pool};
 use crate::space::VdevSpace;
 use crate::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use crate::{PoolError, Result};
@@ -36,29 +36,41 @@ impl Pool {
     /// pool. `history` is the command line to record, empty for none.
     pub fn add_vdevs(&self, new: &NewVdevs, force: bool, history: &str) -> Result<u64> {
         let core = &self.core;
-        let refused = format!("cannot add to '{}'", self.name());
+        let name = self.name();
+        let purpose = Purpose::Add(&name);
         check_specs(&new.data, &new.logs)?;
         let alone = core.alone()?;
-        if !force {
-            let paths = leaf_paths(&new.data).into_iter().chain(leaf_paths(&new.logs));
-            let paths: Vec<String> = paths.chain(new.cache.clone()).chain(new.spares.clone()).collect();
-            labels::refuse_used(&core.env, &paths)?;
+        let paths = leaf_paths(&new.data).into_iter().chain(leaf_paths(&new.logs));
+        let paths: Vec<String> = paths.chain(new.cache.clone()).collect();
+        core.open_pools.refuse_used(&core.env, &paths, &new.spares, force)?;
+        // All of them or none: what the tree gets is added last, for that cannot be taken back.
+        let before = core.extras.guids();
+        let added = core
+            .add_caches(&new.cache, new.ashift, purpose)
+            .and_then(|()| core.add_spares(&new.spares, purpose))
+            .and_then(|()| self.add_tops(new, purpose));
+        if added.is_err() {
+            let new = core.extras.guids().into_iter().filter(|guid| !before.contains(guid));
+            new.for_each(|guid| core.drop_extra(guid));
+            return added.map(|()| 0);
         }
-        self.add_tops(new, &refused)?;
-        core.add_caches(&new.cache, new.ashift, &refused)?;
-        core.add_spares(&new.spares, &refused)?;
         core.sysevent("vdev_add");
         drop(alone);
         self.list_vdevs(history)
     }
 
     /// Adds top-level vdevs and waits until they are in use.
-    fn add_tops(&self, new: &NewVdevs, refused: &str) -> Result<()> {
+    fn add_tops(&self, new: &NewVdevs, purpose: Purpose<'_>) -> Result<()> {
         let core = &*self.core;
         if new.data.is_empty() && new.logs.is_empty() {
             return Ok(());
         }
         let mut tree = lock(&core.config).tree.clone();
+        let is_raidz = |spec: &VdevSpec| matches!(spec, VdevSpec::Raidz { .. });
+        if new.data.iter().any(is_raidz) && tree.children.iter().any(|top| top.kind == VdevKind::Indirect) {
+            let why = "invalid config; a pool with removing/removed vdevs does not support adding raidz or dRAID vdevs";
+            return Err(PoolError::Refused(format!("cannot add to '{}': {why}", self.name())));
+        }
         let mut opened = Vec::new();
         let mut added = Vec::new();
         for (number, spec) in new.data.iter().chain(&new.logs).enumerate() {
@@ -66,7 +78,7 @@ impl Pool {
             let id = hole.unwrap_or(tree.children.len());
             let mut top = plan_vdev(&core.env, id as u64, spec);
             (top.is_log, top.ashift) = (number >= new.data.len(), new.ashift);
-            if let Err(error) = core.open_top(&top, refused, &mut opened) {
+            if let Err(error) = core.open_top(&top, purpose, &mut opened) {
                 turn_away(&opened);
                 return Err(error);
             }
@@ -150,32 +162,37 @@ impl Pool {
 
 impl Core {
     /// Opens all disks of a new top-level vdev.
-    fn open_top(&self, top: &VdevConfig, refused: &str, opened: &mut Vec<OpenedLeaf>) -> Result<()> {
+    fn open_top(&self, top: &VdevConfig, purpose: Purpose<'_>, opened: &mut Vec<OpenedLeaf>) -> Result<()> {
         let mut leaves = Vec::new();
         top.visit(&mut |vdev| leaves.extend(vdev.kind.is_leaf().then(|| vdev.clone())));
         for leaf in leaves {
             let path = leaf.path.clone().unwrap_or_default();
             let disk = self.open_new(&leaf, top.id as u32);
-            opened.push(disk.map_err(|why| unusable_disk(refused, why, &format!("{path}: {why}")))?);
+            opened.push(disk.map_err(|why| purpose.refuse(why, &format!("{path}: {why}")))?);
         }
         Ok(())
     }
 
-    /// Takes all of these devices into use, or none.
-    pub(super) fn add_caches(&self, paths: &[String], ashift: Option<u64>, refused: &str) -> Result<()> {
-        let mut added = Vec::new();
+    /// Takes these devices into use, up to the first that cannot be had.
+    pub(super) fn add_caches(
+        &self,
+        paths: &[String],
+        ashift: Option<u64>,
+        purpose: Purpose<'_>,
+    ) -> Result<()> {
         for path in paths {
-            let config = cache_config(&self.env, path, ashift);
-            let guid = config.guid;
-            if let Err(why) = self.add_cache(config) {
-                for guid in added {
-                    self.remove_cache(guid);
-                }
-                return Err(unusable_disk(refused, why, &format!("{path}: {why}")));
+            if let Err(why) = self.add_cache(cache_config(&self.env, path, ashift)) {
+                return Err(purpose.refuse(why, &format!("{path}: {why}")));
             }
-            added.push(guid);
         }
         Ok(())
+    }
+
+    /// Takes a spare or cache device off its list.
+    fn drop_extra(&self, guid: u64) {
+        if !self.remove_cache(guid) {
+            self.extras.drop_spare(guid);
+        }
     }
 }
 

@@ -164,7 +164,7 @@ fn cache_devices_come_and_go_while_the_pool_runs() {
         ..NewVdevs::default()
     };
     let refused = pool.add_vdevs(&small, false, "").unwrap_err().to_string();
-    assert_eq!(refused, "cannot add to 'tank': one or more devices is less than the minimum size (64M)");
+    assert_eq!(refused, "cannot add to 'tank': device is less than the minimum size (64M)");
     assert!(pool.report().cache.is_empty(), "none or all");
     pool.add_vdevs(&NewVdevs { cache: cache.clone(), ..NewVdevs::default() }, false, "zpool add").unwrap();
     let busy = pool.add_vdevs(&NewVdevs { cache, ..NewVdevs::default() }, true, "").unwrap_err().to_string();

@@ -93,6 +93,7 @@ pub fn around() -> Surroundings {
         limits: Limits::default(),
         fs_format: Arc::new(Bare),
         spares_in_use: Arc::default(),
+        open_pools: Arc::default(),
         events: Arc::default(),
     }
 }

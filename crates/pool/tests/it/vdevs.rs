@@ -190,7 +190,7 @@ fn a_disk_becomes_a_mirror_whose_new_side_is_behind() {
     );
     assert!(pool.attach_vdev(a, &NewDisk::at("/nowhere/at/all"), "").is_err());
     let own = NewDisk { force: true, ..NewDisk::at(dir.image_path("a").to_str().unwrap()) };
-    refused(pool.attach_vdev(a, &own, ""), "/a is busy");
+    refused(pool.attach_vdev(a, &own, ""), "/a is part of active pool 'tank'");
     assert_eq!(shown(&pool), "a", "nothing has changed");
 
     pool.attach_vdev(a, &disk(&dir, "b"), "zpool attach").unwrap();

@@ -281,10 +281,10 @@ impl Level2 {
         lock(&self.state).devices.iter().map(Device::describe).collect()
     }
 
-    pub fn clear_errors(&self) {
-        for device in &lock(&self.state).devices {
-            device.leaf.clear_errors();
-        }
+    pub fn clear_errors(&self, guid: Option<u64>) {
+        let state = lock(&self.state);
+        let wanted = state.devices.iter().filter(|device| guid.is_none_or(|guid| guid == device.leaf.guid));
+        wanted.for_each(|device| device.leaf.clear_errors());
     }
 
     fn look_who_is_there(&self) {

@@ -12,7 +12,7 @@ use super::Flight;
 use super::moved::Place;
 use super::read::{decode, is_good, refuse};
 use crate::vdev::open::Tree;
-use crate::vdev::{Io, Op};
+use crate::vdev::{Io, Kind, Op, Vdev};
 use crate::{Block, ReadError, Storage};
 
 /// How the copies of one block are. A mirror's sides are copies, and so are a pointer's DVAs.

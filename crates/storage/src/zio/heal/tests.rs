@@ -2,8 +2,8 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::BlkPtr;
 
 use super::*;
-use crate::WritePolicy;
 use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_of_raidz_with};
+use crate::{VdevState, WritePolicy};
 
 fn patients(bps: &[BlkPtr]) -> Vec<Patient> {
     bps.iter().flat_map(|bp| (0..bp.ndvas()).map(|copy| Patient { bp: *bp, copy })).collect()
@@ -142,7 +142,7 @@ fn all_disks_that_share_a_place_of_a_raidz_get_what_they_lack() {
         assert!(rig.storage.healer().heal(patients(&bps)).land().iter().all(Result::is_ok));
         for path in ["b", "c", "d"] {
             rig.storage.set_missing(rig.leaf(path).guid, &RangeTree::new());
-            rig.storage.set_leaf_state(rig.leaf(path).guid, VdevState::Online);
+            rig.storage.caught_up(rig.leaf(path).guid);
         }
         let set = |paths: &[&str], state: VdevState| {
             paths.iter().for_each(|path| assert!(rig.storage.set_leaf_state(rig.leaf(path).guid, state)));
