@@ -34,8 +34,18 @@ impl Drop for Fixture {
 impl Fixture {
     /// From `tests/fixtures/NAME.tar.zst`.
     pub fn unpack(name: &str) -> Fixture {
-        let archive =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/fixtures/{name}.tar.zst"));
+        let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+        Fixture::unpack_from(&archive.join(format!("{name}.tar.zst")), name)
+    }
+
+    /// From the larger collection beside the repository; `None` where that is not there.
+    pub fn unpack_shared(name: &str) -> Option<Fixture> {
+        let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/pools");
+        let archive = archive.join(format!("{name}.tar.zst"));
+        archive.exists().then(|| Fixture::unpack_from(&archive, name))
+    }
+
+    fn unpack_from(archive: &Path, name: &str) -> Fixture {
         // Two tests may unpack the same.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Relaxed);

@@ -316,3 +316,51 @@ fn a_power_cut_in_a_receive_leaves_the_old_state() {
     }
     to.end();
 }
+
+/// What our streams and OpenZFS's of the same snapshots bring mixes: clones of a snapshot that came from here, and a
+/// stream from a bookmark of one.
+#[test]
+fn streams_from_here_and_from_openzfs_go_together() {
+    let from = Sender::new("snapshots", "g_snap");
+    let to = Receiver::new("streams-mixed", Fixture::unpack("snapshots"));
+    let bring = |from_snapshot: Option<&str>, snapshot: &str| {
+        let mut stream = Vec::new();
+        let request = SendRequest {
+            snapshot: format!("g_snap/fs@{snapshot}"),
+            from: from_snapshot.map(|from| format!("g_snap/fs@{from}")),
+            ..SendRequest::default()
+        };
+        from.pool.send(&request, &mut stream, &mut |_| {}).unwrap();
+        let request = ReceiveRequest { target: "ours/fs".into(), ..ReceiveRequest::default() };
+        to.pool.receive(&request, &mut &stream[..], &mut |_| {}).unwrap();
+        to.equals(&format!("ours/fs@{snapshot}"), &format!("g_snap/fs@{snapshot}"));
+    };
+    bring(None, "s05");
+    to.takes("clone1-from-origin", "ours/clone1@c", "g_snap/clone1@c");
+    bring(Some("s05"), "s14");
+    to.takes("i-s14-s16", "ours/fs@s16", "g_snap/fs@s16");
+    bring(Some("s16"), "s18");
+    to.takes("bookmark-b18-s20", "ours/fs@s20", "g_snap/fs@s20");
+    let mut stream = Vec::new();
+    let request = SendRequest { snapshot: "g_snap/clone2@two".into(), ..SendRequest::default() };
+    from.pool.send(&request, &mut stream, &mut |_| {}).unwrap();
+    let request = ReceiveRequest { target: "ours/clone2".into(), ..ReceiveRequest::default() };
+    to.pool.receive(&request, &mut &stream[..], &mut |_| {}).unwrap();
+    to.take("R-fs2", "ours/fs2");
+    to.equals("ours/fs2@three", "g_snap/fs2@three");
+    from.engine.export("g_snap", false).unwrap();
+    to.end();
+}
+
+/// A pool of version 28 sent these, file systems of version 5.
+#[test]
+fn streams_of_old_pools() {
+    let Some(fixture) = Fixture::unpack_shared("pool-legacy-v28") else { return };
+    let to = Receiver::new("streams-v28", fixture);
+    to.takes("v28-full", "ours/fs@snap1", "g_v28/fsv5@snap1");
+    to.takes("v28-i", "ours/fs@snap2", "g_v28/fsv5@snap2");
+    to.take("v28-R", "ours/all");
+    to.equals("ours/all@snap2", "g_v28/fsv5@snap2");
+    to.refuses("v28-zv8k", "ours/volume", "not supported: receiving volumes");
+    to.end();
+}
