@@ -2,7 +2,6 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule};
 use ondisk::BlkPtr;
 
 use super::*;
-use crate::VdevState;
 use crate::testing::{Rig, noise, plain, rig};
 
 const BLOCK: usize = 16384;
@@ -40,7 +39,7 @@ fn a_side_that_lacks_something_gets_what_is_allocated() {
     let rebuilt = rig.storage.rebuild(0, &mut runs.into_iter());
     assert_eq!(rebuilt, Rebuilt { upto: end, scanned: ALL, read: ALL, written: ALL, errors: 0 });
     assert_eq!(rig.leaf("b").scan_processed, ALL);
-    assert!(rig.storage.set_leaf_state(rig.leaf("b").guid, VdevState::Online));
+    rig.storage.caught_up(rig.leaf("b").guid);
     spoil(&rig, "a");
     assert!(bps.iter().all(|bp| rig.read(bp).is_ok()));
 }
@@ -48,7 +47,7 @@ fn a_side_that_lacks_something_gets_what_is_allocated() {
 #[test]
 fn nothing_is_done_where_nobody_lacks_anything() {
     let (rig, _, runs) = lacking(2);
-    assert!(rig.storage.set_leaf_state(rig.leaf("b").guid, VdevState::Online));
+    rig.storage.caught_up(rig.leaf("b").guid);
     assert_eq!(rig.storage.rebuild(0, &mut runs.into_iter()), Rebuilt::default());
 }
 
@@ -62,7 +61,7 @@ fn what_one_side_cannot_give_comes_from_another() {
     let rebuilt = rig.storage.rebuild(0, &mut runs.clone().into_iter());
     assert_eq!((rebuilt.upto, rebuilt.written, rebuilt.errors), (runs[3][9].end(), 0, 40));
     rig.faults.clear();
-    assert!(rig.storage.set_leaf_state(rig.leaf("c").guid, VdevState::Online));
+    rig.storage.caught_up(rig.leaf("c").guid);
     ["a", "b"].iter().for_each(|path| spoil(&rig, path));
     assert!(bps.iter().all(|bp| rig.read(bp).is_ok()));
 }
