@@ -238,7 +238,15 @@ impl Dsl {
         let space = self.space();
         let size = space.adjusted(u32::from(netfree)).saturating_sub(space.deferred);
         let most = space.dspace.saturating_sub(space.deferred_frees).saturating_sub(space.deferred);
-        dir::PoolRoom { size, deferred: space.deferred, most }
+        dir::PoolRoom { size, deferred: space.deferred, most, free: self.parts.store().deflated_free() }
+    }
+
+    /// Whether an intent log may have `size` bytes among the pool's blocks: groups must find room for all that they have
+    /// promised, and logs are not counted there. Half of the slop stays in hand for what is promised after this.
+    pub(crate) fn can_spare(&self, size: u64) -> bool {
+        let promised = self.root().map_or(u64::MAX, |root| root.in_flight());
+        let kept = promised.saturating_add(self.space().slop() / 2);
+        kept.saturating_add(size) <= self.parts.store().deflated_free()
     }
 
     /// A directory by its object; in core it is unique.

@@ -82,6 +82,7 @@ impl From<SyncError> for PoolError {
     fn from(error: SyncError) -> PoolError {
         match error {
             SyncError::Read(error) => error.into(),
+            SyncError::Write(storage::WriteError::NoSpace) => PoolError::NoSpace,
             SyncError::Write(_) => PoolError::Suspended,
         }
     }

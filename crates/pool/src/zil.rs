@@ -147,6 +147,8 @@ pub(crate) struct Parts {
     /// Number of the dataset, which log blocks carry.
     pub dataset: u64,
     pub stats: Arc<ZilStats>,
+    /// Whether the pool's blocks leave room for a log block of so many bytes.
+    pub pool_can_spare: Arc<dyn Fn(u64) -> bool + Send + Sync>,
 }
 
 /// The intent log of one dataset that can be written. See the module.

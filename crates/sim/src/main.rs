@@ -18,7 +18,7 @@ const USAGE: &str =
   --case N        attrition: of these only one
   --zdb DIR       write the disks to files in this folder in the end, and ask zdb; in work let no disk fail
   --twice         run each seed twice and compare what came of it
-  -v              tell every operation
+  -v              tell every operation, and what the engine logs
 
 example: cargo run --profile ci -p sim -- --seed 42 --kind attrition -v
 ";
@@ -119,6 +119,10 @@ fn main() -> ExitCode {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     };
+    if args.work.verbose {
+        // What the engine has to say belongs between the operations.
+        tracing_subscriber::fmt().without_time().with_writer(std::io::stdout).init();
+    }
     let fresh = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
     let (first, runs) = args.seed.map_or_else(|| (fresh(), args.runs), |seed| (seed, 1));
     let mut cases = 0;

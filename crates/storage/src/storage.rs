@@ -367,6 +367,17 @@ impl Storage {
         bp.dvas().iter().map(worth).sum()
     }
 
+    /// What can be allocated now for anything but logs, parity left out.
+    pub fn deflated_free(&self) -> u64 {
+        let tree = self.tree();
+        let tops = tree.tops.iter().filter(|top| !top.is_log && !self.classes.apart.has(top.id));
+        let free = |id| {
+            let space = self.vdev_space(id)?;
+            Some(space.capacity.saturating_sub(space.allocated).saturating_sub(space.deferred))
+        };
+        tops.filter_map(|top| Some(top.deflate(free(top.id)?))).sum()
+    }
+
     /// Bytes that datasets can have, with what they have: the pool's space less what parity costs. Of devices set apart only
     /// what is in use: nobody can count on the rest (`spa_update_dspace`).
     pub fn deflated_capacity(&self) -> u64 {

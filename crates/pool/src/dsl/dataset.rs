@@ -116,6 +116,10 @@ impl Dataset {
                 objset: objset.clone(),
                 dataset: core.object,
                 stats: dsl.parts.zil_stats.clone(),
+                pool_can_spare: {
+                    let dsl = core.dsl.clone();
+                    Arc::new(move |size| dsl.upgrade().is_some_and(|dsl| dsl.can_spare(size)))
+                },
             })
         });
         Arc::new(Dataset { core, objset, zil })

@@ -89,7 +89,7 @@ pub(crate) struct HeadLimits {
 pub(crate) enum NoRoom {
     /// Much is in flight; a sync will tell.
     Wait,
-    /// There would be room with what has been freed and may not be used again yet.
+    /// There would be room with what has been freed and may not be used again yet, or what intent logs have.
     Soon,
     Full(DmuError),
 }
@@ -115,6 +115,11 @@ impl Dir {
             place: Mutex::new(Place { parent, name }),
             space: Mutex::new(Space { phys, held: [0; 4], to_write: [0; 4] }),
         }
+    }
+
+    /// Estimates of all that is not durable yet.
+    pub(crate) fn in_flight(&self) -> u64 {
+        lock(&self.space).in_flight()
     }
 
     pub fn parent(&self) -> Option<Arc<Dir>> {
@@ -318,6 +323,9 @@ impl Dir {
         if parent.is_none() && used.saturating_add(in_flight).saturating_add(*want) > pool.most {
             return Err(if in_flight == 0 { NoRoom::Full(DmuError::NoSpace) } else { NoRoom::Wait });
         }
+        if parent.is_none() && in_flight.saturating_add(*want) > pool.free {
+            return Err(if in_flight == 0 { NoRoom::Soon } else { NoRoom::Wait });
+        }
         space.held[reserved.txg as usize & 3] += *want;
         let more = (*want - head.from_reserve.min(*want)) as i64;
         let up = parent_delta(&space.phys, used.saturating_add(in_flight), more);
@@ -359,8 +367,10 @@ pub(crate) struct PoolRoom {
     pub size: u64,
     /// Freed, and not yet to be allocated again.
     pub deferred: u64,
-    /// What there is at all, and can be allocated now.
+    /// What there is at all, but for what was freed lately.
     pub most: u64,
+    /// Can be allocated now.
+    pub free: u64,
 }
 
 /// By how much the parent's use changes when `used` changes by `delta`.

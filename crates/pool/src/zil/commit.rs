@@ -182,7 +182,7 @@ impl Zil {
             Some(chain) => return Some(chain.since),
             None if state.unreplayed => return None,
             None => {
-                let mut first = self.parts.storage.allocate_log(FIRST_BLOCK, tx.txg()).ok()?;
+                let mut first = self.allocate(FIRST_BLOCK, &tx)?;
                 let random = || self.parts.env.entropy.u64();
                 let id = [random(), random(), self.parts.dataset, 1];
                 first.set_checksum(ondisk::ChecksumKind::Zilog2, id);
@@ -191,6 +191,11 @@ impl Zil {
             }
         }
         Some(tx.txg())
+    }
+
+    fn allocate(&self, size: usize, tx: &Tx) -> Option<BlkPtr> {
+        let pool_can_spare = || (self.parts.pool_can_spare)(size as u64);
+        self.parts.storage.allocate_log(size, tx.txg(), &pool_can_spare).ok()
     }
 
     /// A transaction that no amount of dirty data delays: what it is for makes data durable.
@@ -339,7 +344,7 @@ impl Zil {
         chain.seq = seq;
         let bp = chain.open()?.bp;
         let size = chain.next_size(wanted);
-        let next = self.parts.storage.allocate_log(size, tx.txg()).ok().map(|mut next| {
+        let next = self.allocate(size, &tx).map(|mut next| {
             let mut id = bp.checksum();
             id[SEQUENCE] += 1;
             next.set_checksum(ondisk::ChecksumKind::Zilog2, id);

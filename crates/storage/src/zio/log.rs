@@ -28,9 +28,14 @@ use crate::{Payload, ReadError, Storage, WriteError};
 
 impl Storage {
     /// A place for a log block of `size` bytes (a multiple of 4 KiB), in use from `txg` on, which the caller holds open.
-    /// On a device that logs have to themselves if one has room and works, else among the pool's blocks. The pointer's
-    /// checksum words are zero: the caller puts the chain's identity there.
-    pub fn allocate_log(&self, size: usize, txg: u64) -> Result<BlkPtr, WriteError> {
+    /// On a device that logs have to themselves if one has room and works, else among the pool's blocks, if these can
+    /// spare it. The pointer's checksum words are zero: the caller puts the chain's identity there.
+    pub fn allocate_log(
+        &self,
+        size: usize,
+        txg: u64,
+        pool_can_spare: &dyn Fn() -> bool,
+    ) -> Result<BlkPtr, WriteError> {
         assert!(size >= MIN_BLOCK_SIZE && size.is_multiple_of(MIN_BLOCK_SIZE), "a log block of {size} bytes");
         if self.is_suspended() {
             return Err(WriteError::Suspended);
@@ -41,7 +46,11 @@ impl Storage {
         if let Err(AllocError::Read(error)) = &log {
             tracing::error!(%error, "a log device's space map cannot be read");
         }
-        let dvas = log.or_else(|_| self.classes().normal.allocate(size, 1, txg)).map_err(why)?;
+        let among_blocks = || match pool_can_spare() {
+            true => self.classes().normal.allocate(size, 1, txg).map_err(why),
+            false => Err(WriteError::NoSpace),
+        };
+        let dvas = log.or_else(|_| among_blocks())?;
         let mut bp = BlkPtr::new(ObjectType::INTENT_LOG, 0, size, size);
         bp.set_dva(0, dvas[0]).set_birth(txg, txg).set_compression(CompressKind::Off);
         bp.set_checksum(ChecksumKind::Zilog2, [0; 4]);

@@ -9,7 +9,7 @@ fn used(bytes: u64) -> DslDirPhys {
     DslDirPhys { used_bytes: bytes, ..DslDirPhys::default() }
 }
 
-const ROOM: PoolRoom = PoolRoom { size: 1000, deferred: 0, most: 2000 };
+const ROOM: PoolRoom = PoolRoom { size: 1000, deferred: 0, most: 2000, free: 2000 };
 
 #[test]
 fn names_follow_the_parents() {
@@ -60,10 +60,10 @@ fn a_full_quota_refuses_and_freeing_is_let_in() {
     let limits = HeadLimits::default();
     assert_eq!(full.reserve(1, false, limits, ROOM, 5).err(), Some(NoRoom::Full(DmuError::Quota)));
     assert!(full.reserve(1, true, limits, ROOM, 5).is_ok());
-    let room = PoolRoom { size: 50, deferred: 0, most: 2000 };
+    let room = PoolRoom { size: 50, deferred: 0, most: 2000, free: 2000 };
     let other = dir(3, Some(&root), used(0));
     assert_eq!(other.reserve(1, false, limits, room, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
-    let soon = PoolRoom { size: 50, deferred: 10, most: 2000 };
+    let soon = PoolRoom { size: 50, deferred: 10, most: 2000, free: 2000 };
     assert_eq!(other.reserve(1, false, limits, soon, 5).err(), Some(NoRoom::Soon));
 }
 
@@ -84,4 +84,15 @@ fn a_parent_sees_no_change_below_a_reservation() {
     assert_eq!(parent_delta(&phys, 0, 60), 0);
     assert_eq!(parent_delta(&phys, 60, 60), 20);
     assert_eq!(parent_delta(&phys, 120, -60), -20);
+}
+
+#[test]
+fn what_logs_have_until_the_group_is_done_is_waited_for() {
+    let root = dir(1, None, used(100));
+    let limits = HeadLimits::default();
+    let room = PoolRoom { free: 300, ..ROOM };
+    assert_eq!(root.reserve(301, false, limits, room, 5).err(), Some(NoRoom::Soon));
+    assert!(root.reserve(300, false, limits, room, 5).is_ok());
+    root.dirtied(100, 5);
+    assert_eq!(root.reserve(201, true, limits, room, 5).err(), Some(NoRoom::Wait));
 }

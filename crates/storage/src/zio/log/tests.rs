@@ -17,7 +17,7 @@ fn block(next: BlkPtr, records: &[u8]) -> Vec<u8> {
 }
 
 fn place(rig: &Rig, size: usize, sequence: u64) -> BlkPtr {
-    let mut bp = rig.storage.allocate_log(size, TXG).expect("there is room");
+    let mut bp = rig.storage.allocate_log(size, TXG, &|| true).expect("there is room");
     bp.set_checksum(ChecksumKind::Zilog2, [11, 12, 13, sequence]);
     bp
 }
@@ -191,7 +191,7 @@ fn a_suspended_pool_logs_nothing() {
     let bp = place(&rig, 4096, 1);
     rig.storage.suspension().suspend(Cause::Io);
     assert_eq!(log(&rig, &bp, &[1; 8]), Err(WriteError::Suspended));
-    assert_eq!(rig.storage.allocate_log(4096, TXG), Err(WriteError::Suspended));
+    assert_eq!(rig.storage.allocate_log(4096, TXG, &|| true), Err(WriteError::Suspended));
 }
 
 #[test]
