@@ -121,9 +121,11 @@ fn exchange(
         "{method} {path} HTTP/1.1\r\nhost: cistern\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body)?;
-    read_answer(BufReader::new(stream))
+    // In one piece, and a daemon that answers before it has read all of it is listened to: it may need no body, or refuse
+    // what the head says, and close.
+    let sent = stream.write_all(&[head.as_bytes(), body].concat());
+    let answer = read_answer(BufReader::new(stream));
+    answer.map_err(|error| sent.err().unwrap_or(error))
 }
 
 /// Status and body. Our server says how long its body is, but for streams.
