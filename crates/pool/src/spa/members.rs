@@ -40,6 +40,11 @@ impl NewDisk {
     pub fn at(path: &str) -> NewDisk {
         NewDisk { path: Some(path.to_owned()), ..NewDisk::default() }
     }
+
+    /// Where it is, when it joins this disk.
+    fn path_beside<'a>(&'a self, old: &'a VdevConfig) -> Option<&'a str> {
+        self.path.as_deref().or(old.path.as_deref())
+    }
 }
 
 /// Why nothing was done.
@@ -190,7 +195,7 @@ impl Pool {
         }
         let no_feature = "device_rebuild feature must be enabled in order to use sequential reconstruction";
         self.refuse_rebuild(&place, new.rebuild, no_feature, &refused)?;
-        self.join(&place, VdevKind::Mirror, new, &refused)?;
+        self.join(&place, VdevKind::Mirror, None, new, &refused)?;
         drop(alone);
         self.list_vdevs(history)
     }
@@ -206,7 +211,9 @@ impl Pool {
         let refused = refused(&place.name());
         let (old, in_spare) =
             (place.vdev(), place.parent().is_some_and(|above| above.kind == VdevKind::Spare));
-        let by_spare = new.path.as_ref().is_some_and(|path| self.core.waiting_spare(path).is_some());
+        // At the place of the old disk itself may be one too, where disks have changed places.
+        let spare = new.path_beside(old).and_then(|path| self.core.waiting_spare(path));
+        let by_spare = spare.is_some();
         let why = if in_spare && is_spare(old) && !by_spare {
             "can only be replaced by another hot spare"
         } else if by_spare && place.top().is_log {
@@ -217,7 +224,7 @@ impl Pool {
             let kind = if by_spare { VdevKind::Spare } else { VdevKind::Replacing };
             let only = "only mirror and dRAID vdevs support sequential reconstruction";
             self.refuse_rebuild(&place, new.rebuild, only, &refused)?;
-            self.join(&place, kind, new, &refused)?;
+            self.join(&place, kind, spare, new, &refused)?;
             drop(alone);
             return self.list_vdevs(history);
         };
@@ -239,12 +246,18 @@ impl Pool {
         }
     }
 
-    fn join(&self, place: &Place, kind: VdevKind, new: &NewDisk, refused: &str) -> Result<()> {
+    /// Puts a disk, which may be a `spare` that waits, beside another in a vdev of this kind.
+    fn join(
+        &self,
+        place: &Place,
+        kind: VdevKind,
+        spare: Option<VdevConfig>,
+        new: &NewDisk,
+        refused: &str,
+    ) -> Result<()> {
         let core = &*self.core;
         let guid = place.vdev().guid;
-        let before = place.vdev().path.clone().unwrap_or_default();
-        let path = new.path.as_deref().unwrap_or(&before);
-        let spare = if kind == VdevKind::Spare { core.waiting_spare(path) } else { None };
+        let path = new.path_beside(place.vdev()).unwrap_or_default();
         // A disk that does not work may be used as a new one, by who insists.
         let is_given_up = new.force && !core.storage.is_usable(guid);
         if spare.is_none() && !(is_given_up && core.is_at(path, guid)) {
@@ -253,7 +266,7 @@ impl Pool {
         let (top, rebuild) = (place.id(), new.rebuild && !place.top().is_log);
         let emptied = place.top().is_log.then(|| self.empty_log(place.id(), refused)).transpose()?;
         // A disk that does not work may be open all the same, and be the one that is to come.
-        if path == before && !core.storage.is_usable(guid) {
+        if place.vdev().path.as_deref() == Some(path) && !core.storage.is_usable(guid) {
             core.release(guid)?;
         }
         let joined = self.open_side(place, path, spare, new.ashift, refused).and_then(|(mut leaf, disk)| {

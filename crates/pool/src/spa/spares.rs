@@ -5,7 +5,7 @@
 //! them ([`SparesInUse`]); a pool of another program has the disk open, so that it cannot be had.
 //!
 //! Sources: module/zfs/spa.c (`spa_load_spares`, `spa_vdev_remove`), vdev_label.c (`vdev_inuse`),
-//! cmd/zed/agents/zfs_retire.c (`spare_is_preferred`).
+//! cmd/zed/agents/zfs_retire.c (`spare_is_preferred`), cmd/zpool/zpool_vdev.c (`is_spare`).
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ use storage::{OpenedLeaf, VdevConfig, VdevKind};
 use super::Core;
 use super::create::{Purpose, VdevSpec, new_guid, plan_vdev};
 use super::disks::{Leaving, spare_label};
-use super::extra::{Extra, Listed};
+use super::extra::{self, Extra, Listed};
 use super::place::Place;
 use super::settle::Vacancy;
 use super::status::VdevReport;
@@ -97,11 +97,15 @@ impl Core {
         Ok(true)
     }
 
-    /// The spare that waits at this path, as a leaf.
+    /// The spare that waits at this path, as a leaf. Its label tells, not where it was found once; and that may still be the
+    /// one it had when it stood in for a disk.
     pub(super) fn waiting_spare(&self, path: &str) -> Option<VdevConfig> {
+        let waiting = extra::probe(&self.env, path).map(|extra| extra.guid);
+        let guid = waiting.or_else(|| Some(super::labels::probe(&self.env, path)?.guid))?;
         let spares = lock(&self.extras.spares);
-        let spare = spares.iter().find(|listed| listed.config.path.as_deref() == Some(path))?;
-        Place::find(&lock(&self.config).tree, spare.config.guid).is_none().then(|| spare.config.clone())
+        let spare = spares.iter().find(|listed| listed.config.guid == guid)?;
+        let waits = Place::find(&lock(&self.config).tree, guid).is_none();
+        waits.then(|| VdevConfig { path: Some(path.to_owned()), ..spare.config.clone() })
     }
 
     /// Opens a spare that is to stand in for a disk of top-level vdev `id`. Its label stays until the group is written.

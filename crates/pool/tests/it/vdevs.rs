@@ -365,6 +365,34 @@ fn a_disk_that_is_missing_at_import_is_stood_in_for() {
 }
 
 #[test]
+fn a_spare_in_the_bay_of_a_disk_stands_in_for_it() {
+    for offline in [false, true] {
+        let dir = Dir::new("vdev-spare-bay");
+        let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
+        let spares = vec![dir.image("s", SIZE)];
+        pool.add_vdevs(&NewVdevs { spares, ..NewVdevs::default() }, false, "zpool add").unwrap();
+        files.write(&pool);
+        if offline {
+            // No spare steps in by itself.
+            pool.offline_vdev(guid(&pool, "b"), false, "zpool offline").unwrap();
+        }
+        pool.export().unwrap();
+        std::fs::rename(dir.image_path("s"), dir.image_path("b")).unwrap();
+        let pool = import_from(&dir);
+        pool.core().txgs.sync_empty().unwrap();
+        if offline {
+            assert_eq!(shown(&pool), "mirror-0(a b-)");
+            pool.replace_vdev(guid(&pool, "b"), &NewDisk::default(), "zpool replace").unwrap();
+        }
+        assert_eq!(shown(&pool), "mirror-0(a spare-1(old- b-))");
+        assert_eq!(spare(&pool), Some((VdevState::Online, Some("tank".into()))));
+        files.check(&pool);
+        assert_eq!(after_a_crash(&dir, &files), "mirror-0(a spare-1(old- b-))");
+        pool.export().unwrap();
+    }
+}
+
+#[test]
 fn disks_of_a_raidz_are_replaced_and_stood_in_for() {
     let dir = Dir::new("vdev-raidz");
     let children = ["a", "b", "c", "d"].iter().map(|name| leaf(&dir, name)).collect();
