@@ -97,8 +97,8 @@ impl Core {
         Ok(true)
     }
 
-    /// The spare that waits at this path, as a leaf. Its label tells, not where it was found once; and that may still be the
-    /// one it had when it stood in for a disk.
+    /// The spare that waits at this path, as a leaf. Its label tells, not where it was found once; and that may still be
+    /// the one it had when it stood in for a disk.
     pub(super) fn waiting_spare(&self, path: &str) -> Option<VdevConfig> {
         let waiting = extra::probe(&self.env, path).map(|extra| extra.guid);
         let guid = waiting.or_else(|| Some(super::labels::probe(&self.env, path)?.guid))?;
@@ -123,8 +123,11 @@ impl Core {
     /// The spare that suits a vacancy best: the smallest that is large enough.
     pub(super) fn spare_for(&self, vacancy: &Vacancy) -> Option<VdevConfig> {
         let tree = lock(&self.config).tree.clone();
+        // They are held until their label is written, and can be had after that.
+        let leaving: Vec<u64> = lock(&self.topology.leaving).iter().filter_map(|disk| disk.spare).collect();
         let free = |listed: &&Listed| {
             listed.size > 0
+                && !leaving.contains(&listed.config.guid)
                 && allocatable_size(listed.size) >= vacancy.least_asize
                 && listed.ashift.is_none_or(|ashift| ashift <= vacancy.ashift)
                 && Place::find(&tree, listed.config.guid).is_none()
