@@ -3,6 +3,10 @@
 //! A gang's DVAs all lead to copies of one header; the pieces are pointers with a checksum of their own. The header has
 //! one copy more than the data, for without it nothing can even be freed. A gang DVA's asize counts the header and the
 //! pieces of the same copy, but only the header is freed by it (`zio_write_gang_member_ready`, `metaslab_free_dva`).
+//!
+//! A header proves that it is of this place and group, no more: later passes of a group rewrite gangs where they lie, and
+//! a disk that was lost between two passes has an older header that is just as good. So a gang is read by another copy
+//! of its header if what the first leads to is not what the pointer promises.
 //! Source: module/zfs/zio.c, "Gang blocks".
 
 use std::sync::Arc;
@@ -13,6 +17,7 @@ use ondisk::gang::{HEADER_POINTERS, HEADER_SIZE, decode, encode};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, Dva};
 
+use super::read::is_good;
 use super::transform::{Stored, Transformed};
 use super::write::{Placed, allocate};
 use crate::vdev::open::Tree;
@@ -21,6 +26,8 @@ use crate::{Payload, ReadError, Storage, WriteError, WritePolicy};
 /// How deep gangs may nest. Three to the eighth pieces of 512 bytes are more than the largest block would need in any
 /// tree that is not made to waste time.
 const MAX_DEPTH: u32 = 10;
+/// So many times the pieces that the block can have may be read for it.
+const TRIES: u64 = 8;
 
 /// A checksum over a header, with the place it belongs to in the checksum's own place.
 fn header_sum(bytes: &[u8], bp: &BlkPtr) -> Option<[u64; 4]> {
@@ -41,8 +48,17 @@ pub(super) fn is_header(bp: &BlkPtr, bytes: &[u8]) -> bool {
     }
 }
 
+fn pieces_of(header: &[u8]) -> Result<Vec<BlkPtr>, ReadError> {
+    let pieces = decode(&header[..HEADER_SIZE]).map_err(|_| ReadError::Corrupt)?;
+    let fine = |piece: &BlkPtr| piece.validate().is_ok() && !piece.is_embedded();
+    if pieces.is_empty() || !pieces.iter().all(fine) {
+        return Err(ReadError::Corrupt);
+    }
+    Ok(pieces)
+}
+
 impl Storage {
-    /// Reads a gang and everything below; the pieces are verified one by one.
+    /// Reads a gang and everything below; the pieces are verified one by one, and the whole.
     pub(crate) fn read_gang(
         &self,
         tree: &Tree,
@@ -50,12 +66,13 @@ impl Storage {
         class: IoClass,
     ) -> Result<AlignedBuf, ReadError> {
         let mut whole = AlignedBuf::zeroed(bp.psize() as usize);
-        let mut budget = bp.psize() / 512;
-        self.read_pieces(tree, bp, class, 0, &mut budget, &mut whole)?;
+        let mut budget = bp.psize() / 512 * TRIES;
+        self.read_whole(tree, bp, class, 0, &mut budget, &mut whole)?;
         Ok(whole)
     }
 
-    fn read_pieces(
+    /// By one copy of the header after the other.
+    fn read_whole(
         &self,
         tree: &Tree,
         bp: &BlkPtr,
@@ -64,18 +81,47 @@ impl Storage {
         budget: &mut u64,
         into: &mut [u8],
     ) -> Result<(), ReadError> {
-        let pieces = self.read_header(tree, bp, class, depth)?;
+        let salt = self.salt();
+        let mut wrong: Vec<AlignedBuf> = Vec::new();
+        let mut failure = None;
+        loop {
+            let is_new =
+                |bytes: &[u8]| wrong.iter().all(|wrong| wrong[..HEADER_SIZE] != bytes[..HEADER_SIZE]);
+            let header = match self.fetch_header(tree, bp, class, depth, &is_new) {
+                Ok(header) => header,
+                Err(error) => return Err(failure.unwrap_or(error)),
+            };
+            let below = pieces_of(&header);
+            match below.and_then(|pieces| self.read_pieces(tree, &pieces, class, depth, budget, into)) {
+                Ok(()) if is_good(bp, into, salt.as_ref()) => return Ok(()),
+                Ok(()) => failure = Some(ReadError::Checksum),
+                Err(error @ (ReadError::Checksum | ReadError::Corrupt)) => failure = Some(error),
+                Err(error) => return Err(error),
+            }
+            wrong.push(header);
+        }
+    }
+
+    fn read_pieces(
+        &self,
+        tree: &Tree,
+        pieces: &[BlkPtr],
+        class: IoClass,
+        depth: u32,
+        budget: &mut u64,
+        into: &mut [u8],
+    ) -> Result<(), ReadError> {
         let total: u64 = pieces.iter().map(BlkPtr::psize).sum();
         if total != into.len() as u64 || pieces.len() as u64 > *budget {
             return Err(ReadError::Corrupt);
         }
         *budget -= pieces.len() as u64;
         let mut rest = into;
-        for piece in &pieces {
+        for piece in pieces {
             let (here, after) = rest.split_at_mut(piece.psize() as usize);
             rest = after;
             if piece.is_gang() {
-                self.read_pieces(tree, piece, class, depth + 1, budget, here)?;
+                self.read_whole(tree, piece, class, depth + 1, budget, here)?;
             } else {
                 let bytes = self.fetch(tree, std::slice::from_ref(&piece), class).remove(0)?;
                 here.copy_from_slice(&bytes[..here.len()]);
@@ -92,18 +138,24 @@ impl Storage {
         class: IoClass,
         depth: u32,
     ) -> Result<Vec<BlkPtr>, ReadError> {
+        pieces_of(&self.fetch_header(tree, bp, class, depth, &|_| true)?)
+    }
+
+    /// The first copy of a gang's header that is wanted; bad ones before it are repaired.
+    fn fetch_header(
+        &self,
+        tree: &Tree,
+        bp: &BlkPtr,
+        class: IoClass,
+        depth: u32,
+        wanted: &(dyn Fn(&[u8]) -> bool + Sync),
+    ) -> Result<AlignedBuf, ReadError> {
         if depth > MAX_DEPTH {
             return Err(ReadError::Corrupt);
         }
         let places: Vec<Dva> = bp.dvas().into_iter().filter(|dva| dva.is_valid() && dva.gang).collect();
-        let verify = |_, bytes: &[u8]| is_header(bp, bytes);
-        let header = self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &verify).remove(0)?;
-        let pieces = decode(&header[..HEADER_SIZE]).map_err(|_| ReadError::Corrupt)?;
-        let fine = |piece: &BlkPtr| piece.validate().is_ok() && !piece.is_embedded();
-        if pieces.is_empty() || !pieces.iter().all(fine) {
-            return Err(ReadError::Corrupt);
-        }
-        Ok(pieces)
+        let verify = |_, bytes: &[u8]| is_header(bp, bytes) && wanted(bytes);
+        self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &verify).remove(0)
     }
 
     /// Finds room in pieces for what has no room as a whole.
