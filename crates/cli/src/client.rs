@@ -82,9 +82,6 @@ impl Client {
 
     fn call<T: DeserializeOwned>(&self, method: &str, path: &str, body: &[u8]) -> Result<T, CallError> {
         let stream = UnixStream::connect(&self.socket).map_err(|error| self.unreachable(&error))?;
-        let lost = |error: std::io::Error| {
-            CallError::Transport(format!("lost the Cistern daemon while it worked: {error}"))
-        };
         let (status, answer) = exchange(stream, method, path, body).map_err(lost)?;
         let odd = |error: serde_json::Error| {
             CallError::Transport(format!("the Cistern daemon answers in a way we don't understand: {error}"))
@@ -107,6 +104,10 @@ impl Client {
             ),
         })
     }
+}
+
+fn lost(error: std::io::Error) -> CallError {
+    CallError::Transport(format!("lost the Cistern daemon while it worked: {error}"))
 }
 
 fn exchange(

@@ -1,7 +1,7 @@
 //! Requests and answers without end: the request's body goes out in chunks by a thread of its own, the answer's frames come
 //! in meanwhile. See `api_types::StreamEvent`.
 
-use super::{CallError, Client, header_line, read_body};
+use super::{CallError, Client, header_line, lost, odd, read_body};
 use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, StreamEvent, read_frame_head};
 use serde::Serialize;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -28,9 +28,6 @@ impl Client {
         input: Option<Box<dyn Read + Send>>,
         each: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let lost = |error: io::Error| {
-            CallError::Transport(format!("lost the Cistern daemon while it worked: {error}"))
-        };
         let stream = UnixStream::connect(&self.socket).map_err(|error| self.unreachable(&error))?;
         let mut line =
             serde_json::to_vec(request).map_err(|error| CallError::Transport(error.to_string()))?;
@@ -39,9 +36,12 @@ impl Client {
             "POST {path} HTTP/1.1\r\nhost: cistern\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
         );
         let mut to = stream.try_clone().map_err(lost)?;
-        to.write_all(head.as_bytes()).and_then(|()| chunk(&mut to, &line)).map_err(lost)?;
         // Whoever feeds us may never end: nobody waits for this thread.
-        std::thread::spawn(move || pump(input, to));
+        std::thread::spawn(move || {
+            if to.write_all(head.as_bytes()).and_then(|()| chunk(&mut to, &line)).is_ok() {
+                pump(input, to);
+            }
+        });
         let mut answer = Chunks::new(BufReader::with_capacity(PIECE, stream)).map_err(lost)?;
         if !answer.is_fine() {
             return Err(answer.refusal().into());
@@ -59,7 +59,7 @@ impl Client {
     }
 }
 
-/// The daemon may have enough before the input ends: then writing fails, and the answer says why.
+/// The daemon may have enough before the input ends, or before it begins: then writing fails, and the answer says why.
 fn pump(input: Option<Box<dyn Read + Send>>, mut to: UnixStream) {
     let mut buffer = vec![0; PIECE];
     if let Some(mut input) = input {
@@ -110,7 +110,6 @@ impl<R: BufRead> Chunks<R> {
 
     /// The next frame; `None` at the end.
     fn frame(&mut self) -> io::Result<Option<(u8, Vec<u8>)>> {
-        let odd = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
         let mut head = [0; FRAME_HEAD];
         match self.read(&mut head[..1])? {
             0 => return Ok(None),
