@@ -27,6 +27,7 @@ pub(super) type Tell<'a> = &'a mut dyn FnMut(ReceiveEvent);
 const ACTION: &str = "cannot receive";
 const NEW: &str = "cannot receive new filesystem stream";
 const INCREMENTAL: &str = "cannot receive incremental stream";
+const UNREADABLE: &str = "failed to read from stream";
 
 fn refuse(action: &str, why: impl std::fmt::Display) -> Error {
     Error::Refused(format!("{action}: {why}"))
@@ -52,14 +53,7 @@ impl LocalPool {
     ) -> Result<Received> {
         self.check_request(request)?;
         let mut stream = RecordReader::new(from);
-        let begin = match stream.begin() {
-            Ok(Some(begin)) => begin,
-            Ok(None) | Err(StreamError::Truncated | StreamError::Io(_)) => {
-                return Err(refuse(ACTION, "failed to read from stream"));
-            }
-            Err(_) => return Err(refuse(ACTION, "invalid stream (bad magic number)")),
-        };
-        check_begin(&begin)?;
+        let begin = checked(stream.begin())?.ok_or_else(|| refuse(ACTION, UNREADABLE))?;
         let sent = begin.to_name.split('@').next().unwrap_or_default();
         let mut received = Received::default();
         if !begin.is_compound() {
@@ -71,22 +65,14 @@ impl LocalPool {
         if package.is_recursive && request.target.contains('@') {
             return Err(refuse(ACTION, "cannot specify snapshot name for multi-snapshot stream"));
         }
-        loop {
-            let begin = match stream.next_begin() {
-                Ok(Some(begin)) => begin,
-                Ok(None) => return Ok(received),
-                Err(StreamError::Truncated | StreamError::Io(_)) => {
-                    return Err(refuse(ACTION, "failed to read from stream"));
-                }
-                Err(_) => return Err(refuse(ACTION, "invalid stream (bad magic number)")),
-            };
-            check_begin(&begin)?;
+        while let Some(begin) = checked(stream.next_begin())? {
             if begin.is_compound() || !begin.to_name.starts_with(sent) {
                 return Err(refuse(ACTION, "invalid backup stream"));
             }
             let one = One { request, begin: &begin, sent, package: Some(&package) };
             self.receive_one(&one, &mut stream, tell, &mut received)?;
         }
+        Ok(received)
     }
 
     fn check_request(&self, request: &ReceiveRequest) -> Result<()> {
@@ -335,6 +321,16 @@ fn judged(
         fits
     };
     props.into_iter().filter(is_wanted).filter(is_sound).collect()
+}
+
+/// A begin that may be followed; `None` where the stream has ended.
+fn checked(begin: std::result::Result<Option<Begin>, StreamError>) -> Result<Option<Begin>> {
+    let begin = begin.map_err(|error| match error {
+        StreamError::Truncated | StreamError::Io(_) => refuse(ACTION, UNREADABLE),
+        _ => refuse(ACTION, "invalid stream (bad magic number)"),
+    })?;
+    begin.as_ref().map_or(Ok(()), check_begin)?;
+    Ok(begin)
 }
 
 fn check_begin(begin: &Begin) -> Result<()> {
