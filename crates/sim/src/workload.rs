@@ -52,10 +52,12 @@ impl Life<'_> {
 /// See the module.
 pub trait Workload {
     fn create(&mut self, life: &Life<'_>) -> Done;
-    /// After an import.
-    fn open(&mut self, life: &Life<'_>) -> Done;
-    /// Before an export, and after a crash: lets go of the pool.
-    fn close(&mut self);
+    /// After an import; nothing, unless it keeps something of the pool open.
+    fn open(&mut self, _life: &Life<'_>) -> Done {
+        Ok(())
+    }
+    /// Before an export, and after a crash: lets go of what it keeps open.
+    fn close(&mut self) {}
     fn step(&mut self, life: &Life<'_>, prng: &mut Prng) -> Done;
     /// Finds the state that a crash brought back among those possible at the end of group `txg`, and goes on from it.
     fn check(&mut self, life: &Life<'_>, txg: u64) -> Done;

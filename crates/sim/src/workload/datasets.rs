@@ -147,12 +147,6 @@ impl Workload for DatasetWork {
         Ok(())
     }
 
-    fn open(&mut self, _life: &Life<'_>) -> Done {
-        Ok(())
-    }
-
-    fn close(&mut self) {}
-
     fn step(&mut self, life: &Life<'_>, prng: &mut Prng) -> Done {
         self.history.synced(life.synced());
         if prng.chance(1, 3) {

@@ -214,12 +214,6 @@ impl Workload for SnapshotWork {
         Ok(())
     }
 
-    fn open(&mut self, _life: &Life<'_>) -> Done {
-        Ok(())
-    }
-
-    fn close(&mut self) {}
-
     fn step(&mut self, life: &Life<'_>, prng: &mut Prng) -> Done {
         self.history.synced(life.synced());
         if prng.chance(1, 2) { self.call(life, prng) } else { self.change(life, prng) }
