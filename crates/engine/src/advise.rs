@@ -137,7 +137,7 @@ fn log_seen(pool: &Pool, machine: Machine) -> LogSeen {
     let core = pool.core();
     let stats = &core.zil_stats;
     let place = |from: &::pool::zil::PlaceStats| Place {
-        blocks: from.count.get() as f64,
+        bursts: from.bursts.get() as f64,
         nanos: from.nanos.get() as f64,
         write: from.write_nanos.get() as f64,
         flush: from.flush_nanos.get() as f64,

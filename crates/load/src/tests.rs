@@ -26,6 +26,17 @@ fn blocks_at_random_stay_in_the_file_and_are_the_same_again() {
 }
 
 #[test]
+fn blocks_that_follow_each_other_have_no_bytes_in_common() {
+    for len in [512_usize, 4096, 8192, 16 << 10, 64 << 10, 128 << 10] {
+        let payload = Payload::new(len as u32, 0);
+        let at = |i| payload.block(i, len as u32).as_ptr() as usize;
+        let near = ((64 << 10) / len).max(1) as u64;
+        let apart = |i, j| at(i).abs_diff(at(j)) >= len;
+        assert!((0..100).all(|i| (i + 1..=i + near).all(|j| apart(i, j))), "blocks of {len} bytes");
+    }
+}
+
+#[test]
 fn percentiles_are_of_all_operations() {
     let millis = |n| Duration::from_millis(n);
     let outcome = Outcome::new(5000, millis(2000), (1..=1000).rev().map(millis).collect());

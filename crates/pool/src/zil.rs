@@ -131,7 +131,9 @@ pub struct PlaceStats {
     pub bytes: Counter,
     pub written: Counter,
     pub allocated: Counter,
-    /// Nanoseconds from taking the records to telling that they are durable; of those, writing and flushing.
+    /// Times that blocks, one or several, were written and flushed together.
+    pub bursts: Counter,
+    /// Nanoseconds of each, added up: from taking the records to telling that they are durable; of those, writing and flushing.
     pub nanos: Counter,
     pub write_nanos: Counter,
     pub flush_nanos: Counter,

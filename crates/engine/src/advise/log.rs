@@ -22,7 +22,8 @@ const RAM: f64 = 25_000.0;
 /// Log blocks on one sort of devices: nanoseconds, added up.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Place {
-    pub blocks: f64,
+    /// Times that blocks were written and flushed together.
+    pub bursts: f64,
     pub nanos: f64,
     /// Of those.
     pub write: f64,
@@ -50,8 +51,8 @@ struct Prediction {
 }
 
 impl LogSeen {
-    fn blocks(&self) -> f64 {
-        self.main.blocks + self.devices.blocks
+    fn bursts(&self) -> f64 {
+        self.main.bursts + self.devices.bursts
     }
 
     /// Of the waiting, the share that is for groups.
@@ -64,9 +65,9 @@ impl LogSeen {
     }
 
     fn with(&self, latency: f64) -> Prediction {
-        let blocks = self.blocks().max(1.0);
-        let all = (self.main.nanos + self.devices.nanos) / blocks;
-        let device = (self.main.write + self.main.flush + self.devices.write + self.devices.flush) / blocks;
+        let bursts = self.bursts().max(1.0);
+        let all = (self.main.nanos + self.devices.nanos) / bursts;
+        let device = (self.main.write + self.main.flush + self.devices.write + self.devices.flush) / bursts;
         let own = (all - device).max(0.0);
         let by_log = 1.0 - self.group_share();
         let count = self.waits.count.max(1) as f64;
@@ -85,7 +86,7 @@ impl LogSeen {
 
 pub fn advise(seen: &LogSeen, question: &AdviceQuestion) -> Finding {
     let commits = seen.waits.count;
-    if commits < ENOUGH || seen.blocks() < 1.0 {
+    if commits < ENOUGH || seen.bursts() < 1.0 {
         let text = format!(
             "No data yet: {} synchronous operations have waited since import, and {ENOUGH} say something.",
             count(commits as f64)

@@ -15,8 +15,8 @@ fn machine(processor: Nanos) -> Machine {
 
 /// A lone writer on a disk: 8.4 ms a commit, 8.3 of them the flush, 0.1 between.
 fn lone_writer() -> LogSeen {
-    let blocks = 1000.0;
-    let place = Place { blocks, nanos: 8.4e6 * blocks, write: 50e3 * blocks, flush: 8.3e6 * blocks };
+    let bursts = 1000.0;
+    let place = Place { bursts, nanos: 8.4e6 * bursts, write: 50e3 * bursts, flush: 8.3e6 * bursts };
     LogSeen {
         waits: waited(1000, Nanos::from_micros(8400), Nanos::from_micros(100)),
         main: place,

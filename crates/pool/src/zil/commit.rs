@@ -4,10 +4,12 @@
 //! nobody is filling a block at this moment, it leads: takes what everybody has left in the queue, as much as the open
 //! block takes, and carries it to disk. The others wait for the block that covers them.
 //!
-//! A lone caller leads at once and pays one write and one flush. When callers are many, [`PARTLY_FILLED`] blocks may be
+//! A lone caller leads at once and pays one write and one flush. When callers are many, [`PARTLY_FILLED`] bursts may be
 //! under way at a time, one being written while another is flushed; what arrives meanwhile gathers for the next, so
 //! blocks grow with the load and the time the device takes, without any timer. A queue that fills a whole block need
-//! not wait for that. Flushes are shared further down, with the logs of the other datasets.
+//! not wait for that, and one that fills several is a *burst* of blocks, written side by side with one flush behind them
+//! all: were each flushed by itself, 128 KiB a flush would be the most that a log device takes. Flushes are shared further
+//! down, with the logs of the other datasets.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -22,16 +24,18 @@ use super::chain::Chain;
 use super::queue::{Itx, Ticket, What};
 use super::{PlaceStats, State, SyncMode, Zil};
 
-/// Blocks under way at once though the queue does not fill them.
+/// Bursts under way at once though the queue does not fill a block.
 const PARTLY_FILLED: usize = 2;
-/// Blocks under way at once.
+/// Bursts under way at once.
 const IN_FLIGHT: usize = 8;
+/// Blocks of a burst at the most.
+const BURST: usize = 8;
 /// Room of the first block of a chain, in bytes.
 const FIRST_BLOCK: usize = 32 << 10;
 /// Which word of a log block's checksum is its place in the chain.
 pub(super) const SEQUENCE: usize = 3;
 
-/// Blocks on their way to disk.
+/// Bursts on their way to disk.
 #[derive(Default)]
 pub(super) struct Pipeline {
     /// Somebody has taken records from the queue and not yet a place in `flying`.
@@ -44,9 +48,11 @@ pub(super) struct Pipeline {
     pub synced: u64,
 }
 
+/// A burst of blocks.
 struct Flying {
+    /// Of the last of them.
     bp: BlkPtr,
-    /// The order is written up to here with this block.
+    /// The order is written up to here with it.
     upto: u64,
     landed: bool,
 }
@@ -62,7 +68,7 @@ impl Pipeline {
         !self.filling && self.flying.is_empty()
     }
 
-    /// A block came to its end; it and those behind it count as far as all before them do.
+    /// A burst came to its end, of which this is the last block; it and those behind it count as far as all before do.
     fn land(&mut self, bp: &BlkPtr, broken: bool) {
         if let Some(flying) = self.flying.iter_mut().find(|flying| flying.bp == *bp) {
             flying.landed = true;
@@ -203,43 +209,69 @@ impl Zil {
         self.parts.txgs.enter_now().map(Tx::held)
     }
 
-    /// Fills the open block, carries it to disk, and tells everyone. `filling` is set and is ours.
+    /// Fills blocks, carries them to disk, and tells everyone. `filling` is set and is ours.
     fn lead(&self) {
         let clock = &self.parts.env.clock;
         let begun = clock.now();
-        let Some(Load { bp, bytes, tops }) = self.load() else {
-            let mut state = lock(&self.state);
-            state.pipeline.filling = false;
-            if let Some(chain) = &mut state.chain {
-                chain.retiring = true;
+        let burst = self.burst();
+        let Some(last) = burst.blocks.last().map(|(bp, _)| *bp) else { return };
+        let stats = self.place_stats(&last);
+        let bps: Vec<BlkPtr> = burst.blocks.iter().map(|(bp, _)| *bp).collect();
+        // Blocks that were there before the log was written are flushed with it.
+        let result = self.parts.storage.write_log(burst.blocks, &burst.tops);
+        match &result {
+            Ok(times) => {
+                stats.write_nanos.add(times.write.0);
+                stats.flush_nanos.add(times.flush.0);
             }
-            self.tell(state);
-            return;
-        };
-        self.tell(lock(&self.state)); // The next block can be filled.
-        let stats = self.place_stats(&bp);
-        stats.written.add(bytes.len() as u64);
-        let landed = self.parts.storage.write_log(&bp, bytes);
-        let landed = landed.map(|times| {
-            stats.write_nanos.add(times.write.0);
-            stats.flush_nanos.add(times.flush.0);
-        });
-        // Blocks that were there before the log was written are flushed with it where they share its device.
-        let others: Vec<u32> = tops.into_iter().filter(|top| *top != bp.dva(0).vdev).collect();
-        let result =
-            if others.is_empty() { landed } else { landed.and(self.parts.storage.flush_tops(&others)) };
-        stats.nanos.add(clock.now().since(begun).0);
-        if let Err(error) = &result {
-            tracing::error!(dataset = self.parts.dataset, %error, "log write failed; waiting for the group instead");
+            Err(error) => {
+                tracing::error!(dataset = self.parts.dataset, %error, "log write failed; waiting for the group instead");
+            }
         }
+        stats.bursts.add(1);
+        stats.nanos.add(clock.now().since(begun).0);
         let mut state = lock(&self.state);
         if let Some(chain) = &mut state.chain {
-            chain.landed(&bp, result.is_ok());
+            bps.iter().for_each(|bp| chain.landed(bp, result.is_ok()));
         }
         // A block that failed ends the chain there: nothing behind it counts, however well it landed.
         let broken = state.chain.as_ref().is_none_or(|chain| chain.broken);
-        state.pipeline.land(&bp, broken);
+        state.pipeline.land(&last, broken);
         self.tell(state);
+    }
+
+    /// Fills the open block, and the next ones as long as the queue fills them too. Gives `filling` back, the burst having
+    /// its place among those that fly.
+    fn burst(&self) -> Burst {
+        let mut burst = Burst::default();
+        let mut upto = 0;
+        loop {
+            let load = self.load();
+            let mut state = lock(&self.state);
+            let more = match load {
+                Some(load) => {
+                    burst.blocks.push((load.bp, load.bytes));
+                    burst.tops.extend(load.tops);
+                    upto = load.upto;
+                    let fills = |chain: &Chain| chain.room() > 0 && state.queue.bytes() >= chain.room();
+                    burst.blocks.len() < BURST && state.chain.as_ref().is_some_and(fills)
+                }
+                None => {
+                    if let Some(chain) = &mut state.chain {
+                        chain.retiring = true;
+                    }
+                    false
+                }
+            };
+            if !more {
+                state.pipeline.filling = false;
+                if let Some((bp, _)) = burst.blocks.last() {
+                    state.pipeline.flying.push_back(Flying { bp: *bp, upto, landed: false });
+                }
+                self.tell(state); // The next burst can be filled.
+                return burst;
+            }
+        }
     }
 
     /// Wakes those for whom something has moved.
@@ -354,15 +386,14 @@ impl Zil {
         chain.advance(newest, next.map(|next| (next, tx.txg())));
         let header = ZilChain { next: next.unwrap_or(BlkPtr::HOLE), nused: bytes.len() as u64 };
         bytes[..CHAIN_SIZE].copy_from_slice(&header.encode());
-        state.pipeline.filling = false;
-        state.pipeline.flying.push_back(Flying { bp, upto, landed: false });
         drop(state);
         self.parts.stats.blocks.add(1);
         let stats = self.place_stats(&bp);
         stats.count.add(1);
         stats.bytes.add((bytes.len() - CHAIN_SIZE) as u64);
+        stats.written.add(bytes.len() as u64);
         stats.allocated.add(bp.lsize());
-        Some(Load { bp, bytes, tops })
+        Some(Load { bp, upto, bytes, tops })
     }
 
     /// The bytes of a record; `None` where it has lost its meaning because the file was removed or cut.
@@ -449,7 +480,17 @@ struct Cargo {
 /// A block ready to be written.
 struct Load {
     bp: BlkPtr,
+    /// The order is written up to here with it.
+    upto: u64,
     bytes: Vec<u8>,
+    /// To be flushed too.
+    tops: Vec<u32>,
+}
+
+/// Blocks that follow each other, ready to be written together.
+#[derive(Default)]
+struct Burst {
+    blocks: Vec<(BlkPtr, Vec<u8>)>,
     /// To be flushed too.
     tops: Vec<u32>,
 }

@@ -78,35 +78,49 @@ impl Storage {
         pieces.now.iter().try_for_each(|dva| self.classes().claim(dva, txg))
     }
 
-    /// Writes a block where `bp` says, and flushes. `block` is the chain (with room for the checksum, which is computed
-    /// here) and the records behind it: the bytes in use, of which the chain's `nused` tells the number. What is behind
-    /// them in the block is not written but for what rounding takes.
+    /// Writes blocks where their pointers say, side by side, and then flushes their vdevs and those of `also`, each once.
+    /// The bytes of a block are the chain (with room for the checksum, which is computed here) and the records behind it:
+    /// those in use, of which the chain's `nused` tells the number. What is behind them in the block is not written but for
+    /// what rounding takes.
     ///
-    /// The caller holds no lock. An error is final: the block may be there or not, and the disks that failed are faulted
-    /// if the pool can do without them.
-    pub fn write_log(&self, bp: &BlkPtr, block: Vec<u8>) -> Result<LogTimes, WriteError> {
+    /// The caller holds no lock. An error is final: any of the blocks may be there or not, and the disks that failed are
+    /// faulted if the pool can do without them.
+    pub fn write_log(&self, blocks: Vec<(BlkPtr, Vec<u8>)>, also: &[u32]) -> Result<LogTimes, WriteError> {
         if self.is_suspended() {
             return Err(WriteError::Suspended);
         }
-        let (dva, clock) = (bp.dva(0), &self.env().clock);
+        let clock = &self.env().clock;
         let begun = clock.now();
-        let turn = self.turns.log(self.env(), dva.vdev, Segment { start: dva.offset, len: dva.asize });
+        let turns: Vec<_> = blocks
+            .iter()
+            .map(|(bp, _)| bp.dva(0))
+            .map(|dva| self.turns.log(self.env(), dva.vdev, Segment { start: dva.offset, len: dva.asize }))
+            .collect();
         let tree = self.tree();
-        // Where the columns of a raidz begin and end depends on the whole block's length.
-        let whole = tree.top(dva.vdev).is_some_and(|top| matches!(top.vdev.kind, Kind::Raidz(_)));
-        let bytes = sealed(bp, block, whole);
-        let len = bytes.len() as u64;
-        let place = check(&tree, dva.vdev, dva.offset, len).filter(|_| self.is_writable());
-        let ashift = place.ok_or(WriteError::Io)?;
-        let io = write_io(ashift, dva.offset, &Payload::from_buf(bytes), len, IoClass::SyncWrite);
-        let flight = Flight::take_off(self.env(), &tree, IoClass::SyncWrite, vec![(dva.vdev, io)]);
-        flight.land(&|_, _| true).remove(0).map_err(|error| {
-            tracing::error!(vdev = dva.vdev, ?error, "a log block could not be written");
-            WriteError::Io
-        })?;
-        drop(turn);
+        let mut tops = also.to_vec();
+        let mut ios = Vec::new();
+        for (bp, block) in blocks {
+            let dva = bp.dva(0);
+            // Where the columns of a raidz begin and end depends on the whole block's length.
+            let whole = tree.top(dva.vdev).is_some_and(|top| matches!(top.vdev.kind, Kind::Raidz(_)));
+            let bytes = sealed(&bp, block, whole);
+            let len = bytes.len() as u64;
+            let place = check(&tree, dva.vdev, dva.offset, len).filter(|_| self.is_writable());
+            let ashift = place.ok_or(WriteError::Io)?;
+            let payload = Payload::from_buf(bytes);
+            ios.push((dva.vdev, write_io(ashift, dva.offset, &payload, len, IoClass::SyncWrite)));
+            tops.push(dva.vdev);
+        }
+        tops.sort_unstable();
+        tops.dedup();
+        let done = Flight::take_off(self.env(), &tree, IoClass::SyncWrite, ios).land(&|_, _| true);
+        if let Some(error) = done.into_iter().find_map(Result::err) {
+            tracing::error!(?error, "a log block could not be written");
+            return Err(WriteError::Io);
+        }
+        drop(turns);
         let written = clock.now();
-        self.flush_on(&tree, &[dva.vdev])?;
+        self.flush_on(&tree, &tops)?;
         Ok(LogTimes { write: written.since(begun), flush: clock.now().since(written) })
     }
 
@@ -200,7 +214,7 @@ fn sealed(bp: &BlkPtr, block: Vec<u8>, whole: bool) -> AlignedBuf {
     bytes
 }
 
-/// How long a log block was on its way, and how long the flush took then.
+/// How long log blocks were on their way, and how long the flush took then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LogTimes {
     pub write: Nanos,

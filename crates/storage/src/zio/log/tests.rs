@@ -23,7 +23,7 @@ fn place(rig: &Rig, size: usize, sequence: u64) -> BlkPtr {
 }
 
 fn log(rig: &Rig, bp: &BlkPtr, records: &[u8]) -> Result<(), WriteError> {
-    rig.storage.write_log(bp, block(BlkPtr::HOLE, records)).map(drop)
+    rig.storage.write_log(vec![(*bp, block(BlkPtr::HOLE, records))], &[]).map(drop)
 }
 
 fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
@@ -44,7 +44,7 @@ fn a_log_block_comes_back_with_its_records_and_the_next() {
     assert!(first.validate().is_ok() && !rig.storage.is_on_log(&first));
     let before = rig.disks.counts("a");
     let records = vec![7; 5000];
-    rig.storage.write_log(&first, block(second, &records)).unwrap();
+    rig.storage.write_log(vec![(first, block(second, &records))], &[]).unwrap();
     let after = rig.disks.counts("a");
     assert_eq!(after.write_bytes - before.write_bytes, 8192, "only what is in use, in 4 KiB");
     assert_eq!(after.flushes - before.flushes, 1);
@@ -242,7 +242,7 @@ fn a_log_block_on_raidz_is_read_without_any_one_disk() {
             let rig = rig_of_raidz(1, 5, 12);
             let (bp, next) = (place(&rig, 64 << 10, 1), place(&rig, 64 << 10, 2));
             let records = vec![0x5a; 9000];
-            rig.storage.write_log(&bp, block(next, &records)).unwrap();
+            rig.storage.write_log(vec![(bp, block(next, &records))], &[]).unwrap();
             let leaf = &rig.storage.config().children[0].children[ill];
             if corrupt {
                 let behind_label = ondisk::label::START as usize;
