@@ -15,6 +15,7 @@ mod problem;
 mod property;
 pub mod routes;
 mod stream;
+mod upgrade;
 
 pub use dataset::*;
 pub use event::*;
@@ -26,6 +27,7 @@ pub use pool::*;
 pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};
 pub use property::*;
 pub use stream::*;
+pub use upgrade::*;
 
 /// `GET /v1/version`
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

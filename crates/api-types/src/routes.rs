@@ -1,6 +1,8 @@
 //! Every path of the interface. `{name}` is one path segment: a dataset's slashes travel as `%2F` (see [`segment`]).
 
 pub const VERSION: &str = "/v1/version";
+/// GET every [`crate::Feature`] that pools can be given
+pub const FEATURES: &str = "/v1/features";
 /// GET all · POST [`crate::PoolCreate`] → job
 pub const POOLS: &str = "/v1/pools";
 /// GET [`crate::Pool`]
@@ -39,6 +41,8 @@ pub const POOL_ERRORS: &str = "/v1/pools/{name}/errors";
 pub const POOL_SYNC: &str = "/v1/pools/{name}/sync";
 /// GET [`crate::PropertiesQuery`] · POST [`crate::PropertiesSet`]
 pub const POOL_PROPERTIES: &str = "/v1/pools/{name}/properties";
+/// GET [`crate::Upgradable`]
+pub const POOL_UPGRADE: &str = "/v1/pools/{name}/upgrade";
 /// GET [`crate::HistoryQuery`]
 pub const POOL_HISTORY: &str = "/v1/pools/{name}/history";
 /// GET [`crate::Counts`] of its intent logs

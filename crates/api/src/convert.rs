@@ -268,6 +268,16 @@ pub fn importable(from: &engine::Importable) -> wire::Importable {
     }
 }
 
+pub fn feature(from: engine::FeatureInfo) -> wire::Feature {
+    let engine::FeatureInfo { name, description, readonly_compatible } = from;
+    wire::Feature { name, description, readonly_compatible }
+}
+
+pub fn upgradable(from: engine::Upgradable) -> wire::Upgradable {
+    let engine::Upgradable { version, disabled, requested, stays_legacy } = from;
+    wire::Upgradable { version, disabled, requested, stays_legacy }
+}
+
 pub fn prop(from: &engine::PropValue) -> wire::PropValue {
     wire::PropValue {
         name: from.name.clone(),

@@ -141,6 +141,8 @@ fn router(app: App) -> Router {
         .route(routes::POOL_ERRORS, get(pools::errors))
         .route(routes::POOL_SYNC, post(pools::sync))
         .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
+        .route(routes::POOL_UPGRADE, get(pools::upgradable))
+        .route(routes::FEATURES, get(pools::features))
         .route(routes::POOL_HISTORY, get(pools::history))
         .route(routes::POOL_LOG, get(measure::log))
         .route(routes::POOL_IOSTAT, get(measure::iostat))

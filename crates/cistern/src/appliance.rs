@@ -91,6 +91,10 @@ impl Engine for Appliance {
         self.engine.features_not_built(spec)
     }
 
+    fn features(&self) -> Vec<engine_api::FeatureInfo> {
+        self.engine.features()
+    }
+
     fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {
         self.engine.importable(search)
     }
@@ -173,6 +177,9 @@ impl Pool for Guarded {
     }
     fn properties(&self, names: &[String]) -> Result<Vec<engine_api::PropValue>> {
         self.pool.properties(names)
+    }
+    fn upgradable(&self) -> Result<engine_api::Upgradable> {
+        self.pool.upgradable()
     }
     fn datasets(&self, filter: &engine_api::DatasetFilter) -> Result<Vec<engine_api::DatasetInfo>> {
         self.pool.datasets(filter)

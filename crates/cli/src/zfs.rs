@@ -11,6 +11,7 @@ mod rename;
 mod select;
 mod send;
 mod snapshot;
+mod upgrade;
 
 use crate::program::Command;
 
@@ -109,7 +110,12 @@ pub const COMMANDS: &[Command] = &[
         &["zfs inherit compression tank/home", "zfs inherit -r atime tank"],
         props::inherit,
     ),
-    Command::planned("upgrade", "\tupgrade [-v]\n\tupgrade [-r] [-V version] <-a | filesystem ...>"),
+    Command::built(
+        "upgrade",
+        "\tupgrade [-v]\n\tupgrade [-r] [-V version] <-a | filesystem ...>",
+        &["zfs upgrade", "zfs upgrade -v", "zfs upgrade -r tank/home", "zfs upgrade -a"],
+        upgrade::upgrade,
+    ),
     Command::GAP,
     Command::planned(
         "userspace",

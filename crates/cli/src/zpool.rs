@@ -13,6 +13,7 @@ mod rewind;
 mod scan;
 mod status;
 mod sweep;
+mod upgrade;
 mod vdev;
 pub use admin::version;
 
@@ -161,7 +162,12 @@ pub const COMMANDS: &[Command] = &[
         &["zpool export tank", "zpool export -a"],
         admin::export,
     ),
-    Command::planned("upgrade", "\tupgrade\n\tupgrade -v\n\tupgrade [-V version] <-a | pool ...>"),
+    Command::built(
+        "upgrade",
+        "\tupgrade\n\tupgrade -v\n\tupgrade [-V version] <-a | pool ...>",
+        &["zpool upgrade", "zpool upgrade -v", "zpool upgrade tank", "zpool upgrade -V 28 old"],
+        upgrade::upgrade,
+    ),
     Command::built("reguid", "\treguid [-g guid] <pool>", &["zpool reguid tank"], vdev::reguid),
     Command::GAP,
     Command::built(

@@ -4,11 +4,14 @@
 //! A buffer's header names its layout, so a value is found without searching. Changing a value of the same length
 //! happens in place; any other change packs all the object's attributes anew, in their old order with new ones last.
 //!
+//! File systems before version 5 have none of that: their nodes are znodes ([`znode`]), read and changed in the same way.
+//!
 //! Callers serialise writers of one object; readers need no lock, for a bonus is replaced as a whole.
 //! Source: module/zfs/sa.c.
 
 mod tables;
 mod view;
+mod znode;
 
 use std::sync::Arc;
 
@@ -50,6 +53,19 @@ impl Sa {
         Ok((master, Sa::open(objset, master)?))
     }
 
+    /// Whether the file system has no system attributes: its nodes are znodes.
+    pub fn is_old(&self) -> bool {
+        self.tables.master() == 0
+    }
+
+    /// Makes an old file system one that can have system attributes; the master object. Nodes stay as they are until
+    /// somebody gives them these.
+    pub fn modernise(&self, objset: &Arc<Objset>, tx: &Tx) -> Result<u64, DmuError> {
+        let master = tables::create_master(objset, tx)?;
+        self.tables.set_master(master);
+        Ok(master)
+    }
+
     /// The attributes in the bonus: all that an object has, unless [`Dnode::has_spill`].
     pub fn read(&self, dnode: &Dnode) -> Result<SaView, DmuError> {
         let bonus = dnode.bonus();
@@ -82,7 +98,7 @@ impl Sa {
             }
             // An old znode is layout 0, without a header.
             ObjectType::ZNODE => {
-                let found = tables::locate_znode(&bonus.bytes).ok_or(corrupt(dnode))?;
+                let found = znode::locate(&bonus.bytes).ok_or(corrupt(dnode))?;
                 view.add(bonus.bytes, bonus.endian, found);
                 Ok(())
             }
@@ -137,6 +153,16 @@ impl Sa {
         self.pack(objset, dnode, packed, tx)
     }
 
+    /// As [`Sa::replace_all`], of a node that is a znode.
+    pub fn replace_znode(
+        &self,
+        dnode: &Dnode,
+        values: &[(&ZplAttr, Option<&[u8]>)],
+        tx: &Tx,
+    ) -> Result<(), DmuError> {
+        znode::replace(dnode, values, tx)
+    }
+
     /// Sets attributes, and removes those given as `None`. Attributes that the object does not have yet come last.
     pub fn update(
         &self,
@@ -147,6 +173,9 @@ impl Sa {
     ) -> Result<(), DmuError> {
         if self.update_in_place(dnode, changes, tx)? {
             return Ok(());
+        }
+        if dnode.bonus_type() == ObjectType::ZNODE {
+            return znode::update(dnode, changes, tx);
         }
         self.tables.register(objset, tx)?;
         let view = self.read_all(dnode)?;

@@ -450,6 +450,29 @@ pub struct Served {
     pub fs: Arc<dyn FileSystem>,
 }
 
+/// A feature that pools can be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureInfo {
+    pub name: String,
+    /// In OpenZFS's words.
+    pub description: String,
+    /// Programs without it can still read the pool.
+    pub readonly_compatible: bool,
+}
+
+/// What an upgrade of a pool would bring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upgradable {
+    /// The pool's version.
+    pub version: u64,
+    /// Features that the pool could be given.
+    pub disabled: Vec<String>,
+    /// Of these, those that its property `compatibility` admits.
+    pub requested: Vec<String>,
+    /// That property says `legacy`: no upgrade is wanted.
+    pub stays_legacy: bool,
+}
+
 /// An imported pool.
 pub trait Pool: Send + Sync {
     fn name(&self) -> String;
@@ -457,6 +480,8 @@ pub trait Pool: Send + Sync {
     fn status(&self) -> PoolStatus;
     /// Pool properties, `feature@…` last; all where `names` is empty.
     fn properties(&self, names: &[String]) -> Result<Vec<PropValue>>;
+    /// What an upgrade would bring.
+    fn upgradable(&self) -> Result<Upgradable>;
     /// In name order, parents first.
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
     /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record, empty for none.
@@ -501,6 +526,8 @@ pub trait Engine: Send + Sync {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>>;
     /// Features that the pool would get if this engine had them; they are disabled in the pool that `create` makes.
     fn features_not_built(&self, spec: &PoolSpec) -> Vec<String>;
+    /// The features that pools can be given, in OpenZFS's order.
+    fn features(&self) -> Vec<FeatureInfo>;
     /// Searches folders and device paths; empty means the engine's own places.
     fn importable(&self, search: &[String]) -> Result<Vec<Importable>>;
     /// By name or decimal guid.

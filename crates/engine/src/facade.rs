@@ -31,8 +31,8 @@ use ::pool::spa::rewind::Rewind;
 use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
-    ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FsId, ImportOptions, Importable, Pool,
-    PoolSpec, PropertyChange, Result, Served, Zevent,
+    ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
+    Importable, Pool, PoolSpec, PropertyChange, Result, Served, Zevent,
 };
 use env::{Env, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
@@ -231,8 +231,10 @@ impl Engine for LocalEngine {
         if let Some(mountpoint) = &spec.mountpoint {
             fs_props.push(PropertyChange { name: "mountpoint".into(), value: mountpoint.clone() });
         }
+        let fs_props = settings.root_props(&spec.name, &fs_props)?;
         let create_spec = CreateSpec {
             name: spec.name.clone(),
+            version: settings.version,
             vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
             logs: spec.logs.iter().map(vdev_spec).collect(),
             cache: spec.cache.clone(),
@@ -240,7 +242,7 @@ impl Engine for LocalEngine {
             features: settings.features,
             ashift: settings.ashift,
             props: settings.stored,
-            fs_props: pool_props::root_props(&spec.name, &fs_props)?,
+            fs_props,
             compatibility: settings.compatibility,
             comment: settings.comment,
             altroot: spec.altroot.clone(),
@@ -253,6 +255,10 @@ impl Engine for LocalEngine {
 
     fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {
         pool_props::not_built(spec).into_iter().map(str::to_owned).collect()
+    }
+
+    fn features(&self) -> Vec<FeatureInfo> {
+        pool_props::supported()
     }
 
     fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {

@@ -1,4 +1,7 @@
-//! POSIX over an object set: the ZPL, version 5, as OpenZFS on Linux writes it.
+//! POSIX over an object set: the ZPL, versions 1 to 5, as OpenZFS on Linux writes it.
+//!
+//! Versions before 5 have znodes instead of system attributes ([`attrs`]), before 3 an older form of ACL, in version 1 entries
+//! of directories have no types. An old file system is written as what it is until somebody upgrades it ([`version`]).
 //!
 //! A node is an object. Its attributes are system attributes in the bonus ([`attrs`]); a directory's entries are a ZAP
 //! ([`dir`]); a file's bytes are the object's blocks ([`file`]). Nothing of a node is kept in memory but locks, the
@@ -35,6 +38,7 @@ mod rlock;
 mod setattr;
 mod size;
 mod unlinked;
+mod version;
 mod xattr;
 mod xattr_dir;
 
@@ -121,7 +125,9 @@ pub struct Zpl {
     sa: Arc<Sa>,
     settings: RwLock<Arc<Settings>>,
     names: Names,
-    /// A snapshot, a pool imported read-only, or an old version: for ever read-only.
+    /// Of the file system: grows only.
+    version: AtomicU64,
+    /// A snapshot, or a pool imported read-only: for ever read-only.
     frozen: bool,
     root: NodeId,
     unlinked_set: u64,
@@ -165,7 +171,6 @@ impl Zpl {
         let verifier = Verifier(env.entropy.u64());
         // All that is there was made no later, and is stable.
         let changed = AtomicU64::new(objset.root().birth());
-        let frozen = frozen || version < znode::VERSION_SA;
         let mut fs = Zpl {
             id,
             env,
@@ -174,6 +179,7 @@ impl Zpl {
             sa,
             settings: RwLock::new(Arc::new(settings)),
             names,
+            version: AtomicU64::new(version),
             frozen,
             root: NodeId { object: root, generation: 0 },
             unlinked_set,

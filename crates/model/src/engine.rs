@@ -39,6 +39,9 @@ impl Engine for MemEngine {
     fn features_not_built(&self, _spec: &PoolSpec) -> Vec<String> {
         Vec::new()
     }
+    fn features(&self) -> Vec<engine_api::FeatureInfo> {
+        Vec::new()
+    }
     fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
         unsupported()
     }

@@ -1,4 +1,4 @@
-//! Pool versions and feature flags: one table of every flag that OpenZFS knows.
+//! Feature flags: one table of every flag that OpenZFS knows.
 //!
 //! A flag is *enabled* (its guid is in a feature ZAP with count 0) or *active* (count above 0: the pool has something
 //! on disk that only this feature explains). An active flag that a program does not know makes the pool unreadable to
@@ -6,18 +6,6 @@
 //!
 //! Sources: module/zcommon/zfeature_common.c (flags and dependencies), cmd/zpool/compatibility.d (sets), man
 //! zpool-features(7).
-
-/// The first pool version.
-pub const VERSION_INITIAL: u64 = 1;
-/// The last numbered version, before feature flags.
-pub const VERSION_LAST_LEGACY: u64 = 28;
-/// The version of every pool with feature flags.
-pub const VERSION_FEATURES: u64 = 5000;
-
-/// Whether a version is one that ever was.
-pub const fn version_is_supported(version: u64) -> bool {
-    (version >= VERSION_INITIAL && version <= VERSION_LAST_LEGACY) || version == VERSION_FEATURES
-}
 
 /// A program without it may still read: it is listed in `features_for_write`, the others in `features_for_read`.
 pub const READONLY_COMPAT: u8 = 1;
@@ -37,6 +25,8 @@ pub struct Feature {
     pub guid: &'static str,
     /// The name people use: `async_destroy`.
     pub name: &'static str,
+    /// What it is for, in OpenZFS's words; also in the pool, for programs that do not know it.
+    pub description: &'static str,
     pub flags: u8,
     /// Names of those that must be enabled too.
     pub needs: &'static [&'static str],
@@ -51,94 +41,306 @@ impl Feature {
 const fn feature(
     guid: &'static str,
     name: &'static str,
+    description: &'static str,
     flags: u8,
     needs: &'static [&'static str],
 ) -> Feature {
-    Feature { guid, name, flags, needs }
+    Feature { guid, name, description, flags, needs }
 }
 
 /// Every flag, in OpenZFS's order.
 pub const FEATURES: &[Feature] = &[
-    feature("com.delphix:async_destroy", "async_destroy", READONLY_COMPAT, &[]),
-    feature("com.delphix:empty_bpobj", "empty_bpobj", READONLY_COMPAT, &[]),
-    feature("org.illumos:lz4_compress", "lz4_compress", ACTIVATE_ON_ENABLE, &[]),
-    feature("com.joyent:multi_vdev_crash_dump", "multi_vdev_crash_dump", 0, &[]),
-    feature("com.delphix:spacemap_histogram", "spacemap_histogram", READONLY_COMPAT, &[]),
-    feature("com.delphix:enabled_txg", "enabled_txg", READONLY_COMPAT, &[]),
-    feature("com.delphix:hole_birth", "hole_birth", MOS | ACTIVATE_ON_ENABLE, &["enabled_txg"]),
-    feature("com.delphix:zpool_checkpoint", "zpool_checkpoint", READONLY_COMPAT, &[]),
-    feature("com.delphix:spacemap_v2", "spacemap_v2", READONLY_COMPAT | ACTIVATE_ON_ENABLE, &[]),
-    feature("com.delphix:extensible_dataset", "extensible_dataset", 0, &[]),
-    feature("com.delphix:bookmarks", "bookmarks", READONLY_COMPAT, &["extensible_dataset"]),
-    feature("com.joyent:filesystem_limits", "filesystem_limits", READONLY_COMPAT, &["extensible_dataset"]),
-    feature("com.delphix:embedded_data", "embedded_data", MOS | ACTIVATE_ON_ENABLE, &[]),
-    feature("com.delphix:livelist", "livelist", READONLY_COMPAT, &["extensible_dataset"]),
-    feature("com.delphix:log_spacemap", "log_spacemap", READONLY_COMPAT, &["spacemap_v2"]),
-    feature("org.open-zfs:large_blocks", "large_blocks", PER_DATASET, &["extensible_dataset"]),
-    feature("org.zfsonlinux:large_dnode", "large_dnode", PER_DATASET, &["extensible_dataset"]),
-    feature("org.illumos:sha512", "sha512", PER_DATASET, &["extensible_dataset"]),
-    feature("org.illumos:skein", "skein", PER_DATASET, &["extensible_dataset"]),
-    feature("org.illumos:edonr", "edonr", PER_DATASET, &["extensible_dataset"]),
+    feature(
+        "com.delphix:async_destroy",
+        "async_destroy",
+        "Destroy filesystems asynchronously.",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature("com.delphix:empty_bpobj", "empty_bpobj", "Snapshots use less space.", READONLY_COMPAT, &[]),
+    feature(
+        "org.illumos:lz4_compress",
+        "lz4_compress",
+        "LZ4 compression algorithm support.",
+        ACTIVATE_ON_ENABLE,
+        &[],
+    ),
+    feature(
+        "com.joyent:multi_vdev_crash_dump",
+        "multi_vdev_crash_dump",
+        "Crash dumps to multiple vdev pools.",
+        0,
+        &[],
+    ),
+    feature(
+        "com.delphix:spacemap_histogram",
+        "spacemap_histogram",
+        "Spacemaps maintain space histograms.",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "com.delphix:enabled_txg",
+        "enabled_txg",
+        "Record txg at which a feature is enabled",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "com.delphix:hole_birth",
+        "hole_birth",
+        "Retain hole birth txg for more precise zfs send",
+        MOS | ACTIVATE_ON_ENABLE,
+        &["enabled_txg"],
+    ),
+    feature(
+        "com.delphix:zpool_checkpoint",
+        "zpool_checkpoint",
+        "Pool state can be checkpointed, allowing rewind later.",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "com.delphix:spacemap_v2",
+        "spacemap_v2",
+        "Space maps representing large segments are more efficient.",
+        READONLY_COMPAT | ACTIVATE_ON_ENABLE,
+        &[],
+    ),
+    feature(
+        "com.delphix:extensible_dataset",
+        "extensible_dataset",
+        "Enhanced dataset functionality, used by other features.",
+        0,
+        &[],
+    ),
+    feature(
+        "com.delphix:bookmarks",
+        "bookmarks",
+        "\"zfs bookmark\" command",
+        READONLY_COMPAT,
+        &["extensible_dataset"],
+    ),
+    feature(
+        "com.joyent:filesystem_limits",
+        "filesystem_limits",
+        "Filesystem and snapshot limits.",
+        READONLY_COMPAT,
+        &["extensible_dataset"],
+    ),
+    feature(
+        "com.delphix:embedded_data",
+        "embedded_data",
+        "Blocks which compress very well use even less space.",
+        MOS | ACTIVATE_ON_ENABLE,
+        &[],
+    ),
+    feature(
+        "com.delphix:livelist",
+        "livelist",
+        "Improved clone deletion performance.",
+        READONLY_COMPAT,
+        &["extensible_dataset"],
+    ),
+    feature(
+        "com.delphix:log_spacemap",
+        "log_spacemap",
+        "Log metaslab changes on a single spacemap and flush them periodically.",
+        READONLY_COMPAT,
+        &["spacemap_v2"],
+    ),
+    feature(
+        "org.open-zfs:large_blocks",
+        "large_blocks",
+        "Support for blocks larger than 128KB.",
+        PER_DATASET,
+        &["extensible_dataset"],
+    ),
+    feature(
+        "org.zfsonlinux:large_dnode",
+        "large_dnode",
+        "Variable on-disk size of dnodes.",
+        PER_DATASET,
+        &["extensible_dataset"],
+    ),
+    feature(
+        "org.illumos:sha512",
+        "sha512",
+        "SHA-512/256 hash algorithm.",
+        PER_DATASET,
+        &["extensible_dataset"],
+    ),
+    feature("org.illumos:skein", "skein", "Skein hash algorithm.", PER_DATASET, &["extensible_dataset"]),
+    feature("org.illumos:edonr", "edonr", "Edon-R hash algorithm.", PER_DATASET, &["extensible_dataset"]),
     feature(
         "com.delphix:redaction_bookmarks",
         "redaction_bookmarks",
+        "Support for bookmarks which store redaction lists for zfs redacted send/recv.",
         0,
         &["bookmark_v2", "extensible_dataset", "bookmarks"],
     ),
-    feature("com.delphix:redacted_datasets", "redacted_datasets", PER_DATASET, &["extensible_dataset"]),
+    feature(
+        "com.delphix:redacted_datasets",
+        "redacted_datasets",
+        "Support for redacted datasets, produced by receiving a redacted zfs send stream.",
+        PER_DATASET,
+        &["extensible_dataset"],
+    ),
     feature(
         "com.delphix:bookmark_written",
         "bookmark_written",
+        "Additional accounting, enabling the written#<bookmark> property (space written since a bookmark), and estimates of send stream sizes for incrementals from bookmarks.",
         0,
         &["bookmark_v2", "extensible_dataset", "bookmarks"],
     ),
-    feature("com.delphix:device_removal", "device_removal", MOS, &[]),
+    feature(
+        "com.delphix:device_removal",
+        "device_removal",
+        "Top-level vdevs can be removed, reducing logical pool size.",
+        MOS,
+        &[],
+    ),
     feature(
         "com.delphix:obsolete_counts",
         "obsolete_counts",
+        "Reduce memory used by removed devices when their blocks are freed or remapped.",
         READONLY_COMPAT,
         &["extensible_dataset", "device_removal"],
     ),
     feature(
         "org.zfsonlinux:userobj_accounting",
         "userobj_accounting",
+        "User/Group object accounting.",
         READONLY_COMPAT | PER_DATASET,
         &["extensible_dataset"],
     ),
-    feature("com.datto:bookmark_v2", "bookmark_v2", 0, &["extensible_dataset", "bookmarks"]),
-    feature("com.datto:encryption", "encryption", PER_DATASET, &["extensible_dataset", "bookmark_v2"]),
+    feature(
+        "com.datto:bookmark_v2",
+        "bookmark_v2",
+        "Support for larger bookmarks",
+        0,
+        &["extensible_dataset", "bookmarks"],
+    ),
+    feature(
+        "com.datto:encryption",
+        "encryption",
+        "Support for dataset level encryption",
+        PER_DATASET,
+        &["extensible_dataset", "bookmark_v2"],
+    ),
     feature(
         "org.zfsonlinux:project_quota",
         "project_quota",
+        "space/object accounting based on project ID.",
         READONLY_COMPAT | PER_DATASET,
         &["extensible_dataset"],
     ),
-    feature("org.zfsonlinux:allocation_classes", "allocation_classes", READONLY_COMPAT, &[]),
-    feature("com.datto:resilver_defer", "resilver_defer", READONLY_COMPAT, &[]),
-    feature("org.openzfs:device_rebuild", "device_rebuild", READONLY_COMPAT, &[]),
-    feature("org.freebsd:zstd_compress", "zstd_compress", PER_DATASET, &["extensible_dataset"]),
-    feature("org.openzfs:draid", "draid", MOS, &[]),
-    feature("com.seagate:draid_failure_domains", "draid_failure_domains", MOS, &["draid"]),
-    feature("org.openzfs:zilsaxattr", "zilsaxattr", READONLY_COMPAT | PER_DATASET, &["extensible_dataset"]),
-    feature("com.delphix:head_errlog", "head_errlog", ACTIVATE_ON_ENABLE, &[]),
-    feature("org.openzfs:blake3", "blake3", PER_DATASET, &["extensible_dataset"]),
-    feature("com.fudosecurity:block_cloning", "block_cloning", READONLY_COMPAT, &[]),
-    feature("com.truenas:block_cloning_endian", "block_cloning_endian", READONLY_COMPAT, &[]),
-    feature("com.klarasystems:vdev_zaps_v2", "vdev_zaps_v2", MOS, &[]),
-    feature("com.delphix:redaction_list_spill", "redaction_list_spill", 0, &["redaction_bookmarks"]),
-    feature("org.openzfs:raidz_expansion", "raidz_expansion", MOS, &[]),
-    feature("com.klarasystems:fast_dedup", "fast_dedup", READONLY_COMPAT, &[]),
-    feature("org.zfsonlinux:longname", "longname", PER_DATASET, &["extensible_dataset"]),
+    feature(
+        "org.zfsonlinux:allocation_classes",
+        "allocation_classes",
+        "Support for separate allocation classes.",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "com.datto:resilver_defer",
+        "resilver_defer",
+        "Support for deferring new resilvers when one is already running.",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "org.openzfs:device_rebuild",
+        "device_rebuild",
+        "Support for sequential mirror/dRAID device rebuilds",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "org.freebsd:zstd_compress",
+        "zstd_compress",
+        "zstd compression algorithm support.",
+        PER_DATASET,
+        &["extensible_dataset"],
+    ),
+    feature("org.openzfs:draid", "draid", "Support for distributed spare RAID", MOS, &[]),
+    feature(
+        "com.seagate:draid_failure_domains",
+        "draid_failure_domains",
+        "Support for failure domains in dRAID",
+        MOS,
+        &["draid"],
+    ),
+    feature(
+        "org.openzfs:zilsaxattr",
+        "zilsaxattr",
+        "Support for xattr=sa extended attribute logging in ZIL.",
+        READONLY_COMPAT | PER_DATASET,
+        &["extensible_dataset"],
+    ),
+    feature(
+        "com.delphix:head_errlog",
+        "head_errlog",
+        "Support for per-dataset on-disk error logs.",
+        ACTIVATE_ON_ENABLE,
+        &[],
+    ),
+    feature("org.openzfs:blake3", "blake3", "BLAKE3 hash algorithm.", PER_DATASET, &["extensible_dataset"]),
+    feature(
+        "com.fudosecurity:block_cloning",
+        "block_cloning",
+        "Support for block cloning via Block Reference Table.",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "com.truenas:block_cloning_endian",
+        "block_cloning_endian",
+        "Fixes BRT ZAP endianness on new pools.",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature("com.klarasystems:vdev_zaps_v2", "vdev_zaps_v2", "Support for root vdev ZAP.", MOS, &[]),
+    feature(
+        "com.delphix:redaction_list_spill",
+        "redaction_list_spill",
+        "Support for increased number of redaction_snapshot arguments in zfs redact.",
+        0,
+        &["redaction_bookmarks"],
+    ),
+    feature("org.openzfs:raidz_expansion", "raidz_expansion", "Support for raidz expansion", MOS, &[]),
+    feature(
+        "com.klarasystems:fast_dedup",
+        "fast_dedup",
+        "Support for advanced deduplication",
+        READONLY_COMPAT,
+        &[],
+    ),
+    feature(
+        "org.zfsonlinux:longname",
+        "longname",
+        "support filename up to 1024 bytes",
+        PER_DATASET,
+        &["extensible_dataset"],
+    ),
     feature(
         "com.klarasystems:large_microzap",
         "large_microzap",
+        "Support for microzaps larger than 128KB.",
         READONLY_COMPAT | PER_DATASET,
         &["extensible_dataset", "large_blocks"],
     ),
-    feature("com.klarasystems:dynamic_gang_header", "dynamic_gang_header", MOS | NO_UPGRADE, &[]),
+    feature(
+        "com.klarasystems:dynamic_gang_header",
+        "dynamic_gang_header",
+        "Support for dynamically sized gang headers",
+        MOS | NO_UPGRADE,
+        &[],
+    ),
     feature(
         "com.truenas:physical_rewrite",
         "physical_rewrite",
+        "Support for preserving logical birth time during rewrite.",
         READONLY_COMPAT | PER_DATASET,
         &["extensible_dataset"],
     ),

@@ -39,6 +39,7 @@ pub mod spa_history;
 pub mod spacemap;
 pub mod trim;
 pub mod uberblock;
+pub mod version;
 mod words;
 pub mod zap;
 pub mod zbookmark;

@@ -80,7 +80,7 @@ impl Uberblock {
             guid_sum: 0,
             timestamp: 0,
             root_bp: BlkPtr::HOLE,
-            software_version: crate::feature::VERSION_FEATURES,
+            software_version: crate::version::FEATURES,
             mmp_magic: MMP_MAGIC,
             mmp_delay: 0,
             mmp_config: 0,

@@ -33,9 +33,12 @@ pub mod master {
     pub const CASESENSITIVITY: &str = "casesensitivity";
 }
 
-/// ZPL versions. Version 5 has system attributes.
+/// ZPL versions: the first, where directory entries got types, users numbers of 64 bits and nodes further flags, space is
+/// counted by user, and nodes have system attributes.
+pub const VERSION_INITIAL: u64 = 1;
 pub const VERSION_DIRENT_TYPE: u64 = 2;
 pub const VERSION_FUID: u64 = 3;
+pub const VERSION_USERSPACE: u64 = 4;
 pub const VERSION_SA: u64 = 5;
 /// The newest.
 pub const VERSION: u64 = 5;

@@ -30,6 +30,7 @@ mod rollback;
 pub(crate) mod snapshot;
 mod stats;
 mod swap;
+mod upgrade;
 mod written;
 
 use std::collections::{BTreeSet, HashMap};

@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use dmu::zap::{Zap, ZapParams};
-use dmu::{DmuError, ObjectSpec, Objset, Tx};
+use dmu::{DmuError, ObjectSpec, Objset, ObjsetPolicy, Tx};
 use env::lock;
 use ondisk::feature::{self, ACTIVATE_ON_ENABLE, Feature, MOS, READONLY_COMPAT};
 use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::{CompressKind, version};
 
 use crate::{PoolError, Result};
 
@@ -67,6 +68,11 @@ const READABLE: &[&str] = &[
     "zilsaxattr",
     "zpool_checkpoint",
 ];
+
+/// Whether pools of this version can be written.
+pub fn is_writable(version: u64) -> bool {
+    version::is_known(version) && version >= version::DEADLISTS
+}
 
 /// What active flags of a pool allow.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -195,6 +201,23 @@ impl Features {
         self.count(name).is_some_and(|count| count > 0)
     }
 
+    /// How the meta object set is written.
+    pub fn mos_policy(&self) -> ObjsetPolicy {
+        let compression = self.metadata_compression();
+        ObjsetPolicy {
+            compression,
+            metadata_compression: compression,
+            embedded_data: self.is_active("embedded_data"),
+            hole_birth: self.is_active("hole_birth"),
+            ..ObjsetPolicy::meta()
+        }
+    }
+
+    /// What metadata is compressed with, and data with compression=on.
+    pub fn metadata_compression(&self) -> CompressKind {
+        if self.is_active("lz4_compress") { CompressKind::Lz4 } else { CompressKind::Lzjb }
+    }
+
     /// All flags of the pool, known or not: (guid, count).
     pub fn all(&self) -> Vec<(String, u64)> {
         lock(&self.counts).iter().map(|(guid, count)| (guid.clone(), *count)).collect()
@@ -221,11 +244,7 @@ impl Features {
             self.enable(needed, salt, tx)?;
         }
         let objects = *lock(&self.objects);
-        Zap::open(&self.mos, objects.descriptions)?.update(
-            feature.guid,
-            description(feature).as_str(),
-            tx,
-        )?;
+        Zap::open(&self.mos, objects.descriptions)?.update(feature.guid, feature.description, tx)?;
         self.store(feature, u64::from(feature.is(ACTIVATE_ON_ENABLE)), tx)?;
         if self.is_enabled("enabled_txg") && objects.enabled_txg == 0 {
             let object = self.new_zap(pool_directory::FEATURE_ENABLED_TXG, salt, tx)?;
@@ -266,9 +285,4 @@ impl Features {
         lock(&self.counts).insert(feature.guid.to_owned(), count);
         Ok(())
     }
-}
-
-/// What another program shows for a flag it does not know.
-fn description(feature: &Feature) -> String {
-    feature.name.replace('_', " ")
 }

@@ -1,5 +1,6 @@
 //! What the layers of this crate hand to each other: plain bundles of shared parts.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dmu::{BlockOwner, Objset, SyncTx};
@@ -31,7 +32,8 @@ pub struct DslParts {
     pub pool_name: Arc<Mutex<String>>,
     pub fs_format: Arc<dyn FsFormat>,
     pub readonly: bool,
-    pub version: u64,
+    /// Of the pool; an upgrade changes it in syncing context.
+    pub version: Arc<AtomicU64>,
     pub mos_usage: Arc<MosUsage>,
     pub zil_stats: Arc<ZilStats>,
     pub scan: Arc<Scan>,
@@ -42,6 +44,10 @@ pub struct DslParts {
 impl DslParts {
     pub fn name(&self) -> String {
         lock(&self.pool_name).clone()
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     pub fn space(&self) -> PoolSpace {

@@ -9,6 +9,8 @@ mod check;
 mod number;
 
 use ondisk::prop::{Prop, PropType, Render, UNLIMITED, dataset_prop};
+use ondisk::version::newest_file_system;
+use ondisk::znode;
 
 pub use check::{Checker, is_built, parse_pool_value};
 pub use number::parse_number;
@@ -82,7 +84,7 @@ pub struct FsProps {
 
 /// Kept in the content of a file system, with the values of a new one.
 pub(crate) const CREATION: [(&str, u64); 4] =
-    [("version", 5), ("utf8only", 0), ("normalization", 0), ("casesensitivity", 0)];
+    [("version", znode::VERSION), ("utf8only", 0), ("normalization", 0), ("casesensitivity", 0)];
 
 impl FsProps {
     /// A number or the number of a choice; 0 for a name that has none.
@@ -105,9 +107,10 @@ impl FsProps {
         found.map_or(Source::None, |(_, _, source)| source.clone())
     }
 
-    /// With what the content of a new file system is to keep.
-    pub(crate) fn with_creation(mut self, props: &RawProps) -> FsProps {
-        for (name, default) in CREATION {
+    /// With what the content of a new file system is to keep, in a pool of this version.
+    pub(crate) fn with_creation(mut self, pool_version: u64, props: &RawProps) -> FsProps {
+        for (name, newest) in CREATION {
+            let default = if name == "version" { newest_file_system(pool_version) } else { newest };
             let given = props.creation.iter().find(|(n, _)| *n == name);
             let number = given.map_or(default, |(_, number)| *number);
             self.values.retain(|(n, ..)| *n != name);

@@ -28,7 +28,7 @@ mod turn_up;
 pub mod vdevs;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use dmu::zap::Zap;
@@ -79,9 +79,13 @@ pub struct Core {
     pub sweeps: Sweeps,
     pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
+    /// As in [`crate::parts::DslParts`].
+    pub(crate) version: Arc<AtomicU64>,
     pub(crate) config: Mutex<PoolConfig>,
     /// The labels and the MOS have an older configuration.
     pub(crate) config_dirty: AtomicBool,
+    /// The vdevs have no ZAPs: the pool was last used by a program from before these.
+    pub(crate) lacks_zaps: AtomicBool,
     /// Log space maps have been read and not yet retired.
     pub(crate) has_logs: AtomicBool,
     /// Objects of the MOS.
@@ -113,7 +117,7 @@ pub struct Core {
 
 impl Core {
     pub fn version(&self) -> u64 {
-        lock(&self.config).version
+        self.version.load(SeqCst)
     }
 
     /// The vdevs as the pool is configured.
@@ -156,8 +160,9 @@ impl Core {
         let packed = {
             let mut config = lock(&self.config);
             let features = self.features.for_labels();
-            if config.features_for_read != features {
+            if config.features_for_read != features || config.version != self.version() {
                 config.features_for_read = features;
+                config.version = self.version();
                 self.config_dirty.store(true, SeqCst);
             }
             if !self.config_dirty.load(SeqCst) {

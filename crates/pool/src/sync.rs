@@ -91,6 +91,7 @@ impl Pool {
         let core = &*self.core;
         // First of all: a map that is written anew here must not have what the allocator has yet to report.
         core.retire_log_space_maps(tx)?;
+        core.make_missing_zaps(tx)?;
         core.free_deferred(tx)?;
         self.dsl.sync_datasets(sync)?;
         self.dsl.run_changes(tx)?;

@@ -299,6 +299,18 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
     .await
 }
 
+pub async fn upgradable(State(app): State<Shared>, Path(name): Path<String>) -> Response {
+    blocking(app, move |app| {
+        let found = app.pool(&name)?.upgradable().map_err(|error| of_error(&error))?;
+        Ok(convert::upgradable(found))
+    })
+    .await
+}
+
+pub async fn features(State(app): State<Shared>) -> Response {
+    blocking(app, |app| Ok(app.engine.features().into_iter().map(convert::feature).collect::<Vec<_>>())).await
+}
+
 pub async fn history(
     State(app): State<Shared>,
     Path(name): Path<String>,

@@ -74,7 +74,8 @@ pub fn set(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     Ok(status)
 }
 
-fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome {
+/// Sets properties of one dataset; what goes wrong is said, and is status 1.
+pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome {
     let what = format!("cannot set property for '{name}'");
     if let Some(why) = super::name_fault(name) {
         cx.complain(&format!("cannot open '{name}': {why}"))?;

@@ -301,3 +301,31 @@ fn rename_takes_mounts_along() {
     misused(&daemon.zfs("rename tank/z"), "missing target dataset argument\n");
     misused(&daemon.zfs("rename -up tank/z tank/y"), "-u and -p options are mutually exclusive\n");
 }
+
+#[test]
+fn file_systems_are_upgraded() {
+    let daemon = Daemon::with_tank();
+    let current = "This system is currently running ZFS filesystem version 5.\n\n";
+    daemon.zfs("create tank/old");
+    daemon.zfs("set version=3 tank/old");
+    let listed = daemon.zfs("upgrade").out;
+    assert!(
+        listed.starts_with(current)
+            && listed.ends_with("\n\nVER  FILESYSTEM\n---  ------------\n 3   tank/old\n")
+    );
+    let lower = Ran {
+        status: 1,
+        out: "tank/old: can not be downgraded; it is already at version 3\n0 filesystems upgraded\n".into(),
+        err: String::new(),
+    };
+    assert_eq!(daemon.zfs("upgrade -V 2 tank/old"), lower);
+    assert_eq!(
+        daemon.zfs("upgrade -r tank"),
+        said("1 filesystems upgraded\n1 filesystems already at this version\n")
+    );
+    let all_new = format!("{current}All filesystems are formatted with the current version.\n");
+    assert_eq!(daemon.zfs("upgrade"), said(&all_new));
+    assert!(daemon.zfs("upgrade -v").out.contains("\n 4   userquota, groupquota properties\n"));
+    misused(&daemon.zfs("upgrade -r"), "");
+    misused(&daemon.zfs("upgrade -V 6 tank"), "invalid version 6");
+}

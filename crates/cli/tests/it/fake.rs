@@ -470,6 +470,20 @@ impl Pool for FakePool {
             .cloned()
             .collect())
     }
+    fn upgradable(&self) -> Result<Upgradable> {
+        let tables = lock(&self.tables);
+        let value =
+            |name: &str| tables.props.iter().rev().find(|prop| prop.name == name).map(|prop| &*prop.value);
+        let disabled = |name: &&str| value(&format!("feature@{name}")) == Some("disabled");
+        let disabled: Vec<String> =
+            ["async_destroy", "lz4_compress"].into_iter().filter(disabled).map(str::to_owned).collect();
+        Ok(Upgradable {
+            version: value("version").and_then(|version| version.parse().ok()).unwrap_or(5000),
+            requested: disabled.clone(),
+            disabled,
+            stays_legacy: value("compatibility") == Some("legacy"),
+        })
+    }
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         let tables = lock(&self.tables);
         let roots = if filter.roots.is_empty() { vec![self.name.clone()] } else { filter.roots.clone() };
@@ -625,6 +639,19 @@ impl Engine for FakeEngine {
     }
     fn features_not_built(&self, _spec: &PoolSpec) -> Vec<String> {
         lock(&self.not_built).clone()
+    }
+    fn features(&self) -> Vec<FeatureInfo> {
+        let feature = |(name, description, readonly_compatible): (&str, &str, bool)| FeatureInfo {
+            name: name.into(),
+            description: description.into(),
+            readonly_compatible,
+        };
+        [
+            ("async_destroy", "Destroy filesystems asynchronously.", true),
+            ("lz4_compress", "LZ4 compression algorithm support.", false),
+        ]
+        .map(feature)
+        .to_vec()
     }
     fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
         let importable = |pool: &Arc<FakePool>, destroyed: bool| {

@@ -540,3 +540,43 @@ fn going_back_is_explained() {
     assert!(ran.out.ends_with("Discarded approximately 7 seconds of transactions.\n"), "{ran:?}");
     assert_eq!(ran.status, 0);
 }
+
+#[test]
+fn upgrades_are_listed_and_made() {
+    let daemon = Daemon::with_tank();
+    let settled = "This system supports ZFS pool feature flags.\n\nAll pools are formatted using feature flags.\n\n\
+                   Every feature flags pool has all supported and requested features enabled.\n";
+    assert_eq!(daemon.zpool("upgrade"), said(settled));
+    daemon.zpool("set version=28 tank");
+    let listed = daemon.zpool("upgrade").out;
+    assert!(
+        listed.contains("\nVER  POOL\n---  ------------\n28   tank\n\nUse 'zpool upgrade -v' for a list"),
+        "{listed}"
+    );
+    let short = daemon.zpool("upgrade -V 27 tank").out;
+    assert!(
+        short.ends_with("Pool 'tank' is already formatted using more current version '28'.\n\n"),
+        "{short}"
+    );
+    daemon.zpool("set feature@lz4_compress=disabled tank");
+    let made = daemon.zpool("upgrade tank").out;
+    assert!(
+        made.ends_with(
+            "Successfully upgraded 'tank' from version 28 to feature flags.\n\
+             Enabled the following features on 'tank':\n  lz4_compress\n\n"
+        ),
+        "{made}"
+    );
+    let all = daemon.zpool("upgrade -a").out;
+    assert!(all.contains("All pools are already formatted using feature flags.\n\nEvery"), "{all}");
+    let shown = daemon.zpool("upgrade -v").out;
+    assert!(
+        shown.contains("\nasync_destroy                         (read-only compatible)\n     Destroy"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\n 1   Initial ZFS version\n") && shown.contains("\n 28  Multiple vdev"),
+        "{shown}"
+    );
+    assert_eq!(daemon.zpool("upgrade -V 29 tank").status, 2);
+}

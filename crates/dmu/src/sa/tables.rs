@@ -5,14 +5,13 @@
 //! Source: `sa_setup`, `sa_attr_table_setup`, `sa_find_layout`, `sa_attr_register_sync` in module/zfs/sa.c.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use ondisk::object_type::ObjectType;
 use ondisk::sa::{self, AttrInfo, FIRST_LAYOUT};
 use ondisk::znode::attr::{self, ZplAttr};
-use ondisk::znode::phys;
 
-use super::view::Places;
 use crate::DmuError;
 use crate::objset::{ObjectSpec, Objset};
 use crate::tx::Tx;
@@ -23,7 +22,7 @@ const EMPTY_LAYOUT: u16 = 1;
 
 pub struct Tables {
     /// The object that names the two ZAPs; 0 in file systems before version 5.
-    master: u64,
+    master: AtomicU64,
     known: RwLock<Known>,
     /// Held while one of the ZAPs is changed.
     writing: Mutex<Objects>,
@@ -65,7 +64,16 @@ impl Tables {
             load_layouts(objset, objects.layouts, &mut known)?;
         }
         known.layouts.insert(EMPTY_LAYOUT, Arc::new([]));
-        Ok(Tables { master, known: RwLock::new(known), writing: Mutex::new(objects) })
+        Ok(Tables { master: AtomicU64::new(master), known: RwLock::new(known), writing: Mutex::new(objects) })
+    }
+
+    pub fn master(&self) -> u64 {
+        self.master.load(Ordering::Acquire)
+    }
+
+    /// The file system has become one with system attributes.
+    pub fn set_master(&self, master: u64) {
+        self.master.store(master, Ordering::Release);
     }
 
     fn known(&self) -> std::sync::RwLockReadGuard<'_, Known> {
@@ -130,11 +138,12 @@ impl Tables {
     }
 
     fn create(&self, objset: &Arc<Objset>, kind: ObjectType, name: &str, tx: &Tx) -> Result<u64, DmuError> {
-        if self.master == 0 {
+        let master = self.master();
+        if master == 0 {
             return Err(DmuError::Unsupported("system attributes in an old file system"));
         }
         let zap = Zap::create(objset, ObjectSpec::new(kind), ZapParams::salted(1), tx)?;
-        Zap::open(objset, self.master)?.add(name, zap.object(), tx)?;
+        Zap::open(objset, master)?.add(name, zap.object(), tx)?;
         Ok(zap.object())
     }
 }
@@ -203,18 +212,4 @@ fn load_layouts(objset: &Arc<Objset>, object: u64, known: &mut Known) -> Result<
         known.layouts.insert(number, layout);
     }
     Ok(())
-}
-
-/// Where each attribute of an old znode lies: layout 0, one after another from the start.
-pub fn locate_znode(bonus: &[u8]) -> Option<Places> {
-    if bonus.len() < phys::SIZE {
-        return None;
-    }
-    let mut at = 0;
-    let places = attr::ALL[..attr::LEGACY_COUNT].iter().map(|attr| {
-        let start = at;
-        at += usize::from(attr.info.length);
-        (attr.info, start..at)
-    });
-    Some(places.collect())
 }

@@ -23,6 +23,7 @@ impl ZplFormat {
 impl FsFormat for ZplFormat {
     fn create(&self, objset: &Arc<Objset>, props: &FsProps, tx: &Tx) -> Result<(), DmuError> {
         let at_creation = AtCreation {
+            version: props.number("version"),
             normalization: props.number("normalization"),
             utf8only: props.is_on("utf8only"),
             casesensitivity: props.number("casesensitivity"),

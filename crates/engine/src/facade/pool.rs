@@ -15,7 +15,7 @@ use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
     DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, InitializeCommand, Pool, PoolStatus,
     PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, ScanState, SendEvent,
-    SendRequest, TrimCommand, VdevTallies,
+    SendRequest, TrimCommand, Upgradable, VdevTallies,
 };
 use env::{Env, lock};
 
@@ -63,6 +63,14 @@ impl LocalPool {
 
     pub fn inner(&self) -> &Arc<::pool::Pool> {
         &self.pool
+    }
+
+    /// A file system keeps its version itself.
+    fn upgrade_file_system(&self, name: &str, props: &[PropertyChange]) -> Result<()> {
+        let Some(version) = props.iter().find(|prop| prop.name == "version") else { return Ok(()) };
+        // What is no number is "current".
+        let version = version.value.parse().unwrap_or(ondisk::znode::VERSION);
+        self.mount(name)?.fs.upgrade(version)
     }
 
     /// What a change means for open file systems, and for those who serve them.
@@ -242,7 +250,8 @@ impl Pool for LocalPool {
         let root = vdev_status(&report.root, running);
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
         let logs: Vec<String> = lock(&self.unreplayable).values().cloned().collect();
-        let words = words::words(&report, state, &logs, scan.as_ref());
+        let stays_legacy = self.pool.config().compatibility.as_deref() == Some("legacy");
+        let words = words::words(&report, state, &logs, scan.as_ref(), stays_legacy);
         PoolStatus {
             name: self.name(),
             guid: self.guid(),
@@ -263,6 +272,10 @@ impl Pool for LocalPool {
 
     fn properties(&self, names: &[String]) -> Result<Vec<PropValue>> {
         pool_props::all(&self.pool, &self.status(), names)
+    }
+
+    fn upgradable(&self) -> Result<Upgradable> {
+        Ok(pool_props::upgradable(&self.pool))
     }
 
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
@@ -319,6 +332,9 @@ impl Pool for LocalPool {
             _ => self.pool.dsl.commit(inner, history),
         };
         let txg = txg.map_err(api_error)?;
+        if let Change::SetProperties { name, props } = change {
+            self.upgrade_file_system(name, props)?;
+        }
         if matches!(change, Change::SetPoolProperties { .. }) {
             self.pool.follow_props().map_err(api_error)?;
         }

@@ -1,10 +1,14 @@
 //! Properties of pools: those of a new one judged, those of an imported one gathered.
 
-use ::pool::feature::{is_allowed, is_built};
+use ::pool::feature::{is_allowed, is_built, is_writable};
 use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
-use engine_api::{Error, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source};
-use ondisk::feature::{self, Feature};
+use engine_api::{
+    Error, FeatureInfo, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source,
+    Upgradable,
+};
+use ondisk::feature::{self, Feature, READONLY_COMPAT};
 use ondisk::prop::{POOL, PropType};
+use ondisk::version;
 
 use super::convert::{api_error, prop_kind};
 
@@ -13,6 +17,7 @@ pub(super) const DEFAULT_COMPATIBILITY: &str = "openzfs-2.1-linux";
 
 /// What the options of `zpool create` come to.
 pub(super) struct ForCreate {
+    pub version: u64,
     pub features: Vec<&'static Feature>,
     pub ashift: Option<u64>,
     /// To be kept in the pool.
@@ -25,6 +30,7 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
     check_name(&spec.name)?;
     let refuse = |why: String| Error::Refused(format!("cannot create '{}': {why}", spec.name));
     let mut made = ForCreate {
+        version: version::FEATURES,
         features: Vec::new(),
         ashift: None,
         stored: Vec::new(),
@@ -39,8 +45,16 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
         }
         match name.as_str() {
             "compatibility" => made.compatibility = Some(value.clone()),
-            "version" if value == "5000" => {}
-            "version" => return Err(Error::Unsupported(format!("making pools of version {value}"))),
+            "version" => {
+                let number = value.parse().unwrap_or(0);
+                if !version::is_known(number) {
+                    return Err(refuse(format!("property 'version' number {number} is invalid.")));
+                }
+                if !is_writable(number) {
+                    return Err(Error::Unsupported(format!("making pools of version {number}")));
+                }
+                made.version = number;
+            }
             "cachefile" | "altroot" => {}
             _ => {
                 let (prop, raw) = parse_pool_value(name, value, &format!("cannot create '{}'", spec.name))
@@ -52,6 +66,12 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
                 }
             }
         }
+    }
+    if made.version < version::FEATURES {
+        return match wanted.is_empty() {
+            true => Ok(made),
+            false => Err(refuse("'feature@' and 'version' properties cannot be specified together".into())),
+        };
     }
     made.features = features(spec, &made.compatibility, &wanted, &refuse)?;
     let missing = not_built(spec);
@@ -153,14 +173,46 @@ pub(super) fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Properties of the root dataset, checked.
-pub(super) fn root_props(pool: &str, props: &[PropertyChange]) -> Result<RawProps> {
-    let pairs: Vec<(String, String)> =
-        props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect();
-    let has_feature = |name: &str| feature::by_name(name).is_some_and(is_built);
-    let checker =
-        Checker { prefix: format!("cannot create '{pool}'"), creating: true, has_feature: &has_feature };
-    checker.all(&pairs).map_err(api_error)
+impl ForCreate {
+    /// Properties of the root dataset, checked.
+    pub fn root_props(&self, pool: &str, props: &[PropertyChange]) -> Result<RawProps> {
+        let pairs: Vec<(String, String)> =
+            props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect();
+        let has_feature = |name: &str| self.features.iter().any(|feature| feature.name == name);
+        let (prefix, version) = (format!("cannot create '{pool}'"), self.version);
+        let checker = Checker { prefix, creating: true, version, has_feature: &has_feature };
+        checker.all(&pairs).map_err(api_error)
+    }
+}
+
+/// The features that pools can be given.
+pub(super) fn supported() -> Vec<FeatureInfo> {
+    let info = |feature: &Feature| FeatureInfo {
+        name: feature.name.to_owned(),
+        description: feature.description.to_owned(),
+        readonly_compatible: feature.is(READONLY_COMPAT),
+    };
+    feature::FEATURES.iter().filter(|feature| is_built(feature)).map(info).collect()
+}
+
+/// What an upgrade of the pool would bring.
+pub(super) fn upgradable(pool: &::pool::Pool) -> Upgradable {
+    let compatibility = pool.config().compatibility;
+    let admitted: Option<Vec<&str>> = match compatibility.as_deref() {
+        None | Some("off") => None,
+        // A set that is not known admits nothing.
+        sets => Some(members(sets).unwrap_or_default()),
+    };
+    let has = |feature: &&Feature| pool.core().features.is_enabled(feature.name);
+    let disabled = feature::FEATURES.iter().filter(|feature| is_built(feature) && !has(feature));
+    let disabled: Vec<&str> = disabled.map(|feature| feature.name).collect();
+    let is_admitted = |name: &&&str| admitted.as_ref().is_none_or(|admitted| admitted.contains(*name));
+    Upgradable {
+        version: pool.core().version(),
+        requested: disabled.iter().filter(is_admitted).map(|name| (*name).to_owned()).collect(),
+        disabled: disabled.iter().map(|name| (*name).to_owned()).collect(),
+        stays_legacy: compatibility.as_deref() == Some("legacy"),
+    }
 }
 
 /// All properties of a pool, or those named.
@@ -238,7 +290,8 @@ fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(Str
             let source = if core.altroot.is_some() { Source::Local } else { Source::Default };
             Some((core.altroot.clone().unwrap_or_default(), source))
         }
-        "version" => Some((String::new(), Source::Default)),
+        "version" if core.version() == version::FEATURES => Some((String::new(), Source::Default)),
+        "version" => Some((core.version().to_string(), Source::Local)),
         "comment" | "compatibility" => {
             let config = pool.config();
             let text = if name == "comment" { config.comment } else { config.compatibility };

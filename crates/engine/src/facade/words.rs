@@ -5,6 +5,7 @@
 use ::pool::spa::status::{PoolReport, VdevReport};
 use engine_api::{Health, ScanKind, ScanState, ScanStatus};
 use ondisk::rebuild::STATE_COMPLETE;
+use ondisk::version;
 use storage::{Cause, VdevState};
 
 /// Sentences of `zpool status`.
@@ -13,12 +14,13 @@ pub(super) struct Words {
     pub action: String,
 }
 
-/// `unreplayable`: datasets whose intent logs cannot be replayed.
+/// `unreplayable`: datasets whose intent logs cannot be replayed. `stays_legacy`: no newer version is wanted.
 pub(super) fn words(
     report: &PoolReport,
     health: Health,
     unreplayable: &[String],
     scan: Option<&ScanStatus>,
+    stays_legacy: bool,
 ) -> Option<Words> {
     if health == Health::Suspended {
         return Some(suspended(report.cause));
@@ -85,6 +87,14 @@ pub(super) fn words(
             "One or more devices have been removed.\n\tSufficient replicas exist for the pool to continue \
              functioning in a\n\tdegraded state.",
             "Online the device using zpool online' or replace the device with\n\t'zpool replace'.",
+        );
+    }
+    if report.version < version::FEATURES && !stays_legacy {
+        return say(
+            "The pool is formatted using a legacy on-disk format.  The pool can\n\tstill be used, but some features \
+             are unavailable.",
+            "Upgrade the pool using 'zpool upgrade'.  Once this is done, the\n\tpool will no longer be accessible on \
+             software that does not support\n\tfeature flags.",
         );
     }
     None

@@ -4,9 +4,9 @@
 //! OpenZFS does under `aclmode=discard`, its default.
 
 use ondisk::sa::pack_words;
-use ondisk::znode::acl::{encode, executable_by_all, trivial};
+use ondisk::znode::acl::{self, encode, executable_by_all, trivial};
 use ondisk::znode::attr::{self, ZplAttr};
-use ondisk::znode::flags;
+use ondisk::znode::{VERSION_FUID, flags, kind, kind_of_mode};
 
 use super::attrs::Change;
 
@@ -14,6 +14,12 @@ use super::attrs::Change;
 pub fn for_mode(mode: u64, is_dir: bool) -> [(&'static ZplAttr, Vec<u8>); 2] {
     let aces = trivial((mode & 0o7777) as u32, is_dir);
     [(&attr::DACL_COUNT, pack_words(&[aces.len() as u64])), (&attr::DACL_ACES, encode(&aces))]
+}
+
+/// The same in a znode of a file system of this version.
+pub fn in_znode(mode: u64, version: u64) -> Vec<u8> {
+    let is_dir = kind_of_mode(mode) == kind::DIR;
+    acl::in_znode(&trivial((mode & 0o7777) as u32, is_dir), version < VERSION_FUID)
 }
 
 /// What the flags say of such an ACL.

@@ -9,11 +9,13 @@ use ondisk::sa::pack_words;
 use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::znode::{self, decode_rdev, flags, kind, kind_of_mode};
 
-use super::Zpl;
 use super::error::api_error;
 use super::node::Node;
+use super::{Zpl, acl};
 
 const NANOS_PER_SEC: u32 = 1_000_000_000;
+/// Flags that came with FUIDs: those of Windows.
+const LATER_FLAGS: u64 = !0 << 32;
 
 /// The attributes every node has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +119,38 @@ impl Change {
     /// As `dmu::sa` takes them.
     pub fn values(&self) -> Vec<(&'static ZplAttr, Option<&[u8]>)> {
         self.values.iter().map(|(attr, value)| (*attr, value.as_deref())).collect()
+    }
+
+    /// A new node's.
+    pub fn of(values: Vec<(&'static ZplAttr, Vec<u8>)>) -> Change {
+        Change { values: values.into_iter().map(|(attr, value)| (attr, Some(value))).collect() }
+    }
+
+    pub fn has_acl(&self) -> bool {
+        self.values.iter().any(|(changed, _)| **changed == attr::DACL_ACES)
+    }
+
+    /// As a znode takes it: its ACL has a form of its own, and what came later has no place.
+    pub fn for_znode(mut self, version: u64) -> Change {
+        let has_acl = self.has_acl();
+        let later = [attr::DACL_COUNT, attr::DACL_ACES, attr::PROJID];
+        self.values.retain(|(changed, _)| !later.contains(changed));
+        let mut acl = None;
+        for (changed, value) in &mut self.values {
+            let word = value.as_mut().and_then(|value| value.first_chunk_mut::<8>());
+            match word {
+                Some(mode) if **changed == attr::MODE && has_acl => {
+                    acl = Some(acl::in_znode(u64::from_le_bytes(*mode), version));
+                }
+                Some(word) if **changed == attr::FLAGS => {
+                    let no = if version < znode::VERSION_FUID { LATER_FLAGS } else { flags::PROJID };
+                    *word = (u64::from_le_bytes(*word) & !no).to_le_bytes();
+                }
+                _ => {}
+            }
+        }
+        self.values.extend(acl.map(|acl| (&attr::ZNODE_ACL, Some(acl))));
+        self
     }
 
     pub fn remove(mut self, attr: &'static ZplAttr) -> Change {
@@ -259,20 +293,27 @@ impl Zpl {
     /// Writes changed attributes. The caller holds the node's `attrs` lock.
     pub(super) fn store(&self, node: &Node, change: Change, tx: &Tx) -> Result<()> {
         self.upgrade_znode(node, tx)?;
-        self.sa.update(&self.objset, node.dnode(), &change.values(), tx).map_err(|error| match error {
-            DmuError::TooBig => Error::NoSpace,
-            error => api_error(error),
-        })?;
+        self.put(node.dnode(), change, tx)?;
         node.changed_in(tx.txg());
         Ok(())
+    }
+
+    /// As [`Zpl::store`], of a node that nobody else can change and that stays in the form it has.
+    pub(super) fn put(&self, dnode: &dmu::Dnode, change: Change, tx: &Tx) -> Result<()> {
+        let change = self.as_of(dnode, change, tx)?;
+        self.sa.update(&self.objset, dnode, &change.values(), tx).map_err(|error| match error {
+            DmuError::TooBig => Error::NoSpace,
+            error => api_error(error),
+        })
     }
 
     /// An old znode in a file system that has become version 5 gets system attributes with its first change.
     fn upgrade_znode(&self, node: &Node, tx: &Tx) -> Result<()> {
         let dnode = node.dnode();
-        if dnode.bonus_type() == ondisk::object_type::ObjectType::SA {
+        if self.sa.is_old() || dnode.bonus_type() == ondisk::object_type::ObjectType::SA {
             return Ok(());
         }
+        self.free_further_entries(dnode, tx)?;
         let attrs = self.stored_attrs(dnode)?;
         let bonus = dnode.bonus();
         let view = self.sa.read(dnode).map_err(api_error)?;

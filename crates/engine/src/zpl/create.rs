@@ -14,10 +14,10 @@ use ondisk::dnode::{CORE_SIZE, SLOT_SIZE, SLOTS_PER_BLOCK};
 use ondisk::object_type::ObjectType;
 use ondisk::sa::pack_words;
 use ondisk::znode::attr::{self, ZplAttr};
-use ondisk::znode::{encode_rdev, flags, kind};
+use ondisk::znode::{VERSION_SA, encode_rdev, flags, kind, phys};
 use stdx::posix;
 
-use super::attrs::{Attrs, time_words};
+use super::attrs::{Attrs, Change, time_words};
 use super::dir::entry_for;
 use super::error::api_error;
 use super::file::MAX_FILE_SIZE;
@@ -151,7 +151,11 @@ pub fn new_object(
     let is_dir = body.kind == kind::DIR;
     let object_type = if is_dir { ObjectType::DIRECTORY_CONTENTS } else { ObjectType::PLAIN_FILE_CONTENTS };
     let slots = new.born.map_or(policy.dnode_slots, |born| born.slots).clamp(1, SLOTS_PER_BLOCK as u8);
-    let spec = ObjectSpec::new(object_type).with_bonus(ObjectType::SA, bonus_len(slots)).with_slots(slots);
+    let spec = ObjectSpec::new(object_type).with_slots(slots);
+    let spec = match fs.is_old() {
+        true => spec.with_bonus(ObjectType::ZNODE, phys::SIZE as u16),
+        false => spec.with_bonus(ObjectType::SA, bonus_len(slots)),
+    };
     let make = |dnode: &Arc<Dnode>| {
         if is_dir {
             let params = ZapParams { salt: fs.salt, normflags: fs.normflags, flags: 0 };
@@ -200,19 +204,52 @@ fn fill(
     };
     let project = fs.project.filter(|_| projects).or(projects.then_some(0));
     let mut values = template(&attrs, project);
+    if fs.is_old() {
+        return fill_znode(fs, dnode, Change::of(values), body.target.as_deref(), tx);
+    }
     values.extend(body.target.iter().map(|target| (&attr::SYMLINK, target.clone())));
     let values: Vec<_> = values.iter().map(|(attr, value)| (*attr, &value[..])).collect();
     fs.sa.replace_all(fs.objset, dnode, &values, tx)
+}
+
+/// The same in an old file system; the target of a link lies behind the znode, or where it is too long, in the object.
+fn fill_znode(
+    fs: &NewNodes<'_>,
+    dnode: &Dnode,
+    values: Change,
+    target: Option<&[u8]>,
+    tx: &Tx,
+) -> std::result::Result<(), dmu::DmuError> {
+    let mut change = values.for_znode(fs.version);
+    match target {
+        Some(target) if phys::SIZE + target.len() <= dnode.bonus_capacity() => {
+            change = change.bytes(&attr::SYMLINK, target.to_vec());
+        }
+        Some(target) => {
+            grow_block(dnode, 0, target.len() as u64, fs.objset.policy().recordsize, tx)?;
+            dnode.write(0, target, tx)?;
+        }
+        None => {}
+    }
+    fs.sa.replace_znode(dnode, &change.values(), tx)
 }
 
 /// What making an object takes; the file system itself may not be open yet.
 pub struct NewNodes<'a> {
     pub objset: &'a Arc<dmu::Objset>,
     pub sa: &'a dmu::sa::Sa,
+    /// Of the file system.
+    pub version: u64,
     pub normflags: u64,
     pub salt: u64,
     /// Handed on by the directory.
     pub project: Option<u64>,
+}
+
+impl NewNodes<'_> {
+    fn is_old(&self) -> bool {
+        self.version < VERSION_SA
+    }
 }
 
 impl Zpl {
@@ -220,6 +257,7 @@ impl Zpl {
         NewNodes {
             objset: &self.objset,
             sa: &self.sa,
+            version: self.version(),
             normflags: self.names.normflags,
             salt: self.env.entropy.u64(),
             project,

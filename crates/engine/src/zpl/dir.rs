@@ -79,7 +79,7 @@ impl Zpl {
     }
 
     pub(super) fn add_entry(&self, dir: &Node, name: &[u8], entry: Dirent, tx: &Tx) -> Result<()> {
-        self.entries(dir)?.add(name, entry.encode(), tx).map_err(api_error)
+        self.entries(dir)?.add(name, self.as_stored(entry).encode(), tx).map_err(api_error)
     }
 
     /// `name` as it is stored.

@@ -21,6 +21,7 @@ const SHARES_MODE: u32 = 0o555;
 /// Properties fixed at creation, as they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtCreation {
+    pub version: u64,
     pub normalization: u64,
     pub utf8only: bool,
     pub casesensitivity: u64,
@@ -28,7 +29,12 @@ pub struct AtCreation {
 
 impl Default for AtCreation {
     fn default() -> AtCreation {
-        AtCreation { normalization: 0, utf8only: false, casesensitivity: CASE_SENSITIVE }
+        AtCreation {
+            version: znode::VERSION,
+            normalization: 0,
+            utf8only: false,
+            casesensitivity: CASE_SENSITIVE,
+        }
     }
 }
 
@@ -40,9 +46,14 @@ pub fn create_fs(objset: &Arc<Objset>, env: &Env, props: AtCreation, tx: &Tx) ->
     master.update(master::NORMALIZATION, props.normalization, tx)?;
     master.update(master::UTF8ONLY, u64::from(props.utf8only), tx)?;
     master.update(master::CASESENSITIVITY, props.casesensitivity, tx)?;
-    master.update(master::VERSION, znode::VERSION, tx)?;
-    let (sa_master, sa) = Sa::create(objset, tx)?;
-    master.add(master::SA_ATTRS, sa_master, tx)?;
+    master.update(master::VERSION, props.version, tx)?;
+    let sa = if props.version >= znode::VERSION_SA {
+        let (sa_master, sa) = Sa::create(objset, tx)?;
+        master.add(master::SA_ATTRS, sa_master, tx)?;
+        sa
+    } else {
+        Sa::open(objset, 0)?
+    };
     let unlinked = Zap::create(objset, spec(ObjectType::UNLINKED_SET), salted(), tx)?;
     master.add(master::UNLINKED_SET, unlinked.object(), tx)?;
     let wall = env.clock.wall();
@@ -50,6 +61,7 @@ pub fn create_fs(objset: &Arc<Objset>, env: &Env, props: AtCreation, tx: &Tx) ->
     let nodes = NewNodes {
         objset,
         sa: &sa,
+        version: props.version,
         normflags: Names::new(props.normalization, props.casesensitivity, props.utf8only).normflags,
         salt: env.entropy.u64(),
         project: None,

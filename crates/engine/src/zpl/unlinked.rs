@@ -44,6 +44,7 @@ impl Zpl {
         let simple = self.xattr_dir_of(node.dnode())? == 0;
         let small = node.dnode().used_bytes() <= FREE_STEP;
         if !node.is_open() && simple && small {
+            self.free_further_entries(node.dnode(), tx)?;
             self.objset.free(node.object(), tx).map_err(api_error)?;
             self.nodes.forget(node);
             return Ok(Fate::Settled);
@@ -82,6 +83,7 @@ impl Zpl {
         if xattr_dir != 0 {
             self.free_object(xattr_dir, &tx)?;
         }
+        self.free_further_entries(node.dnode(), &tx)?;
         self.free_object(node.object(), &tx)?;
         self.nodes.forget(node);
         self.take_from_set(node.object(), &tx)
@@ -126,7 +128,7 @@ impl Zpl {
     }
 
     /// Frees an object that may be gone already.
-    fn free_object(&self, object: u64, tx: &Tx) -> Result<()> {
+    pub(super) fn free_object(&self, object: u64, tx: &Tx) -> Result<()> {
         match self.objset.free(object, tx) {
             Ok(()) | Err(DmuError::NotFound) => Ok(()),
             Err(error) => Err(api_error(error)),

@@ -149,7 +149,8 @@ impl Zpl {
             return Err(Error::Unsupported("extended attributes (property xattr is off)".into()));
         }
         let old_list = list.clone();
-        let packed = (store == XattrStore::System).then(|| pack(&mut list, &old, name, value)).flatten();
+        let in_system = store == XattrStore::System && !self.sa.is_old();
+        let packed = in_system.then(|| pack(&mut list, &old, name, value)).flatten();
         let tx = self.begin(Holds::new(2 * VALUE_MAX as u64, 16))?;
         if let Some(bytes) = packed {
             match self.store_system_xattrs(&node, bytes, &tx) {

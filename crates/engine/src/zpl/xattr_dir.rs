@@ -75,7 +75,7 @@ impl Zpl {
         file.write(0, value, tx).map_err(api_error)?;
         let now = self.now();
         let change = Change::default().word(&attr::SIZE, len).time(&attr::MTIME, now).time(&attr::CTIME, now);
-        self.store_hidden(&file, change, tx)?;
+        self.put(&file, change, tx)?;
         if owner.links > 0 {
             self.log_xattr_file(file.object(), is_new, value, tx);
         }
@@ -134,7 +134,7 @@ impl Zpl {
             tx,
         )
         .map_err(api_error)?;
-        let entry = Dirent { object: file.object(), kind: kind::FILE };
+        let entry = self.as_stored(Dirent { object: file.object(), kind: kind::FILE });
         let zap = Zap::of(dir.clone()).map_err(api_error)?.with_normalize(self.names.normalize.clone());
         if let Err(error) = zap.add(name, entry.encode(), tx) {
             self.objset.free(file.object(), tx).map_err(api_error)?;
@@ -168,12 +168,6 @@ impl Zpl {
         let now = self.now();
         let change =
             Change::default().word(&attr::SIZE, size).time(&attr::MTIME, now).time(&attr::CTIME, now);
-        self.store_hidden(dir, change, tx)
-    }
-
-    /// Attributes of a node that has no handle: the directory and its files are changed under the node's lock.
-    fn store_hidden(&self, dnode: &Dnode, change: Change, tx: &Tx) -> Result<()> {
-        let values = change.values();
-        self.sa.update(&self.objset, dnode, &values, tx).map_err(api_error)
+        self.put(dir, change, tx)
     }
 }

@@ -9,6 +9,7 @@ mod disks;
 mod fixtures;
 mod journal;
 mod manifest;
+mod old_versions;
 mod random;
 mod streams;
 mod threads;

@@ -52,7 +52,9 @@ impl Duel {
             xattr: if rng.chance(1, 2) { XattrStore::System } else { XattrStore::Directory },
             ..Settings::default()
         };
-        let bench = Bench::new(settings, AtCreation::default());
+        // Half of the file systems are old.
+        let version = rng.range(1, 10).min(5);
+        let bench = Bench::new(settings, AtCreation { version, ..AtCreation::default() });
         let oracle = MemFs::new(Box::new(|| Time { secs: 1_900_000_000, nanos: 0 }));
         let nodes = vec![(bench.fs.root(), oracle.root())];
         let user =
@@ -391,6 +393,10 @@ impl Duel {
         }
         self.bench.reopen();
         self.bench.fs.drain_unlinked().unwrap();
+        if self.rng.chance(1, 3) {
+            let to = self.rng.range(self.bench.fs.version(), 6);
+            self.bench.fs.upgrade(to).unwrap();
+        }
     }
 }
 

@@ -15,9 +15,3 @@ fn every_dependency_and_every_member_of_a_set_is_in_the_table() {
     assert_eq!(compatibility_set("legacy"), Some(&[][..]));
     assert_eq!(compatibility_set("no-such-set"), None);
 }
-
-#[test]
-fn versions_that_never_were_are_refused() {
-    assert!(version_is_supported(1) && version_is_supported(28) && version_is_supported(5000));
-    assert!(!version_is_supported(0) && !version_is_supported(29) && !version_is_supported(5001));
-}

@@ -42,6 +42,7 @@ pub const WRITE_OWNER: u32 = 0x8_0000;
 pub const SYNCHRONIZE: u32 = 0x10_0000;
 
 const HEAD: usize = 8;
+const OLD_ENTRY: usize = 12;
 const OBJECT_TYPES: usize = 32;
 
 /// One entry; object types are not kept.
@@ -109,6 +110,46 @@ pub fn encode(aces: &[Ace]) -> Vec<u8> {
         if ace.who.is_some() && has_object_types(ace.kind) {
             to.skip(OBJECT_TYPES);
         }
+    }
+    bytes
+}
+
+/// Bytes of the ACL in a znode, and of these the entries'.
+const IN_ZNODE: usize = 88;
+const ENTRIES_IN_ZNODE: usize = 72;
+
+/// The ACL of a znode (`zfs_acl_phys_t`), with entries that all lie in it:
+/// ```text
+///   0 object of further entries (u64)   8 bytes of entries (u32)   12 version (u16)   14 entries (u16)   16 entries
+/// ```
+/// In file systems before FUIDs (`old`) version 0, where the two counts have changed places and entries are longer.
+pub fn in_znode(aces: &[Ace], old: bool) -> Vec<u8> {
+    let entries = if old { encode_old(aces) } else { encode(aces) };
+    assert!(entries.len() <= ENTRIES_IN_ZNODE, "an ACL of {} bytes in a znode", entries.len());
+    let (first, second) = if old { (aces.len(), entries.len()) } else { (entries.len(), aces.len()) };
+    let mut bytes = vec![0; IN_ZNODE];
+    let mut to = Writer::new(&mut bytes, Endian::Little);
+    to.u64(0);
+    to.u32(first as u32);
+    to.u16(u16::from(!old));
+    to.u16(second as u16);
+    to.bytes(&entries);
+    bytes
+}
+
+/// The object with the entries that a znode has no room for; 0: there is none.
+pub fn further_entries(acl: &[u8]) -> u64 {
+    acl.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+fn encode_old(aces: &[Ace]) -> Vec<u8> {
+    let mut bytes = vec![0; aces.len() * OLD_ENTRY];
+    let mut to = Writer::new(&mut bytes, Endian::Little);
+    for ace in aces {
+        to.u32(ace.who.unwrap_or(0) as u32);
+        to.u32(ace.mask);
+        to.u16(ace.flags);
+        to.u16(ace.kind);
     }
     bytes
 }

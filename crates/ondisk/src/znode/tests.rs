@@ -118,3 +118,17 @@ fn owners_are_read_from_either_bonus() {
     assert_eq!(owner_of_sa(&[0; 64]), Ok(NodeOwner::default()));
     assert!(owner_of_sa(&bonus[..100]).is_err());
 }
+
+#[test]
+fn acls_lie_in_znodes() {
+    let aces = acl::trivial(0o604, false);
+    let new = acl::in_znode(&aces, false);
+    assert_eq!((new.len(), &new[8..16]), (88, &[40, 0, 0, 0, 1, 0, 5, 0][..]));
+    assert_eq!(acl::decode(&new[16..56], Endian::Little).as_ref(), Ok(&aces));
+    let old = acl::in_znode(&aces, true);
+    assert_eq!(&old[8..16], &[5, 0, 0, 0, 0, 0, 60, 0]);
+    // owner@ may read: nobody by number, the mask, flags, type.
+    assert_eq!(old[16..28], [0, 0, 0, 0, 1, 0, 0, 0, 0, 0x10, 0, 0]);
+    assert_eq!(acl::further_entries(&old), 0);
+    assert_eq!(acl::further_entries(&7u64.to_le_bytes()), 7);
+}

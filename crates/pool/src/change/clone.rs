@@ -10,7 +10,7 @@ use crate::{PoolError, Result};
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let prefix = format!("cannot create '{name}'");
-    Checker { prefix, creating: false, has_feature: &has_feature }.all(props)
+    Checker { prefix, creating: false, version: dsl.version(), has_feature: &has_feature }.all(props)
 }
 
 fn origin(dsl: &Dsl, snapshot: &str) -> Result<Found> {

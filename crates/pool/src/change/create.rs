@@ -18,7 +18,8 @@ pub(super) fn refuse(name: &str, why: &str) -> PoolError {
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    Checker { prefix: prefix(name), creating: true, has_feature: &has_feature }.all(props)
+    Checker { prefix: prefix(name), creating: true, version: dsl.version(), has_feature: &has_feature }
+        .all(props)
 }
 
 pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {

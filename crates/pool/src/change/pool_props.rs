@@ -19,7 +19,8 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
         }
         let (prop, raw) = parse_pool_value(name, value, &prefix)?;
         match prop.name {
-            "altroot" | "cachefile" | "version" => {
+            "version" => check_version(dsl, &prefix, &raw)?,
+            "altroot" | "cachefile" => {
                 let why = format!("property '{}' can only be set during pool creation or import", prop.name);
                 return Err(PoolError::Refused(format!("{prefix}: {why}")));
             }
@@ -35,6 +36,14 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+fn check_version(dsl: &Dsl, prefix: &str, value: &RawValue) -> Result<()> {
+    let number = value.number().unwrap_or(0);
+    if number < dsl.version() || !ondisk::version::is_known(number) {
+        return Err(PoolError::Refused(format!("{prefix}: property 'version' number {number} is invalid.")));
     }
     Ok(())
 }
@@ -59,10 +68,16 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
     let prefix = prefix(cx.dsl);
     for (name, value) in props {
         if let Some(feature) = name.strip_prefix("feature@").and_then(ondisk::feature::by_name) {
+            cx.dsl.upgrade(ondisk::version::FEATURES, cx.tx)?;
             cx.dsl.features().enable(feature, cx.dsl.mos.random(), cx.tx)?;
+            cx.dsl.refresh_all_policies()?;
             continue;
         }
         let (prop, raw) = parse_pool_value(name, value, &prefix)?;
+        if prop.name == "version" {
+            cx.dsl.upgrade(raw.number().unwrap_or(0), cx.tx)?;
+            continue;
+        }
         let raw = match (prop.name, &raw) {
             ("bootfs", RawValue::Text(name)) if name.is_empty() => RawValue::Number(0),
             ("bootfs", RawValue::Text(name)) => RawValue::Number(cx.dsl.find(name)?.object),

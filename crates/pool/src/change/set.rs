@@ -16,7 +16,8 @@ fn refuse(name: &str, why: &str) -> PoolError {
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let checker = Checker { prefix: prefix(name), creating: false, has_feature: &has_feature };
+    let checker =
+        Checker { prefix: prefix(name), creating: false, version: dsl.version(), has_feature: &has_feature };
     if name.contains('@') { checker.of_snapshot(props) } else { checker.all(props) }
 }
 
@@ -26,7 +27,13 @@ fn target(dsl: &Dsl, name: &str) -> Result<Found> {
 
 pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<()> {
     let found = target(dsl, name)?;
-    for (property, value) in raw_props(dsl, name, props)?.local {
+    let raw = raw_props(dsl, name, props)?;
+    for (property, number) in &raw.creation {
+        if *property == "version" && *number < dsl.file_system_version(found.object)? {
+            return Err(refuse(name, "Invalid argument"));
+        }
+    }
+    for (property, value) in raw.local {
         if let Some(number) = value.number() {
             check_limit(dsl, name, &found, &property, number)?;
         }

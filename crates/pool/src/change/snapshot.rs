@@ -56,7 +56,8 @@ fn below(dsl: &Dsl, dir: &Arc<Dir>, snapshot: &str, heads: &mut Vec<(Found, Stri
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    Checker { prefix: prefix(name), creating: false, has_feature: &has_feature }.of_snapshot(props)
+    Checker { prefix: prefix(name), creating: false, version: dsl.version(), has_feature: &has_feature }
+        .of_snapshot(props)
 }
 
 pub(super) fn check(

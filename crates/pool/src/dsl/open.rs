@@ -97,7 +97,7 @@ impl Dsl {
             self.edit_dataset(object, tx, |phys| phys.flags |= FLAG_CI_DATASET)?;
         }
         self.write_props(dir, props, tx)?;
-        let fs_props = self.fs_props(object)?.with_creation(props);
+        let fs_props = self.fs_props(object)?.with_creation(self.version(), props);
         let dataset = self.new_objset(object, &fs_props, tx)?;
         self.parts.fs_format.create(dataset.objset(), &fs_props, tx)?;
         Ok(dataset)

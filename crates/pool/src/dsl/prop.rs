@@ -313,8 +313,7 @@ impl Dsl {
     /// How the blocks of a file system with these properties are written.
     pub(crate) fn policy(&self, props: &FsProps) -> ObjsetPolicy {
         let features = self.features();
-        let lz4 = features.is_enabled("lz4_compress");
-        let metadata_compression = if lz4 { CompressKind::Lz4 } else { CompressKind::Lzjb };
+        let metadata_compression = features.metadata_compression();
         let compression = props.number("compression");
         let compression_kind = CompressKind::from_raw((compression & ((1 << COMPRESS_BITS) - 1)) as u8);
         let checksum = ChecksumKind::from_raw(props.number("checksum") as u8);

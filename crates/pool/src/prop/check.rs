@@ -1,6 +1,8 @@
 //! Whether a value may be set, said in OpenZFS's words.
 
 use ondisk::prop::{self, Prop, PropType, dataset_prop, pool_prop};
+use ondisk::version::newest_file_system;
+use ondisk::znode::VERSION_FUID;
 
 use super::{CREATION, RawProps, RawValue, none_number, parse_number};
 use crate::{PoolError, Result};
@@ -22,6 +24,9 @@ const UNBUILT: [&str; 13] = [
     "snapshot_limit",
 ];
 
+/// What the pool's version or features do not allow.
+const TOO_OLD: &str = "pool and or dataset must be upgraded to set this property or value";
+
 /// Whether this program does what the value says.
 pub fn is_built(prop: &Prop, value: &RawValue) -> bool {
     !UNBUILT.contains(&prop.name) || *value == super::default_of(prop)
@@ -33,6 +38,8 @@ pub struct Checker<'a> {
     pub prefix: String,
     /// The dataset is being made: set-once properties may be given.
     pub creating: bool,
+    /// Of the pool.
+    pub version: u64,
     /// Whether the pool has a feature enabled.
     pub has_feature: &'a dyn Fn(&str) -> bool,
 }
@@ -55,6 +62,11 @@ impl Checker<'_> {
                 (Some((name, _)), Some(number)) => raw.creation.push((name, number)),
                 _ => raw.local.push((name, value)),
             }
+        }
+        // File systems before FUIDs have names as they are.
+        let old = |(name, number): &(&str, u64)| *name == "version" && *number < VERSION_FUID;
+        if raw.creation.len() > 1 && raw.creation.iter().any(old) {
+            return Err(self.refuse(TOO_OLD));
         }
         // Names that must be normalised must be UTF-8.
         let normalized = raw.creation.iter().any(|(name, number)| *name == "normalization" && *number != 0);
@@ -161,13 +173,13 @@ impl Checker<'_> {
                     .refuse(format_args!("'{}' must be an absolute path, 'none', or 'legacy'", prop.name)));
             }
             "dnodesize" if number != 0 && !feature("large_dnode") => {
-                return Err(self.refuse("pool and or dataset must be upgraded to set this property or value"));
+                return Err(self.refuse(TOO_OLD));
             }
             "checksum" | "compression" if !feature_of(value).is_none_or(feature) => {
-                return Err(self.refuse("pool and or dataset must be upgraded to set this property or value"));
+                return Err(self.refuse(TOO_OLD));
             }
-            "version" if number != 5 => {
-                return Err(PoolError::Unsupported(format!("version={value}")));
+            "version" if number > newest_file_system(self.version) => {
+                return Err(self.refuse(TOO_OLD));
             }
             _ => {}
         }

@@ -3,8 +3,13 @@ use super::*;
 fn check(creating: bool, props: &[(&str, &str)]) -> crate::Result<RawProps> {
     let props: Vec<_> = props.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let has_feature = |name: &str| name != "large_dnode";
-    Checker { prefix: "cannot set property for 'tank'".into(), creating, has_feature: &has_feature }
-        .all(&props)
+    Checker {
+        prefix: "cannot set property for 'tank'".into(),
+        creating,
+        version: 5000,
+        has_feature: &has_feature,
+    }
+    .all(&props)
 }
 
 fn refusal(props: &[(&str, &str)]) -> String {

@@ -4,7 +4,7 @@
 //! are cleared again when something fails. Sources: module/zfs/spa.c (`spa_create`), vdev.c
 //! (`vdev_metaslab_set_size`), dsl_pool.c (`dsl_pool_create`).
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use dmu::bpobj::Bpobj;
@@ -12,12 +12,13 @@ use dmu::zap::{Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::{DiskError, Env};
 use ondisk::bpobj::BpobjForm;
-use ondisk::feature::{Feature, VERSION_FEATURES};
+use ondisk::feature::Feature;
 use ondisk::label::MIN_DEVICE;
 use ondisk::label::config::{PoolState, key};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
+use ondisk::version;
 use storage::arc::Cache;
 use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
@@ -58,6 +59,8 @@ pub enum VdevSpec {
 /// A pool to make. Names, properties and features have been checked.
 pub struct CreateSpec {
     pub name: String,
+    /// One that [`crate::feature::is_writable`] knows.
+    pub version: u64,
     pub vdevs: Vec<VdevSpec>,
     /// Top-level vdevs that hold intent logs and nothing else.
     pub logs: Vec<VdevSpec>,
@@ -65,6 +68,7 @@ pub struct CreateSpec {
     pub cache: Vec<String>,
     /// Paths of hot spares.
     pub spares: Vec<String>,
+    /// None, unless the version is that of feature flags.
     pub features: Vec<&'static Feature>,
     /// log2 of the smallest write; `None`: what the devices like best.
     pub ashift: Option<u64>,
@@ -116,7 +120,7 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     storage.open_tree(&tree, OpenIntent::Create).map_err(|error| unusable(&spec.name, &error))?;
     storage.update_config(|root| root.children.iter_mut().for_each(size_metaslabs));
     let config = PoolConfig {
-        version: VERSION_FEATURES,
+        version: spec.version,
         name: spec.name.clone(),
         state: PoolState::Active,
         txg: TXG_INITIAL,
@@ -179,7 +183,7 @@ fn first_group(
     txgs.observe(around.lender());
     let config_object = alloc_packed(&mos, &tx)?;
     directory.add(pool_directory::CONFIG, config_object, &tx)?;
-    directory.add(pool_directory::CREATION_VERSION, VERSION_FEATURES, &tx)?;
+    directory.add(pool_directory::CREATION_VERSION, spec.version, &tx)?;
     directory.add(pool_directory::DEFLATE, 1u64, &tx)?;
     let deferred = Bpobj::alloc(&mos, BpobjForm::V2, &tx)?;
     directory.add(pool_directory::SYNC_BPOBJ, deferred, &tx)?;
@@ -201,8 +205,10 @@ fn first_group(
         sweeps: Sweeps::new(env.clone()),
         dtl: DirtyTimeLogs::default(),
         name: Arc::new(Mutex::new(spec.name.clone())),
+        version: Arc::new(AtomicU64::new(spec.version)),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),
+        lacks_zaps: AtomicBool::new(false),
         has_logs: AtomicBool::new(false),
         config_object,
         deferred: Some(deferred),
@@ -227,10 +233,13 @@ fn first_group(
     core.add_caches(&spec.cache, spec.ashift, Purpose::Create(&spec.name))?;
     core.add_spares(&spec.spares, Purpose::Create(&spec.name))?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
-    features.create(env.entropy.u64(), &tx)?;
+    if spec.version >= version::FEATURES {
+        features.create(env.entropy.u64(), &tx)?;
+    }
     for feature in &spec.features {
         features.enable(feature, env.entropy.u64(), &tx)?;
     }
+    mos.set_policy(features.mos_policy());
     dsl.create_root(&spec.fs_props, &tx)?;
     history::create(&mos, storage.deflated_capacity(), &tx)?;
     dsl.init_pool_props(&spec.props, &tx)?;
@@ -268,7 +277,7 @@ pub(crate) fn dsl_parts(
         pool_name: core.name.clone(),
         fs_format,
         readonly: core.readonly,
-        version: core.version(),
+        version: core.version.clone(),
         mos_usage,
         zil_stats: core.zil_stats.clone(),
         scan: core.scan.clone(),
@@ -432,14 +441,41 @@ fn make_vdev_objects(
     env: &Env,
     tx: &Tx,
 ) -> Result<()> {
-    let all = new_zap(mos, env, tx)?;
-    Zap::open(mos, pool_directory::OBJECT)?.add(pool_directory::VDEV_ZAP_MAP, all.object(), tx)?;
+    let all = make_zap_list(mos, env, tx)?;
     for top in &mut root.children {
         let space = make_top_objects(mos, &all, top, env, tx)?;
         maps.add_vdev(space);
         storage.init_metaslabs(space.vdev, space.metaslab_shift, space.metaslab_count, Vec::new());
     }
     Ok(())
+}
+
+/// The list of all vdevs' ZAPs, of a pool that has none yet.
+pub(super) fn make_zap_list(mos: &Arc<Objset>, env: &Env, tx: &Tx) -> Result<Zap> {
+    let all = new_zap(mos, env, tx)?;
+    Zap::open(mos, pool_directory::OBJECT)?.add(pool_directory::VDEV_ZAP_MAP, all.object(), tx)?;
+    Ok(all)
+}
+
+/// ZAPs for a top-level vdev and its leaves.
+pub(super) fn make_zaps(
+    mos: &Arc<Objset>,
+    all: &Zap,
+    top: &mut VdevConfig,
+    env: &Env,
+    tx: &Tx,
+) -> Result<()> {
+    top.top_zap = Some(make_vdev_zap(mos, all, env, tx)?);
+    let mut failed = None;
+    top.visit_mut(&mut |vdev| {
+        if vdev.kind.is_leaf() {
+            match make_vdev_zap(mos, all, env, tx) {
+                Ok(zap) => vdev.leaf_zap = Some(zap),
+                Err(error) => failed = Some(error),
+            }
+        }
+    });
+    failed.map_or(Ok(()), Err)
 }
 
 fn new_zap(mos: &Arc<Objset>, env: &Env, tx: &Tx) -> Result<Zap> {
@@ -462,17 +498,7 @@ pub(super) fn make_top_objects(
     env: &Env,
     tx: &Tx,
 ) -> Result<VdevSpace> {
-    top.top_zap = Some(make_vdev_zap(mos, all, env, tx)?);
-    let mut failed = None;
-    top.visit_mut(&mut |vdev| {
-        if vdev.kind.is_leaf() {
-            match make_vdev_zap(mos, all, env, tx) {
-                Ok(zap) => vdev.leaf_zap = Some(zap),
-                Err(error) => failed = Some(error),
-            }
-        }
-    });
-    failed.map_or(Ok(()), Err)?;
+    make_zaps(mos, all, top, env, tx)?;
     let array = mos.alloc(ObjectSpec::new(ObjectType::OBJECT_ARRAY), tx)?.object();
     top.metaslab_array = Some(array);
     let shift = top.metaslab_shift.unwrap_or(METASLAB_SHIFT_USUAL) as u32;

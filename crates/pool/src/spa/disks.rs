@@ -5,9 +5,9 @@
 //! is given the label of one again. Source: module/zfs/vdev_label.c (`vdev_label_init`).
 
 use env::{DiskError, lock};
-use ondisk::feature::VERSION_FEATURES;
 use ondisk::label::config::{PoolState, key};
 use ondisk::nvlist::NvList;
+use ondisk::version;
 use storage::labels::Device;
 use storage::{OpenedLeaf, VdevConfig, VdevState};
 
@@ -41,7 +41,7 @@ impl Leaving {
 /// The label of a hot spare that waits: it may do so for several pools, so it names none.
 pub(super) fn spare_label(guid: u64) -> NvList {
     NvList::new()
-        .with(key::VERSION, VERSION_FEATURES)
+        .with(key::VERSION, version::FEATURES)
         .with(key::POOL_STATE, PoolState::Spare as u64)
         .with(key::GUID, guid)
 }

@@ -8,17 +8,17 @@
 //!
 //! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
-use ondisk::feature::{VERSION_FEATURES, version_is_supported};
 use ondisk::label::config::PoolState;
 use ondisk::malformed::{Endian, u64_at};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
+use ondisk::version;
 use storage::arc::Cache;
 use storage::{Bias, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
@@ -35,7 +35,7 @@ use super::{Core, Pool};
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
 use crate::errlog::ErrorLog;
-use crate::feature::{Features, Verdict, judge};
+use crate::feature::{Features, Verdict, is_writable, judge};
 use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
 use crate::rebuild::Rebuilds;
@@ -160,13 +160,15 @@ enum Loaded {
 
 /// What the labels alone forbid; `Err` is OpenZFS's sentence.
 fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<(), String> {
-    if !version_is_supported(config.version) {
+    if !version::is_known(config.version) {
         return Err("pool is formatted using an unsupported ZFS version".into());
     }
-    if config.version < VERSION_FEATURES && !spec.readonly {
-        return Err("pool is formatted using a legacy on-disk version, which can only be read yet\n\
-                    The pool can be imported in read-only mode: use '-o readonly=on'."
-            .into());
+    if !is_writable(config.version) && !spec.readonly {
+        return Err(format!(
+            "pool is formatted using a legacy on-disk version, {}, which can only be read yet\n\
+             The pool can be imported in read-only mode: use '-o readonly=on'.",
+            config.version
+        ));
     }
     if config.state == PoolState::Destroyed && !spec.destroyed {
         return Err("no such pool available".into());
@@ -237,6 +239,7 @@ fn load(
     read_biases(&mos, storage)?;
     tree = storage.config();
     let features = Arc::new(Features::open(mos.clone())?);
+    mos.set_policy(features.mos_policy());
     let verdict = features.verdict()?;
     refuse_features(&verdict).map_err(|why| refuse(&why))?;
     if let Some(salt) = directory.find(pool_directory::CHECKSUM_SALT)? {
@@ -287,8 +290,10 @@ fn load(
         sweeps,
         dtl,
         name: Arc::new(Mutex::new(name.to_owned())),
+        version: Arc::new(AtomicU64::new(config.version)),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),
+        lacks_zaps: AtomicBool::new(!directory.contains(pool_directory::VDEV_ZAP_MAP)?),
         has_logs: AtomicBool::new(has_logs),
         config_object,
         deferred,

@@ -144,7 +144,7 @@ impl Core {
             state.sequence = state.sequence.wrapping_add(1);
             (uberblock, state.last_write)
         };
-        uberblock.software_version = ondisk::feature::VERSION_FEATURES;
+        uberblock.software_version = ondisk::version::FEATURES;
         let leaves: Vec<_> = self.storage.leaves().into_iter().filter(|leaf| leaf.usable).collect();
         let pause = Nanos(INTERVAL.0 / (leaves.len() as u64).max(1));
         if self.storage.suspension().cause() != Some(Cause::Multihost) {

@@ -59,6 +59,7 @@ impl VdevReport {
 #[derive(Clone, Debug)]
 pub struct PoolReport {
     pub state: VdevState,
+    pub version: u64,
     pub suspended: bool,
     /// Why, where I/O waits for an operator.
     pub cause: Option<storage::Cause>,
@@ -123,6 +124,7 @@ impl Pool {
             children,
         };
         PoolReport {
+            version: core.version(),
             state: health(&stat),
             suspended,
             cause: core.storage.suspension().cause(),

@@ -13,9 +13,10 @@ use dmu::zap::Zap;
 use env::lock;
 use ondisk::label::config::{PoolState, key};
 use ondisk::object_type::pool_directory;
-use storage::{OpenedLeaf, VdevConfig};
+use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
 use super::Core;
+use super::create::{make_zap_list, make_zaps};
 use super::disks::Leaving;
 use crate::{PoolError, Result};
 
@@ -123,6 +124,23 @@ impl Core {
     pub(super) fn vdev_zaps(&self) -> Result<Zap> {
         let directory = Zap::open(&self.mos, pool_directory::OBJECT)?;
         Ok(Zap::open(&self.mos, directory.lookup_u64(pool_directory::VDEV_ZAP_MAP)?)?)
+    }
+
+    /// Gives vdevs the ZAPs that pools of old programs do not have.
+    pub(crate) fn make_missing_zaps(&self, tx: &Tx) -> Result<()> {
+        if !self.lacks_zaps.swap(false, SeqCst) {
+            return Ok(());
+        }
+        let mut tree = self.tree();
+        let all = make_zap_list(&self.mos, &self.env, tx)?;
+        let is_vdev = |top: &&mut VdevConfig| !matches!(top.kind, VdevKind::Hole | VdevKind::Missing);
+        for top in tree.children.iter_mut().filter(is_vdev) {
+            make_zaps(&self.mos, &all, top, &self.env, tx)?;
+        }
+        lock(&self.config).tree = tree.clone();
+        self.storage.update_config(|root| *root = tree);
+        self.config_dirty.store(true, SeqCst);
+        Ok(())
     }
 
     /// Frees the objects of a vdev that goes, and of those below: ZAPs and dirty time logs.

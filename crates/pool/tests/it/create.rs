@@ -14,6 +14,7 @@ pub fn spec(name: &str, vdevs: Vec<VdevSpec>) -> CreateSpec {
     let features = ondisk::feature::FEATURES.iter().filter(|feature| pool::feature::is_built(feature));
     CreateSpec {
         name: name.into(),
+        version: ondisk::version::FEATURES,
         vdevs,
         logs: Vec::new(),
         cache: Vec::new(),

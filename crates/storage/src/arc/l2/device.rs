@@ -190,7 +190,7 @@ impl Device {
 /// What a cache device's label says (`vdev_aux_label_generate`).
 fn label_of(config: &VdevConfig) -> NvList {
     let mut list = NvList::new()
-        .with(key::VERSION, ondisk::feature::VERSION_FEATURES)
+        .with(key::VERSION, ondisk::version::FEATURES)
         .with(key::POOL_STATE, PoolState::L2cache as u64)
         .with(key::GUID, config.guid);
     list.set(key::ASHIFT, config.ashift.unwrap_or(9));

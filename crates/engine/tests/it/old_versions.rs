@@ -1,0 +1,205 @@
+//! Pools and file systems of old versions: equal to their manifests, written as what they are, and upgraded; zdb finds
+//! them whole each time.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::{LocalEngine, Options};
+use engine_api::{
+    Change, CreateMode, Cred, DatasetFilter, DestroyQuery, DirLimit, Engine, FileSystem, ImportOptions,
+    NewNode, NodeKind, Pool, PoolSpec, SetAttr, Stable, VdevSpec, XattrMode,
+};
+use env::Env;
+use model::{Tree, dump};
+use stdx::prng::Prng;
+
+use crate::disks::{Dir, prop, same, zdb_finds_no_leak, zdb_is_content};
+use crate::manifest::Fixture;
+
+const ROOT: Cred = Cred::root();
+
+fn commit(pool: &dyn Pool, change: Change) {
+    pool.commit(&change, "").unwrap_or_else(|error| panic!("{change:?}: {error}"));
+}
+
+fn snapshot(pool: &dyn Pool, name: &str) {
+    commit(pool, Change::Snapshot { names: vec![name.into()], recursive: false, props: Vec::new() });
+}
+
+fn destroy(pool: &dyn Pool, name: &str) {
+    let query = DestroyQuery { name: name.into(), recursive: true, clones: true, defer: false };
+    let names = pool.plan_destroy(&query).unwrap().names;
+    commit(pool, Change::Destroy { names, force: false, defer: false });
+}
+
+fn value(pool: &dyn Pool, dataset: &str, property: &str) -> String {
+    let filter = DatasetFilter {
+        roots: vec![dataset.into()],
+        depth: Some(0),
+        props: vec![property.into()],
+        ..DatasetFilter::default()
+    };
+    pool.datasets(&filter).unwrap().remove(0).props.remove(0).value
+}
+
+/// New files of every kind, and some of the old ones changed or gone.
+fn write(fs: &dyn FileSystem, top: &[u8], rng: &mut Prng) -> Tree {
+    let attr = SetAttr { mode: Some(0o755), uid: Some(1000), gid: Some(100), ..SetAttr::default() };
+    let dir = fs.make(&ROOT, fs.root(), top, &NewNode::Dir, &attr).unwrap().attr.node;
+    for i in 0..24_u8 {
+        let name = [top, &[b' ', b'a' + i]].concat();
+        let parent = if i % 2 == 0 { dir } else { fs.root() };
+        let file = fs.create(&ROOT, parent, &name, CreateMode::Guarded, &attr).unwrap().attr.node;
+        let mut data = vec![0; rng.below(1 << (5 + i / 2)) as usize];
+        rng.fill(&mut data);
+        fs.write(&ROOT, file, 0, &data, Stable::Unstable).unwrap();
+        if i % 3 == 0 {
+            fs.setxattr(&ROOT, file, b"user.tag", &data[..data.len().min(900)], XattrMode::Either).unwrap();
+        }
+    }
+    let link = |name: &[u8], target: usize| {
+        let what = NewNode::Symlink { target: vec![b't'; target] };
+        fs.make(&ROOT, fs.root(), &[top, name].concat(), &what, &SetAttr::default()).unwrap();
+    };
+    // Just inside of a znode's bonus, and just outside.
+    link(b" short", 56);
+    link(b" long", 57);
+    let limit = DirLimit { entries: 10_000, name_bytes: 1 << 20, with_attr: false };
+    let page = fs.readdir(&ROOT, fs.root(), 0, limit).unwrap();
+    for entry in page.entries.into_iter().filter(|entry| entry.kind == NodeKind::File).take(12) {
+        let mode = SetAttr { mode: Some(0o4000 | rng.below(0o1000) as u32), ..SetAttr::default() };
+        match rng.below(3) {
+            0 => drop(fs.remove(&ROOT, fs.root(), &entry.name).unwrap()),
+            1 => drop(fs.setattr(&ROOT, entry.node, &mode).unwrap()),
+            _ => {
+                let other = [&entry.name[..], b" too, since ", top].concat();
+                fs.link(&ROOT, entry.node, fs.root(), &other).unwrap();
+            }
+        }
+    }
+    dump(fs).unwrap()
+}
+
+/// A pool of version 28 with file systems of versions 1 to 5, as OpenZFS made it.
+#[test]
+fn an_old_pool_is_written_as_what_it_is_and_upgraded() {
+    let Some(fixture) = Fixture::unpack_shared("pool-legacy-v28") else { return };
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let options = ImportOptions { search: vec![fixture.images()], force: true, ..ImportOptions::default() };
+    let name = |version: u64| format!("g_v28/fsv{version}");
+    let mut rng = Prng::new(28);
+    let mut trees: Vec<Tree> = Vec::new();
+    for turn in 0..3 {
+        let pool = engine.import("g_v28", &options).unwrap();
+        assert!(!pool.status().readonly);
+        assert_eq!(pool.properties(&["version".into()]).unwrap()[0].value, if turn < 2 { "28" } else { "" });
+        for version in 1..=5 {
+            let dataset = name(version);
+            let fs = pool.open_fs(&dataset).unwrap();
+            if turn == 0 {
+                for name in [dataset.clone(), format!("{dataset}@snap1"), format!("{dataset}@snap2")] {
+                    let wrong = fixture.check_one(&name, &*pool.open_fs(&name).unwrap());
+                    assert!(wrong.is_empty(), "{name}: {wrong:#?}");
+                }
+                assert_eq!(value(&*pool, &dataset, "version"), version.to_string());
+                trees.push(write(&*fs, b"our first", &mut rng));
+                snapshot(&*pool, &format!("{dataset}@ours"));
+            } else {
+                same(&trees[version as usize - 1], &*fs, &format!("{dataset}, turn {turn}"));
+            }
+            if turn == 1 {
+                destroy(&*pool, &format!("{dataset}@snap1"));
+                let props = vec![prop("version", "5")];
+                commit(&*pool, Change::SetProperties { name: dataset.clone(), props });
+                assert_eq!(value(&*pool, &dataset, "version"), "5");
+                trees[version as usize - 1] = write(&*fs, b"our second", &mut rng);
+            }
+        }
+        if turn == 1 {
+            let props = vec![prop("version", "5000"), prop("feature@async_destroy", "enabled")];
+            commit(&*pool, Change::SetPoolProperties { props });
+            destroy(&*pool, "g_v28/c_off");
+        }
+        drop(pool);
+        engine.export("g_v28", false).unwrap();
+        let partitions = fixture.partitions();
+        zdb_finds_no_leak(partitions.to_str().unwrap(), "g_v28");
+    }
+    zdb_is_content(fixture.partitions().to_str().unwrap(), "g_v28");
+}
+
+fn new_pool(engine: &LocalEngine, dir: &Path, version: u64) -> Arc<dyn Pool> {
+    let path = dir.join("disk");
+    std::fs::File::create(&path).unwrap().set_len(256 << 20).unwrap();
+    let spec = PoolSpec {
+        name: "old".into(),
+        vdevs: vec![VdevSpec::Leaf(path.to_str().unwrap().into())],
+        mountpoint: Some("none".into()),
+        props: vec![prop("version", &version.to_string())],
+        history: format!("zpool create -o version={version} old disk"),
+        force: true,
+        ..PoolSpec::default()
+    };
+    engine.create(&spec).unwrap()
+}
+
+/// Pools of the oldest and newest version that can be written, from the beginning to their end.
+#[test]
+fn new_pools_can_be_of_old_versions() {
+    for version in [26, 28] {
+        let dir = Dir::new(&format!("old-{version}"));
+        let engine = LocalEngine::new(Env::real(), Options::default());
+        let pool = new_pool(&engine, &dir.0, version);
+        let mut rng = Prng::new(version);
+        let newest: u64 = value(&*pool, "old", "version").parse().unwrap();
+        for fs_version in 1..=newest {
+            let name = format!("old/v{fs_version}");
+            let props = vec![prop("version", &fs_version.to_string())];
+            commit(&*pool, Change::CreateFilesystem { name: name.clone(), parents: false, props });
+            let fs = pool.open_fs(&name).unwrap();
+            for snap in ["a", "b", "c"] {
+                write(&*fs, snap.as_bytes(), &mut rng);
+                snapshot(&*pool, &format!("{name}@{snap}"));
+            }
+            let clone = format!("old/clone{fs_version}");
+            let (snap, props) = (format!("{name}@b"), Vec::new());
+            commit(&*pool, Change::Clone { snapshot: snap, name: clone.clone(), parents: false, props });
+            write(&*pool.open_fs(&clone).unwrap(), b"clone", &mut rng);
+            snapshot(&*pool, &format!("{clone}@own"));
+        }
+        let too_new = vec![prop("version", "6")];
+        let change = Change::CreateFilesystem { name: "old/new".into(), parents: false, props: too_new };
+        assert!(pool.commit(&change, "").is_err());
+        let place = dir.0.to_str().unwrap();
+        let again = |pool: Arc<dyn Pool>| {
+            drop(pool);
+            engine.export("old", false).unwrap();
+            zdb_finds_no_leak(place, "old");
+            let options = ImportOptions { search: vec![place.into()], ..ImportOptions::default() };
+            engine.import("old", &options).unwrap()
+        };
+        let pool = again(pool);
+        assert_eq!(pool.properties(&["version".into()]).unwrap()[0].value, version.to_string());
+        for fs_version in 1..=newest {
+            let name = format!("old/v{fs_version}");
+            destroy(&*pool, &format!("{name}@a"));
+            if fs_version % 2 == 0 {
+                commit(&*pool, Change::Promote { name: format!("old/clone{fs_version}") });
+            } else {
+                commit(&*pool, Change::Rollback { snapshot: format!("{name}@c") });
+            }
+        }
+        let pool = again(pool);
+        destroy(&*pool, "old/v1");
+        commit(&*pool, Change::SetPoolProperties { props: vec![prop("version", "28")] });
+        commit(&*pool, Change::SetPoolProperties { props: vec![prop("feature@lz4_compress", "enabled")] });
+        destroy(&*pool, "old/clone2");
+        let pool = again(pool);
+        for fs_version in 3..=newest {
+            destroy(&*pool, &format!("old/v{fs_version}"));
+        }
+        drop(again(pool));
+        engine.export("old", false).unwrap();
+        zdb_is_content(place, "old");
+    }
+}
