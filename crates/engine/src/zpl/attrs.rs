@@ -5,6 +5,8 @@
 
 use dmu::{DmuError, Tx};
 use engine_api::{Attr, Error, NodeId, NodeKind, Result, Time};
+use ondisk::Endian;
+use ondisk::malformed::u64_at;
 use ondisk::sa::pack_words;
 use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::znode::{self, decode_rdev, flags, kind, kind_of_mode};
@@ -137,14 +139,12 @@ impl Change {
         self.values.retain(|(changed, _)| !later.contains(changed));
         let mut acl = None;
         for (changed, value) in &mut self.values {
-            let word = value.as_mut().and_then(|value| value.first_chunk_mut::<8>());
+            let word = value.as_deref().and_then(|value| u64_at(value, 0, Endian::Little, "attribute").ok());
             match word {
-                Some(mode) if **changed == attr::MODE && has_acl => {
-                    acl = Some(acl::in_znode(u64::from_le_bytes(*mode), version));
-                }
-                Some(word) if **changed == attr::FLAGS => {
+                Some(mode) if **changed == attr::MODE && has_acl => acl = Some(acl::in_znode(mode, version)),
+                Some(old) if **changed == attr::FLAGS => {
                     let no = if version < znode::VERSION_FUID { LATER_FLAGS } else { flags::PROJID };
-                    *word = (u64::from_le_bytes(*word) & !no).to_le_bytes();
+                    *value = Some(pack_words(&[old & !no]));
                 }
                 _ => {}
             }
