@@ -6,7 +6,8 @@
 //!
 //! A header proves that it is of this place and group, no more: later passes of a group rewrite gangs where they lie, and
 //! a disk that was lost between two passes has an older header that is just as good. So a gang is read by another copy
-//! of its header if what the first leads to is not what the pointer promises.
+//! of its header if what the first leads to is not what the pointer promises; and no header is written over another
+//! before the whole has proved it.
 //! Source: module/zfs/zio.c, "Gang blocks".
 
 use std::sync::Arc;
@@ -35,7 +36,7 @@ fn header_sum(bytes: &[u8], bp: &BlkPtr) -> Option<[u64; 4]> {
 }
 
 /// Whether these are the header of this gang.
-pub(super) fn is_header(bp: &BlkPtr, bytes: &[u8]) -> bool {
+fn is_header(bp: &BlkPtr, bytes: &[u8]) -> bool {
     let header = &bytes[..HEADER_SIZE];
     match (Eck::decode_tail(header), header_sum(header, bp)) {
         // As with every sum of an encrypted block, half of the place is kept for a MAC (`zio_checksum_handle_crypt`),
@@ -48,7 +49,8 @@ pub(super) fn is_header(bp: &BlkPtr, bytes: &[u8]) -> bool {
     }
 }
 
-fn pieces_of(header: &[u8]) -> Result<Vec<BlkPtr>, ReadError> {
+/// The pieces that a header names, judged as any pointer from disk.
+pub(super) fn pieces_of(header: &[u8]) -> Result<Vec<BlkPtr>, ReadError> {
     let pieces = decode(&header[..HEADER_SIZE]).map_err(|_| ReadError::Corrupt)?;
     let fine = |piece: &BlkPtr| piece.validate().is_ok() && !piece.is_embedded();
     if pieces.is_empty() || !pieces.iter().all(fine) {
@@ -56,6 +58,18 @@ fn pieces_of(header: &[u8]) -> Result<Vec<BlkPtr>, ReadError> {
     }
     Ok(pieces)
 }
+
+/// A gang that is being read.
+struct Reading {
+    class: IoClass,
+    depth: u32,
+    /// Pieces that may still be read.
+    budget: u64,
+    proved: Vec<Proved>,
+}
+
+/// A gang, and the header that has proved to be its own.
+pub(super) type Proved = (BlkPtr, AlignedBuf);
 
 impl Storage {
     /// Reads a gang and everything below; the pieces are verified one by one, and the whole.
@@ -66,9 +80,20 @@ impl Storage {
         class: IoClass,
     ) -> Result<AlignedBuf, ReadError> {
         let mut whole = AlignedBuf::zeroed(bp.psize() as usize);
-        let mut budget = bp.psize() / 512 * TRIES;
-        self.read_whole(tree, bp, class, 0, &mut budget, &mut whole)?;
-        Ok(whole)
+        self.read_proved(tree, bp, class, &mut whole).map(|_| whole)
+    }
+
+    /// As [`Storage::read_gang`], into a buffer as long as the block; gives its header and all below.
+    pub(super) fn read_proved(
+        &self,
+        tree: &Tree,
+        bp: &BlkPtr,
+        class: IoClass,
+        into: &mut [u8],
+    ) -> Result<Vec<Proved>, ReadError> {
+        let mut reading = Reading { class, depth: 0, budget: bp.psize() / 512 * TRIES, proved: Vec::new() };
+        self.read_whole(tree, bp, &mut reading, into)?;
+        Ok(reading.proved)
     }
 
     /// By one copy of the header after the other.
@@ -76,28 +101,36 @@ impl Storage {
         &self,
         tree: &Tree,
         bp: &BlkPtr,
-        class: IoClass,
-        depth: u32,
-        budget: &mut u64,
+        reading: &mut Reading,
         into: &mut [u8],
     ) -> Result<(), ReadError> {
-        let salt = self.salt();
+        let (salt, how) = (self.salt(), (reading.class, reading.depth));
         let mut wrong: Vec<AlignedBuf> = Vec::new();
         let mut failure = None;
         loop {
             let is_new =
                 |bytes: &[u8]| wrong.iter().all(|wrong| wrong[..HEADER_SIZE] != bytes[..HEADER_SIZE]);
-            let header = match self.fetch_header(tree, bp, class, depth, &is_new) {
+            let header = match self.fetch_header(tree, bp, how, wrong.is_empty(), &is_new) {
                 Ok(header) => header,
                 Err(error) => return Err(failure.unwrap_or(error)),
             };
+            let proved = reading.proved.len();
             let below = pieces_of(&header);
-            match below.and_then(|pieces| self.read_pieces(tree, &pieces, class, depth, budget, into)) {
-                Ok(()) if is_good(bp, into, salt.as_ref()) => return Ok(()),
+            match below.and_then(|pieces| self.read_pieces(tree, &pieces, reading, into)) {
+                Ok(()) if is_good(bp, into, salt.as_ref()) => {
+                    if !wrong.is_empty() {
+                        let is_it = |bytes: &[u8]| bytes[..HEADER_SIZE] == header[..HEADER_SIZE];
+                        // The others become what this is; it has been read, whatever comes of that.
+                        let _ = self.fetch_header(tree, bp, how, true, &is_it);
+                    }
+                    reading.proved.push((*bp, header));
+                    return Ok(());
+                }
                 Ok(()) => failure = Some(ReadError::Checksum),
                 Err(error @ (ReadError::Checksum | ReadError::Corrupt)) => failure = Some(error),
                 Err(error) => return Err(error),
             }
+            reading.proved.truncate(proved);
             wrong.push(header);
         }
     }
@@ -106,31 +139,32 @@ impl Storage {
         &self,
         tree: &Tree,
         pieces: &[BlkPtr],
-        class: IoClass,
-        depth: u32,
-        budget: &mut u64,
+        reading: &mut Reading,
         into: &mut [u8],
     ) -> Result<(), ReadError> {
         let total: u64 = pieces.iter().map(BlkPtr::psize).sum();
-        if total != into.len() as u64 || pieces.len() as u64 > *budget {
+        if total != into.len() as u64 || pieces.len() as u64 > reading.budget {
             return Err(ReadError::Corrupt);
         }
-        *budget -= pieces.len() as u64;
+        reading.budget -= pieces.len() as u64;
         let mut rest = into;
         for piece in pieces {
             let (here, after) = rest.split_at_mut(piece.psize() as usize);
             rest = after;
             if piece.is_gang() {
-                self.read_whole(tree, piece, class, depth + 1, budget, here)?;
+                reading.depth += 1;
+                let read = self.read_whole(tree, piece, reading, here);
+                reading.depth -= 1;
+                read?;
             } else {
-                let bytes = self.fetch(tree, std::slice::from_ref(&piece), class).remove(0)?;
+                let bytes = self.fetch(tree, std::slice::from_ref(&piece), reading.class).remove(0)?;
                 here.copy_from_slice(&bytes[..here.len()]);
             }
         }
         Ok(())
     }
 
-    /// The pieces that a gang's header names, judged as any pointer from disk.
+    /// The pieces that a gang's first good header names.
     pub(crate) fn read_header(
         &self,
         tree: &Tree,
@@ -138,16 +172,16 @@ impl Storage {
         class: IoClass,
         depth: u32,
     ) -> Result<Vec<BlkPtr>, ReadError> {
-        pieces_of(&self.fetch_header(tree, bp, class, depth, &|_| true)?)
+        pieces_of(&self.fetch_header(tree, bp, (class, depth), true, &|_| true)?)
     }
 
-    /// The first copy of a gang's header that is wanted; bad ones before it are repaired.
+    /// The first copy of a gang's header that is wanted; those before it that are not are repaired, if asked to.
     fn fetch_header(
         &self,
         tree: &Tree,
         bp: &BlkPtr,
-        class: IoClass,
-        depth: u32,
+        (class, depth): (IoClass, u32),
+        repair: bool,
         wanted: &(dyn Fn(&[u8]) -> bool + Sync),
     ) -> Result<AlignedBuf, ReadError> {
         if depth > MAX_DEPTH {
@@ -155,7 +189,8 @@ impl Storage {
         }
         let places: Vec<Dva> = bp.dvas().into_iter().filter(|dva| dva.is_valid() && dva.gang).collect();
         let verify = |_, bytes: &[u8]| is_header(bp, bytes) && wanted(bytes);
-        self.fetch_copies(tree, &[(places, HEADER_SIZE as u64)], class, &verify).remove(0)
+        let how = (class, repair && self.is_writable());
+        self.try_copies(tree, &[(places, HEADER_SIZE as u64)], how, &verify).remove(0)
     }
 
     /// Finds room in pieces for what has no room as a whole.

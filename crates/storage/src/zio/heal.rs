@@ -12,11 +12,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use env::IoClass;
+use env::{AlignedBuf, IoClass};
 use ondisk::gang::HEADER_SIZE;
 use ondisk::{BlkPtr, Dva};
 
-use super::gang::is_header;
+use super::gang::pieces_of;
 use super::log::Seal;
 use super::moved::{Place, is_moved};
 use super::{Flight, VerifyEach};
@@ -26,8 +26,6 @@ use crate::vdev::{Io, Kind, Op};
 use crate::{Payload, ReadError, Storage};
 
 const CLASS: IoClass = IoClass::Scrub;
-/// Header pieces looked at below one gang block; more are nonsense.
-const PIECES_MAX: usize = 1 << 16;
 
 /// One copy of a block, to be healed. Not of a gang.
 #[derive(Clone, Copy, Debug)]
@@ -214,23 +212,18 @@ impl Storage {
         Healer { storage: self.clone(), tree: self.tree() }
     }
 
-    /// Heals the headers of a gang and all that they lead to.
+    /// Heals the headers of a gang and all that they lead to, once the whole has told which headers are its own: others
+    /// may be good by themselves and lead to what it was in an earlier pass of its group.
     pub fn heal_gang(self: &Arc<Self>, bp: &BlkPtr) -> Result<(), ReadError> {
         let tree = self.tree();
-        let (mut headers, mut pieces) = (vec![(*bp, 0)], Vec::new());
-        while let Some((header, depth)) = headers.pop() {
-            let targets = Target::of_copies(&header, HEADER_SIZE as u64);
-            let healing = Healing::begin(self, &tree, targets);
-            healing.finish(&|_, bytes| is_header(&header, bytes)).into_iter().collect::<Result<(), _>>()?;
-            for piece in self.read_header(&tree, &header, CLASS, depth)? {
-                match piece.is_gang() {
-                    true => headers.push((piece, depth + 1)),
-                    false => pieces.extend((0..piece.ndvas()).map(|copy| Patient { bp: piece, copy })),
-                }
-            }
-            if pieces.len() + headers.len() > PIECES_MAX {
-                return Err(ReadError::Corrupt);
-            }
+        let mut whole = AlignedBuf::zeroed(bp.psize() as usize);
+        let mut pieces = Vec::new();
+        for (gang, header) in self.read_proved(&tree, bp, CLASS, &mut whole)? {
+            let is_it = |_, bytes: &[u8]| bytes[..HEADER_SIZE] == header[..HEADER_SIZE];
+            let healing = Healing::begin(self, &tree, Target::of_copies(&gang, HEADER_SIZE as u64));
+            healing.finish(&is_it).into_iter().collect::<Result<(), _>>()?;
+            let below = pieces_of(&header)?.into_iter().filter(|piece| !piece.is_gang());
+            pieces.extend(below.flat_map(|bp| (0..bp.ndvas()).map(move |copy| Patient { bp, copy })));
         }
         self.healer().heal(pieces).land().into_iter().collect()
     }

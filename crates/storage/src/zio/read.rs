@@ -285,6 +285,17 @@ impl Storage {
         class: IoClass,
         verify: VerifyEach<'_>,
     ) -> Vec<Fetched> {
+        self.try_copies(tree, wanted, (class, self.is_writable()), verify)
+    }
+
+    /// As [`Storage::fetch_copies`]; bad copies are repaired only if asked to.
+    pub(super) fn try_copies(
+        &self,
+        tree: &Tree,
+        wanted: &[(Vec<Dva>, u64)],
+        (class, repair): (IoClass, bool),
+        verify: VerifyEach<'_>,
+    ) -> Vec<Fetched> {
         let mut jobs: Vec<Job> = wanted.iter().map(|(dvas, len)| Job::new(self, tree, dvas, *len)).collect();
         loop {
             for (n, job) in jobs.iter_mut().enumerate() {
@@ -297,21 +308,23 @@ impl Storage {
             if turn.is_empty() {
                 break;
             }
-            let ios = turn.iter().map(|&n| jobs[n].next_io(class, self.is_writable())).collect();
+            let ios = turn.iter().map(|&n| jobs[n].next_io(class, repair)).collect();
             let flight = Flight::take_off(self.env(), tree, class, ios);
             let done = flight.land(&|n, bytes| verify(turn[n], bytes));
             for (&n, done) in turn.iter().zip(done) {
                 jobs[n].take(done.map_err(ReadError::from));
             }
         }
-        self.repair(tree, &jobs);
+        if repair {
+            self.repair(tree, &jobs);
+        }
         jobs.into_iter().map(|job| job.good.ok_or(job.error)).collect()
     }
 
     fn repair(&self, tree: &Tree, jobs: &[Job]) {
         let mut ios = Vec::new();
         for job in jobs {
-            let Some(good) = job.good.as_ref().filter(|_| !job.bad.is_empty() && self.is_writable()) else {
+            let Some(good) = job.good.as_ref().filter(|_| !job.bad.is_empty()) else {
                 continue;
             };
             let payload = Payload::padded(&good[..job.len as usize], 1 << tree.max_ashift());

@@ -3,7 +3,7 @@ use ondisk::BlkPtr;
 
 use super::*;
 use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_of_raidz_with};
-use crate::{VdevState, WritePolicy};
+use crate::{VdevState, WriteItem, WritePolicy};
 
 fn patients(bps: &[BlkPtr]) -> Vec<Patient> {
     bps.iter().flat_map(|bp| (0..bp.ndvas()).map(|copy| Patient { bp: *bp, copy })).collect()
@@ -52,6 +52,38 @@ fn gangs_heal_with_their_headers() {
     assert_eq!(rig.storage.heal_gang(&bp), Ok(()));
     spoil(&rig, "b");
     assert!(rig.read(&bp).unwrap()[..] == block[..]);
+}
+
+/// A side that was away for the last pass of a group has a gang's header as it was in the pass before, good by itself.
+#[test]
+fn a_stale_header_of_a_gang_is_not_taken_for_its_own() {
+    let rig = rig(&[2]);
+    rig.storage.env().quirks.set(Quirk::ForceGang, true);
+    let (old, new) = (noise(65536, 1), noise(65536, 2));
+    let before = rig.write_one(&old, plain());
+    let mut stale = Vec::new();
+    rig.disks.edit("a", |bytes| stale = bytes.to_vec());
+    let item = WriteItem { data: new.clone(), policy: plain(), rewrite: Some(before) };
+    let bp = rig.storage.write_batch(vec![item], 4, &mut |_| {}).remove(0).unwrap();
+    for (behind, whole) in [("a", "b"), ("b", "a")] {
+        rig.disks.edit(behind, |bytes| bytes.copy_from_slice(&stale));
+        assert_eq!(rig.storage.heal_gang(&bp), Ok(()));
+        spoil(&rig, whole);
+        assert!(rig.read(&bp).unwrap()[..] == new[..], "{behind} was healed");
+        assert_eq!(rig.storage.heal_gang(&bp), Ok(()));
+    }
+    // Where the newest bytes are lost, what there was before is not put in their place.
+    rig.disks.edit("a", |bytes| bytes.copy_from_slice(&stale));
+    let header = Target::of(&bp, 0, 512).here.offset as usize + (4 << 20);
+    let (mut newest, mut after) = (Vec::new(), Vec::new());
+    rig.disks.edit("b", |bytes| {
+        newest = bytes[header..][..512].to_vec();
+        bytes[4 << 20..header].fill(0xee);
+        bytes[header + 512..60 << 20].fill(0xee);
+    });
+    assert!(rig.storage.heal_gang(&bp).is_err() && rig.read(&bp).is_err());
+    rig.disks.edit("b", |bytes| after = bytes[header..][..512].to_vec());
+    assert!(newest == after);
 }
 
 #[test]
