@@ -479,6 +479,18 @@ pub struct ScanStatus {
     pub spent_paused: u64,
 }
 
+/// The scrub of known errors that runs, or the last one since the last scan. Blocks, and seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorScrubStatus {
+    pub state: ScanState,
+    pub start: u64,
+    pub end: u64,
+    pub to_examine: u64,
+    pub examined: u64,
+    /// Since when it pauses.
+    pub paused: u64,
+}
+
 /// `GET /v1/pools/{name}`; `GET /v1/pools` gives all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
@@ -496,6 +508,8 @@ pub struct Pool {
     pub action: Option<String>,
     #[serde(default)]
     pub scan: Option<ScanStatus>,
+    #[serde(default)]
+    pub error_scrub: Option<ErrorScrubStatus>,
     /// The last removal of a top-level vdev.
     #[serde(default)]
     pub removal: Option<Removal>,

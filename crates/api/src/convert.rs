@@ -209,9 +209,30 @@ pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
         status: from.status.clone(),
         action: from.action.clone(),
         scan: from.scan.as_ref().map(scan),
+        error_scrub: from.error_scrub.as_ref().map(error_scrub),
         removal: from.removal.as_ref().map(removal),
         data_errors: from.data_errors,
         readonly: from.readonly,
+    }
+}
+
+fn scan_state(from: engine::ScanState) -> wire::ScanState {
+    match from {
+        engine::ScanState::Running => wire::ScanState::Running,
+        engine::ScanState::Paused => wire::ScanState::Paused,
+        engine::ScanState::Finished => wire::ScanState::Finished,
+        engine::ScanState::Canceled => wire::ScanState::Canceled,
+    }
+}
+
+fn error_scrub(from: &engine::ErrorScrubStatus) -> wire::ErrorScrubStatus {
+    wire::ErrorScrubStatus {
+        state: scan_state(from.state),
+        start: from.start,
+        end: from.end,
+        to_examine: from.to_examine,
+        examined: from.examined,
+        paused: from.paused,
     }
 }
 
@@ -221,12 +242,7 @@ fn scan(from: &engine::ScanStatus) -> wire::ScanStatus {
             engine::ScanKind::Scrub => wire::ScanKind::Scrub,
             engine::ScanKind::Resilver => wire::ScanKind::Resilver,
         },
-        state: match from.state {
-            engine::ScanState::Running => wire::ScanState::Running,
-            engine::ScanState::Paused => wire::ScanState::Paused,
-            engine::ScanState::Finished => wire::ScanState::Finished,
-            engine::ScanState::Canceled => wire::ScanState::Canceled,
-        },
+        state: scan_state(from.state),
         start: from.start,
         end: from.end,
         to_examine: from.to_examine,

@@ -21,6 +21,7 @@ pub mod bpobj;
 pub mod bptree;
 pub mod dnode;
 mod error;
+pub mod find;
 pub mod objset;
 mod overlay;
 pub mod owner;

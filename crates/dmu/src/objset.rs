@@ -29,7 +29,7 @@ use crate::dnode::{Dnode, Seek};
 use crate::error::read_failed;
 use crate::owner::{Admission, BlockOwner, Holds};
 use crate::policy::ObjsetPolicy;
-use crate::store::{BlockStore, Keep, TXG_SIZE, Txg};
+use crate::store::{Block, BlockStore, Keep, TXG_SIZE, Txg};
 use crate::tree::{Step, check_pointer};
 use crate::tx::Tx;
 use cache::Cache;
@@ -113,6 +113,19 @@ impl ObjectSpec {
         phys.bonus = vec![0; usize::from(self.bonus_len)];
         Ok(phys)
     }
+}
+
+/// An object's dnode in the block of dnodes that has its number; `None`: a free slot, or the inside of a larger dnode.
+pub(crate) fn dnode_in(block: &Block, object: u64) -> Result<Option<DnodePhys>, DmuError> {
+    let slot = (object % SLOTS) as usize;
+    // A slot inside a larger dnode holds that one's bonus: find out by walking from the first.
+    let mut at = 0;
+    while at < slot {
+        at += block.get(at * SLOT_SIZE..).and_then(dnode::slots_at).unwrap_or(1);
+    }
+    let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|_| at == slot) else { return Ok(None) };
+    let corrupt = DmuError::Corrupt { object: META_OBJECT, block: object / SLOTS };
+    DnodePhys::decode(bytes, block.endian()).map_err(|_| corrupt)
 }
 
 /// What all dnodes of an object set share.
@@ -339,16 +352,7 @@ impl Objset {
         else {
             return Ok(None);
         };
-        let corrupt = DmuError::Corrupt { object: META_OBJECT, block: object / SLOTS };
-        let slot = (object % SLOTS) as usize;
-        // A slot inside a larger dnode holds that one's bonus: find out by walking from the first.
-        let mut at = 0;
-        while at < slot {
-            at += block.get(at * SLOT_SIZE..).and_then(dnode::slots_at).unwrap_or(1);
-        }
-        let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|_| at == slot) else { return Ok(None) };
-        let phys = DnodePhys::decode(bytes, block.endian()).map_err(|_| corrupt)?;
-        Ok(phys.map(|phys| (phys, block.endian())))
+        Ok(dnode_in(&block, object)?.map(|phys| (phys, block.endian())))
     }
 
     /// A new object at a free number.

@@ -24,6 +24,7 @@ pub struct LostBlock {
     pub level: u8,
     /// [`ondisk::zbookmark::SPILL_BLKID`] for a spill block.
     pub blkid: u64,
+    /// Physical.
     pub birth: u64,
 }
 

@@ -240,16 +240,7 @@ impl Walk<'_> {
             Go::Past => return Ok(None),
             Go::Stop => return Err(Stopped),
         }
-        // Whether an encrypted block can be had is the store's to say.
-        let read = match visit.bp.is_encrypted() {
-            true => visit.bp.validate().map_err(|_| DmuError::Corrupt { object: visit.object, block: 0 }),
-            false => check_pointer(visit.bp, visit.object, 0),
-        };
-        let read = read.and_then(|()| {
-            let block = self.store.read(visit.bp, IoClass::AsyncRead, Keep::ALL);
-            block.map_err(|e| read_failed(e, visit.object, 0))
-        });
-        match read {
+        match read_below(self.store, visit.bp, visit.object) {
             Ok(block) => Ok(Some(block)),
             Err(error) => self.unreadable(visit, error).map(|()| None),
         }
@@ -258,4 +249,14 @@ impl Walk<'_> {
     fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Result<(), Stopped> {
         if self.visitor.unreadable(visit, error) == Go::Stop { Err(Stopped) } else { Ok(()) }
     }
+}
+
+/// A block that leads to others, of an object set that is not open.
+pub(crate) fn read_below(store: &dyn BlockStore, bp: &BlkPtr, object: u64) -> Result<Arc<Block>, DmuError> {
+    // Whether an encrypted block can be had is the store's to say.
+    match bp.is_encrypted() {
+        true => bp.validate().map_err(|_| DmuError::Corrupt { object, block: 0 })?,
+        false => check_pointer(bp, object, 0)?,
+    }
+    store.read(bp, IoClass::AsyncRead, Keep::ALL).map_err(|error| read_failed(error, object, 0))
 }

@@ -146,7 +146,7 @@ impl<'a> Walker<'a> {
     }
 
     fn failed(&self, error: ReadError, bp: &BlkPtr, level: u8, blkid: u64) -> DmuError {
-        self.owner.lost(&LostBlock { object: self.object, level, blkid, birth: bp.birth() });
+        self.owner.lost(&LostBlock { object: self.object, level, blkid, birth: bp.physical_birth() });
         read_failed(error, self.object, blkid)
     }
 

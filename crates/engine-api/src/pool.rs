@@ -311,6 +311,18 @@ pub struct ScanStatus {
     pub spent_paused: u64,
 }
 
+/// The scrub of known errors that runs, or the last one since the last scan. Blocks, and seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorScrubStatus {
+    pub state: ScanState,
+    pub start: u64,
+    pub end: u64,
+    pub to_examine: u64,
+    pub examined: u64,
+    /// Since when it pauses.
+    pub paused: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolStatus {
     pub name: String,
@@ -325,6 +337,7 @@ pub struct PoolStatus {
     pub status: Option<String>,
     pub action: Option<String>,
     pub scan: Option<ScanStatus>,
+    pub error_scrub: Option<ErrorScrubStatus>,
     /// The last removal of a top-level vdev.
     pub removal: Option<Removal>,
     /// The import went back to an older transaction group.

@@ -1,4 +1,5 @@
-//! Scrub and resilver, as the pool remembers them: an array of numbers in the pool directory's entry `scan`.
+//! Scrub and resilver, as the pool remembers them: an array of numbers in the pool directory's entry `scan`; a scrub of
+//! known errors only has one of its own.
 //!
 //! Source: include/sys/dsl_scan.h.
 
@@ -16,6 +17,8 @@ pub const STATE_NONE: u64 = 0;
 pub const STATE_SCANNING: u64 = 1;
 pub const STATE_FINISHED: u64 = 2;
 pub const STATE_CANCELED: u64 = 3;
+/// Of a scrub of what the error log names, in place of [`STATE_SCANNING`].
+pub const STATE_ERRORSCRUBBING: u64 = 4;
 
 pub const FLAG_VISIT_DS_AGAIN: u64 = 1 << 0;
 pub const FLAG_SCRUB_PAUSED: u64 = 1 << 1;
@@ -71,6 +74,32 @@ impl ScanPhys {
 
     pub fn is_paused(&self) -> bool {
         self.flags & FLAG_SCRUB_PAUSED != 0
+    }
+}
+
+words! {
+    /// `dsl_errorscrub_phys_t`, the entry `error_scrub`. Amounts are blocks.
+    pub struct ErrorScrubPhys [72, 72, "error scrub state"] {
+        func,
+        state,
+        /// Where it is among the error log's datasets: a cursor.
+        cursor,
+        start_time,
+        end_time,
+        to_examine,
+        examined,
+        errors,
+        paused_flags,
+    }
+}
+
+impl ErrorScrubPhys {
+    pub fn is_running(&self) -> bool {
+        self.func == FUNC_ERRORSCRUB && self.state == STATE_ERRORSCRUBBING
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.is_running() && self.paused_flags != 0
     }
 }
 

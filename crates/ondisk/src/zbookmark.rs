@@ -4,7 +4,8 @@
 //! before those below it. The meta dnode's blocks stand where the first object in them does. Bookmarks of two datasets are
 //! not compared.
 //!
-//! Sources: include/sys/zio.h (`zbookmark_phys_t`), module/zfs/zio.c (`zbookmark_compare`), spa_errlog.c (names).
+//! Sources: include/sys/zio.h (`zbookmark_phys_t`, `zbookmark_err_phys_t`), module/zfs/zio.c (`zbookmark_compare`),
+//! spa_errlog.c (names).
 
 use std::cmp::Ordering;
 
@@ -90,12 +91,39 @@ impl Zbookmark {
         let [objset, object, level, blkid] = numbers(name)?;
         Some(Zbookmark { objset, object, level: level as i64, blkid })
     }
+}
 
-    /// From the key of an entry of one dataset's error log, the form of feature `head_errlog`: the dataset is the log's,
-    /// and the last number is the birth of the block.
-    pub fn from_head_name(objset: u64, name: &str) -> Option<Zbookmark> {
-        let [object, level, blkid, _birth] = numbers(name)?;
-        Some(Zbookmark { objset, object, level: level as i64, blkid })
+/// A block that cannot be had, in the error log of one dataset and all its snapshots (`zbookmark_err_phys_t`, feature
+/// `head_errlog`): whoever has a block there of the same birth has this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ErrorBlock {
+    pub object: u64,
+    pub level: i64,
+    pub blkid: u64,
+    /// Physical; 0 if it could not be known.
+    pub birth: u64,
+}
+
+impl ErrorBlock {
+    /// Of a block somewhere.
+    pub const fn of(place: &Zbookmark, birth: u64) -> ErrorBlock {
+        ErrorBlock { object: place.object, level: place.level, blkid: place.blkid, birth }
+    }
+
+    /// Where it is in a dataset.
+    pub const fn place(&self, objset: u64) -> Zbookmark {
+        Zbookmark::new(objset, self.object, self.level, self.blkid)
+    }
+
+    /// The key of its entry.
+    pub fn to_name(&self) -> String {
+        format!("{:x}:{:x}:{:x}:{:x}", self.object, self.level as u64, self.blkid, self.birth)
+    }
+
+    /// From the key of an entry.
+    pub fn from_name(name: &str) -> Option<ErrorBlock> {
+        let [object, level, blkid, birth] = numbers(name)?;
+        Some(ErrorBlock { object, level: level as i64, blkid, birth })
     }
 }
 

@@ -1,12 +1,20 @@
 //! The error log: which blocks of the pool cannot be had, whoever met them.
 //!
-//! There are two lists in the meta object set. What readers meet goes into the *last* one; what is met while a scan runs
+//! There are two logs in the meta object set. What readers meet goes into the *last* one; what is met while a scan runs
 //! goes into the *scrub* one, which takes the last one's place when the scan ends: so what has healed meanwhile, or was
-//! deleted, is forgotten with the second scrub at the latest. Each is a ZAP whose keys are bookmarks. A pool that keeps
-//! its lists by dataset (feature `head_errlog`) is only read.
+//! deleted, is forgotten with the second scrub at the latest.
+//!
+//! A log is a ZAP in one of two forms. The old one has bookmarks for keys. With feature `head_errlog` it has an entry for
+//! each head dataset, which leads to a ZAP of its own; a key there says where the block is and when it was born, so that
+//! one entry speaks for all snapshots and clones that have the block, however they come and go ([`holders`]).
+//!
+//! Locks: `pending` is held for moments, by whoever meets an error; `objects` while the logs are read or written.
 //!
 //! Source: module/zfs/spa_errlog.c.
 
+pub(crate) mod holders;
+
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
@@ -14,44 +22,71 @@ use dmu::Tx;
 use dmu::zap::Zap;
 use env::lock;
 use ondisk::object_type::{ObjectType, pool_directory};
-use ondisk::zbookmark::Zbookmark;
+use ondisk::zbookmark::{ErrorBlock, Zbookmark};
 
 use crate::Result;
 use crate::dsl::Mos;
 use crate::spa::Pool;
+use holders::Look;
 
+/// The feature with which errors are logged by dataset.
+pub(crate) const BY_HEAD: &str = "head_errlog";
 /// Entries kept in memory until the next group.
 const PENDING_MAX: usize = 1 << 16;
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct ErrorLog(Mutex<Lists>);
+pub(crate) struct ErrorLog {
+    pending: Mutex<Pending>,
+    objects: Mutex<Objects>,
+}
 
+/// Blocks that cannot be had, with their births.
+type Hurt = BTreeMap<Zbookmark, u64>;
+
+/// What is not on disk yet.
 #[derive(Default)]
-struct Lists {
-    /// Not on disk yet, with the blocks' births.
-    last: BTreeMap<Zbookmark, u64>,
-    scrub: BTreeMap<Zbookmark, u64>,
-    /// The ZAPs, 0 for none.
-    last_object: u64,
-    scrub_object: u64,
+struct Pending {
+    last: Hurt,
+    scrub: Hurt,
+    /// Entries, by head, that no dataset has the block of any more.
+    stale: BTreeSet<(u64, ErrorBlock)>,
     scanning: bool,
-    rotate: bool,
+    ending: Option<Ending>,
+}
+
+/// What becomes of the scrub log when a scan ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It is all there is to know.
+    Replace,
+    /// What was known before still counts.
+    Join,
+}
+
+/// The logs' ZAPs, 0 for none.
+#[derive(Default)]
+struct Objects {
+    last: u64,
+    scrub: u64,
+    by_head: bool,
 }
 
 impl ErrorLog {
     /// Of a pool that is being imported, in the middle of a scan or not.
-    pub fn load(directory: &Zap, scanning: bool) -> Result<ErrorLog> {
+    pub fn load(directory: &Zap, scanning: bool, by_head: bool) -> Result<ErrorLog> {
         let object = |name: &str| -> Result<u64> { Ok(directory.find_u64(name)?.unwrap_or(0)) };
-        let last_object = object(pool_directory::ERRLOG_LAST)?;
-        let scrub_object = object(pool_directory::ERRLOG_SCRUB)?;
-        Ok(ErrorLog(Mutex::new(Lists { last_object, scrub_object, scanning, ..Lists::default() })))
+        let last = object(pool_directory::ERRLOG_LAST)?;
+        let scrub = object(pool_directory::ERRLOG_SCRUB)?;
+        let pending = Mutex::new(Pending { scanning, ..Pending::default() });
+        Ok(ErrorLog { pending, objects: Mutex::new(Objects { last, scrub, by_head }) })
     }
 
-    /// A block cannot be had.
+    /// A block cannot be had; `birth` is its physical one, 0 if that is not known.
     pub fn log(&self, place: Zbookmark, birth: u64) {
-        let mut lists = lock(&self.0);
-        let list = if lists.scanning || lists.rotate { &mut lists.scrub } else { &mut lists.last };
+        let mut pending = lock(&self.pending);
+        let in_scrub = pending.scanning || pending.ending.is_some();
+        let list = if in_scrub { &mut pending.scrub } else { &mut pending.last };
         if list.len() < PENDING_MAX {
             list.entry(place).or_insert(birth);
         }
@@ -59,74 +94,226 @@ impl ErrorLog {
 
     /// From now on a scan runs.
     pub fn begin_scan(&self) {
-        lock(&self.0).scanning = true;
+        lock(&self.pending).scanning = true;
     }
 
-    /// The scan has ended: its list is the one that counts.
-    pub fn rotate(&self) {
-        let mut lists = lock(&self.0);
-        (lists.scanning, lists.rotate) = (false, true);
+    /// The scan has ended.
+    pub fn end_scan(&self, ending: Ending) {
+        let mut pending = lock(&self.pending);
+        (pending.scanning, pending.ending) = (false, Some(ending));
+    }
+
+    /// Nobody has these blocks any more.
+    fn forget(&self, stale: Vec<(u64, ErrorBlock)>) {
+        lock(&self.pending).stale.extend(stale);
     }
 
     /// Writes what is new. Syncing context.
-    pub fn sync(&self, mos: &Mos, tx: &Tx) -> Result<()> {
-        let mut lists = lock(&self.0);
-        if lists.last.is_empty() && lists.scrub.is_empty() && !lists.rotate {
-            return Ok(());
-        }
-        let (last, scrub) = (std::mem::take(&mut lists.last), std::mem::take(&mut lists.scrub));
-        add(mos, &last, &mut lists.last_object, tx)?;
-        if std::mem::take(&mut lists.rotate) {
-            if lists.last_object != 0 {
-                mos.free(lists.last_object, tx)?;
+    fn sync(&self, mos: &Mos, tx: &Tx) -> Result<()> {
+        let mut objects = lock(&self.objects);
+        let mut new = {
+            let mut pending = lock(&self.pending);
+            let idle = pending.last.is_empty() && pending.scrub.is_empty() && pending.stale.is_empty();
+            if idle && pending.ending.is_none() {
+                return Ok(());
             }
-            lists.last_object = std::mem::take(&mut lists.scrub_object);
-            add(mos, &scrub, &mut lists.last_object, tx)?;
-        } else {
-            add(mos, &scrub, &mut lists.scrub_object, tx)?;
+            let scanning = pending.scanning;
+            std::mem::replace(&mut *pending, Pending { scanning, ..Pending::default() })
+        };
+        for (head, block) in &new.stale {
+            for list in [&mut new.last, &mut new.scrub] {
+                list.retain(|place, birth| {
+                    head_of(mos, place.objset) != *head || ErrorBlock::of(place, *birth) != *block
+                });
+            }
+            objects.remove(mos, *head, block, tx)?;
         }
-        mos.set_root(pool_directory::ERRLOG_LAST, lists.last_object, tx)?;
-        Ok(mos.set_root(pool_directory::ERRLOG_SCRUB, lists.scrub_object, tx)?)
+        let by_head = objects.by_head;
+        add(mos, &new.last, &mut objects.last, by_head, tx)?;
+        match new.ending {
+            None => add(mos, &new.scrub, &mut objects.scrub, by_head, tx)?,
+            Some(Ending::Replace) => {
+                free(mos, objects.last, by_head, tx)?;
+                objects.last = std::mem::take(&mut objects.scrub);
+                add(mos, &new.scrub, &mut objects.last, by_head, tx)?;
+            }
+            Some(Ending::Join) => {
+                let found = entries(mos, objects.scrub, by_head)?;
+                free(mos, std::mem::take(&mut objects.scrub), by_head, tx)?;
+                add(mos, &found, &mut objects.last, by_head, tx)?;
+                add(mos, &new.scrub, &mut objects.last, by_head, tx)?;
+            }
+        }
+        objects.store(mos, tx)
     }
 
-    /// Number of entries, what two lists both have counted twice (`spa_approx_errlog_size`).
+    /// Brings the logs into the form by dataset, if they have the old one. `birth` says when a block was born: `None` if
+    /// there is none, 0 if that cannot be known. Syncing context.
+    fn upgrade(&self, mos: &Mos, birth: &dyn Fn(&Zbookmark) -> Option<u64>, tx: &Tx) -> Result<()> {
+        let mut objects = lock(&self.objects);
+        if std::mem::replace(&mut objects.by_head, true) || (objects.last, objects.scrub) == (0, 0) {
+            return Ok(());
+        }
+        let Objects { last, scrub, .. } = &mut *objects;
+        for log in [last, scrub] {
+            let old = entries(mos, *log, false)?;
+            free(mos, std::mem::take(log), false, tx)?;
+            let known = old.into_keys().filter_map(|place| Some((place, birth(&place)?)));
+            add(mos, &known.collect(), log, true, tx)?;
+        }
+        objects.store(mos, tx)
+    }
+
+    /// A head is destroyed, and with it all that only it had. Syncing context.
+    pub fn dataset_gone(&self, mos: &Mos, head: u64, tx: &Tx) -> Result<()> {
+        let objects = lock(&self.objects);
+        for log in objects.logs().filter(|_| objects.by_head) {
+            if let Some(list) = list_of(mos, log, head)? {
+                mos.remove_int(log, head, tx)?;
+                mos.free(list, tx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A clone takes over its origin, which was taken in group `taken`, and all before. Syncing context.
+    pub fn promoted(&self, mos: &Mos, clone: u64, from: u64, taken: u64, tx: &Tx) -> Result<()> {
+        let objects = lock(&self.objects);
+        for log in objects.logs().filter(|_| objects.by_head) {
+            let Some(list) = list_of(mos, log, from)? else { continue };
+            let moves = |name: &str| ErrorBlock::from_name(name).is_some_and(|block| block.birth < taken);
+            for (name, _) in mos.entries(list)?.into_iter().filter(|(name, _)| moves(name)) {
+                mos.set(make_list(mos, log, clone, tx)?, &name, "", tx)?;
+                mos.remove(list, &name, tx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of entries, what two logs both have counted twice (`spa_approx_errlog_size`).
     pub fn count(&self, mos: &Mos) -> Result<u64> {
-        let lists = lock(&self.0);
-        let mut count = (lists.last.len() + lists.scrub.len()) as u64;
-        for object in [lists.last_object, lists.scrub_object].into_iter().filter(|object| *object != 0) {
-            count += mos.count(object)?;
+        let objects = lock(&self.objects);
+        let mut count = {
+            let pending = lock(&self.pending);
+            (pending.last.len() + pending.scrub.len()) as u64
+        };
+        for log in objects.logs() {
+            count += match objects.by_head {
+                false => mos.count(log)?,
+                true => mos
+                    .entries(log)?
+                    .iter()
+                    .try_fold(0, |sum, (_, list)| Ok::<u64, dmu::DmuError>(sum + mos.count(list.first())?))?,
+            };
         }
         Ok(count)
     }
 
-    /// Every entry of both lists.
-    fn entries(&self, mos: &Mos, by_head: bool) -> Result<BTreeSet<Zbookmark>> {
-        let lists = lock(&self.0);
-        let mut all: BTreeSet<Zbookmark> = lists.last.keys().chain(lists.scrub.keys()).copied().collect();
-        for object in [lists.last_object, lists.scrub_object].into_iter().filter(|object| *object != 0) {
-            for (name, value) in mos.entries(object)? {
-                if !by_head {
-                    all.extend(Zbookmark::from_name(&name));
-                    continue;
-                }
-                let Ok(head) = u64::from_str_radix(&name, 16) else { continue };
-                let entries = mos.entries(value.first())?;
-                all.extend(entries.iter().filter_map(|(name, _)| Zbookmark::from_head_name(head, name)));
-            }
+    /// Every entry of both logs; whether they name heads.
+    fn known(&self, mos: &Mos) -> Result<(BTreeSet<(Zbookmark, u64)>, bool)> {
+        let objects = lock(&self.objects);
+        let by_head = objects.by_head;
+        let mut all = BTreeSet::new();
+        for log in objects.logs() {
+            all.extend(entries(mos, log, by_head)?);
         }
-        Ok(all)
+        let pending = lock(&self.pending);
+        let at_head = |(place, birth): (&Zbookmark, &u64)| match by_head {
+            true => (Zbookmark { objset: head_of(mos, place.objset), ..*place }, *birth),
+            false => (*place, *birth),
+        };
+        all.extend(pending.last.iter().chain(&pending.scrub).map(at_head));
+        Ok((all, by_head))
     }
 }
 
-fn add(mos: &Mos, new: &BTreeMap<Zbookmark, u64>, object: &mut u64, tx: &Tx) -> Result<()> {
+impl Objects {
+    fn logs(&self) -> impl Iterator<Item = u64> {
+        [self.last, self.scrub].into_iter().filter(|log| *log != 0)
+    }
+
+    fn remove(&self, mos: &Mos, head: u64, block: &ErrorBlock, tx: &Tx) -> Result<()> {
+        for log in self.logs() {
+            if let Some(list) = list_of(mos, log, head)? {
+                mos.remove(list, &block.to_name(), tx)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&self, mos: &Mos, tx: &Tx) -> Result<()> {
+        mos.set_root(pool_directory::ERRLOG_LAST, self.last, tx)?;
+        Ok(mos.set_root(pool_directory::ERRLOG_SCRUB, self.scrub, tx)?)
+    }
+}
+
+/// The head of a dataset's directory; the dataset itself if that cannot be known.
+fn head_of(mos: &Mos, dataset: u64) -> u64 {
+    let head = mos.dataset(dataset).and_then(|phys| Ok(mos.dir(phys.dir_obj)?.head_dataset_obj));
+    head.unwrap_or(dataset)
+}
+
+fn list_of(mos: &Mos, log: u64, head: u64) -> Result<Option<u64>> {
+    Ok(mos.find(log, &format!("{head:x}"))?)
+}
+
+fn make_list(mos: &Mos, log: u64, head: u64, tx: &Tx) -> Result<u64> {
+    if let Some(list) = list_of(mos, log, head)? {
+        return Ok(list);
+    }
+    let list = mos.create_zap(ObjectType::ERROR_LOG, tx)?;
+    mos.set_int_key(log, head, list, tx)?;
+    Ok(list)
+}
+
+fn add(mos: &Mos, new: &Hurt, log: &mut u64, by_head: bool, tx: &Tx) -> Result<()> {
     if new.is_empty() {
         return Ok(());
     }
-    if *object == 0 {
-        *object = mos.create_zap(ObjectType::ERROR_LOG, tx)?;
+    if *log == 0 {
+        *log = mos.create_zap(ObjectType::ERROR_LOG, tx)?;
     }
-    // The value is a name for people, which nobody has looked up yet.
-    new.keys().try_for_each(|place| Ok(mos.set(*object, &place.to_name(), "", tx)?))
+    // The values are names for people, which nobody has looked up yet.
+    for (place, birth) in new {
+        if by_head {
+            let list = make_list(mos, *log, head_of(mos, place.objset), tx)?;
+            mos.set(list, &ErrorBlock::of(place, *birth).to_name(), "", tx)?;
+        } else {
+            mos.set(*log, &place.to_name(), "", tx)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a log has; the old form knows no births.
+fn entries(mos: &Mos, log: u64, by_head: bool) -> Result<Hurt> {
+    let mut all = Hurt::new();
+    if log == 0 {
+        return Ok(all);
+    }
+    for (name, value) in mos.entries(log)? {
+        if !by_head {
+            all.extend(Zbookmark::from_name(&name).map(|place| (place, 0)));
+            continue;
+        }
+        let Ok(head) = u64::from_str_radix(&name, 16) else { continue };
+        let blocks = mos.entries(value.first())?;
+        let blocks = blocks.iter().filter_map(|(name, _)| ErrorBlock::from_name(name));
+        all.extend(blocks.map(|block| (block.place(head), block.birth)));
+    }
+    Ok(all)
+}
+
+fn free(mos: &Mos, log: u64, by_head: bool, tx: &Tx) -> Result<()> {
+    if log == 0 {
+        return Ok(());
+    }
+    if by_head {
+        for (_, list) in mos.entries(log)? {
+            mos.free(list.first(), tx)?;
+        }
+    }
+    Ok(mos.free(log, tx)?)
 }
 
 /// Something that is hurt: an object of a dataset.
@@ -148,12 +335,43 @@ impl Pool {
         })
     }
 
-    /// What is hurt, each object once.
+    /// Writes what the error log has of news, in the form that the pool's features ask for. Syncing context.
+    pub(crate) fn sync_errlog(&self, tx: &Tx) -> Result<()> {
+        let (log, mos) = (&self.core.errlog, &self.dsl.mos);
+        if self.core.features.is_enabled(BY_HEAD) {
+            let look = OnceCell::new();
+            let birth = |place: &Zbookmark| match look.get_or_init(|| Look::new(self).ok()) {
+                Some(look) => look.birth(place),
+                None => Some(0),
+            };
+            log.upgrade(mos, &birth, tx)?;
+        }
+        log.sync(mos, tx)
+    }
+
+    /// What is hurt, each object once, in every dataset that has it. What nobody has any more is forgotten.
     pub fn hurt_objects(&self) -> Result<Vec<HurtObject>> {
-        let by_head = self.core.features.is_active("head_errlog");
-        let entries = self.core.errlog.entries(&self.dsl.mos, by_head)?;
-        let objects: BTreeSet<(u64, u64)> =
-            entries.iter().map(|place| (place.objset, place.object)).collect();
+        let (entries, by_head) = self.core.errlog.known(&self.dsl.mos)?;
+        let mut objects = BTreeSet::new();
+        if by_head {
+            let (look, mut stale) = (Look::new(self)?, Vec::new());
+            for (place, birth) in entries {
+                let (head, block) = (place.objset, ErrorBlock::of(&place, birth));
+                match look.holders(head, &block) {
+                    Ok(holders) if holders.is_empty() => stale.push((head, block)),
+                    Ok(holders) => objects.extend(holders.into_iter().map(|holder| (holder, place.object))),
+                    Err(_) => {
+                        objects.insert((head, place.object));
+                    }
+                }
+            }
+            if !stale.is_empty() && !self.core.readonly {
+                self.core.errlog.forget(stale);
+                self.core.txgs.request_sync();
+            }
+        } else {
+            objects.extend(entries.iter().map(|(place, _)| (place.objset, place.object)));
+        }
         let _config = self.dsl.reading();
         let named = |(dataset, object)| {
             let dataset_name = self.dsl.dataset_name(dataset).ok();

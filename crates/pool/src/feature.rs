@@ -43,12 +43,14 @@ const BUILT: &[&str] = &[
     "zstd_compress",
 ];
 
-/// Flags whose traces are kept or brought to an end where they are active, but that new pools are given only by name.
+/// Flags that are kept up, or brought to an end, where they are active, but that new pools are given only by name: other
+/// software could not read them else, or nothing here needs them.
 const KEPT: &[&str] = &[
     "allocation_classes",
     "device_removal",
     "encryption",
     "filesystem_limits",
+    "head_errlog",
     "livelist",
     "log_spacemap",
     "obsolete_counts",
@@ -59,7 +61,6 @@ const READABLE: &[&str] = &[
     "blake3",
     "block_cloning",
     "fast_dedup",
-    "head_errlog",
     "multi_vdev_crash_dump",
     "redacted_datasets",
     "redaction_bookmarks",

@@ -1,4 +1,5 @@
-//! Scans: scrub, which reads everything and repairs what is bad, and resilver, which gives disks what they lack.
+//! Scans: scrub, which reads everything and repairs what is bad, and resilver, which gives disks what they lack. A scrub of
+//! known errors only is a thing apart ([`errors`]).
 //!
 //! A pool has one scan at a time, and remembers it (`dsl_scan_phys`, with the queue of datasets still to visit), so that it
 //! goes on after a crash, here or in OpenZFS. Two parties share the work:
@@ -21,6 +22,7 @@
 //!
 //! Sources: module/zfs/dsl_scan.c, include/sys/dsl_scan.h, module/zfs/vdev.c (`vdev_dtl_reassess`).
 
+mod errors;
 pub(crate) mod load;
 mod request;
 mod sorted;
@@ -116,6 +118,7 @@ struct State {
     /// What leaves lacked when a scan ended that could not give them all: no reason to begin another.
     hopeless: Option<BTreeMap<u64, u64>>,
     pace: Pace,
+    errors: errors::ErrorScrub,
 }
 
 /// Of this pass, that is since the import or the beginning: for rates.
@@ -153,6 +156,7 @@ impl Scan {
         let mut state = lock(&self.state);
         state.pace.start = now;
         state.pace.paused = if state.stored.phys.is_paused() { now } else { 0 };
+        state.errors.paused = if state.errors.stored.is_paused() { now } else { 0 };
         drop(state);
         let worker = worker::ScanWorker::new(pool);
         *lock(&self.worker) = Some(pool.core.env.driver.spawn(Box::new(worker)));
@@ -183,6 +187,7 @@ impl Scan {
     pub(crate) fn sync_done(&self) {
         let mut state = lock(&self.state);
         state.durable = state.stored.phys;
+        state.errors.durable = state.errors.stored;
         drop(state);
         self.ended.notify_all();
     }

@@ -184,7 +184,7 @@ fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>
     match activity {
         "free" => Ok(left(cx, pool, activity)?.map(|left| left > 0)),
         _ => Ok(get(cx, pool)?.map(|pool| match activity {
-            "scrub" => running(&pool, ScanKind::Scrub).is_some(),
+            "scrub" => running(&pool, ScanKind::Scrub).is_some() || of_errors(&pool),
             "resilver" => resilvering(&pool).is_some(),
             "replace" => any_replacing(&pool.root),
             "trim" => any_at(&pool.root, &|vdev| vdev.trim.state),
@@ -231,6 +231,11 @@ fn absent<T>(answer: Result<T, CallError>) -> Result<Option<T>, Stop> {
 fn running(pool: &Pool, kind: ScanKind) -> Option<u64> {
     let scan = pool.scan.filter(|scan| scan.kind == kind && scan.state == ScanState::Running)?;
     Some(scan.to_examine.saturating_sub(scan.issued))
+}
+
+/// Whether a scrub of known errors runs.
+fn of_errors(pool: &Pool) -> bool {
+    pool.error_scrub.is_some_and(|errors| errors.state == ScanState::Running)
 }
 
 /// Bytes left of resilvering, of one kind or the other.

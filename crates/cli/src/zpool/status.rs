@@ -13,8 +13,8 @@ use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use api_types::{
-    Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus, SweepState,
-    SweepStatus, Vdev, routes,
+    ErrorScrubStatus, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus,
+    SweepState, SweepStatus, Vdev, routes,
 };
 
 /// How to print.
@@ -117,7 +117,12 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     if let Some(text) = &pool.action {
         writeln!(cx.io.out, "{}{}", bold("action: "), folded(text))?;
     }
-    for scan in scans(format, pool) {
+    let scrub = pool.scan.filter(|scan| scan.kind == ScanKind::Scrub).map_or(0, |scrub| scrub.start);
+    let of_errors = pool.error_scrub.filter(|errors| errors.start >= scrub);
+    if let Some(errors) = &of_errors {
+        writeln!(cx.io.out, " scrub: {}", scan::error_lines(errors))?;
+    }
+    for scan in scans(format, pool, of_errors.is_none()) {
         writeln!(cx.io.out, "  {} {scan}", bold("scan:"))?;
     }
     if let Some(removal) = &pool.removal {
@@ -148,7 +153,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
 
 /// What is said of the last scrub, and of the resilver that runs or ran last, be it block by block or sequential
 /// (`print_scan_status`).
-fn scans(format: &Format, pool: &Pool) -> Vec<String> {
+fn scans(format: &Format, pool: &Pool, with_scrub: bool) -> Vec<String> {
     let lines = |scan: &ScanStatus| scan::lines(scan, clock::seconds());
     let (scrub, resilver): (Vec<_>, Vec<_>) = pool.scan.iter().partition(|scan| scan.kind == ScanKind::Scrub);
     let rebuilds: Vec<_> =
@@ -156,7 +161,7 @@ fn scans(format: &Format, pool: &Pool) -> Vec<String> {
     let runs = rebuilds.iter().any(|(_, rebuild)| rebuild.state == RebuildState::Running);
     let last = rebuilds.iter().map(|(_, rebuild)| rebuild.end).max().unwrap_or(0);
     let of_blocks = |scan: &&ScanStatus| scan.state == ScanState::Running || (!runs && scan.end > last);
-    let mut said: Vec<String> = scrub.into_iter().map(lines).collect();
+    let mut said: Vec<String> = scrub.into_iter().filter(|_| with_scrub).map(lines).collect();
     match resilver.into_iter().find(of_blocks) {
         Some(resilver) => said.push(lines(resilver)),
         None if runs || last > 0 => {
@@ -330,6 +335,9 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<Str
             }
         }
         let mut scan = pool.scan.as_ref().map_or_else(Json::object, |scan| json_scan(format, scan));
+        if let Some(errors) = &pool.error_scrub {
+            json_error_scrub(format, errors, &mut scan);
+        }
         if let Some(rebuilds) = rebuild::json(format, pool) {
             scan.put("rebuild_stats", rebuilds);
         }
@@ -373,6 +381,21 @@ fn json_scan(format: &Format, scan: &ScanStatus) -> Json {
     item.put("issued_bytes_per_scan", bytes(scan.pass_issued));
     item.put("issued", bytes(scan.issued));
     item
+}
+
+fn json_error_scrub(format: &Format, scrub: &ErrorScrubStatus, scan: &mut Json) {
+    let state = match scrub.state {
+        ScanState::Running | ScanState::Paused => "ERRORSCRUBBING",
+        ScanState::Finished => "FINISHED",
+        ScanState::Canceled => "CANCELED",
+    };
+    scan.put("err_scrub_func", "ERRORSCRUB");
+    scan.put("err_scrub_state", state);
+    scan.put("err_scrub_start_time", time(format, scrub.start));
+    scan.put("err_scrub_end_time", time(format, scrub.end));
+    scan.put("err_scrub_examined", count(format, scrub.examined));
+    scan.put("err_scrub_to_examine", count(format, scrub.to_examine));
+    scan.put("err_scrub_pause", count(format, scrub.paused));
 }
 
 fn bytes(format: &Format, value: u64) -> Json {

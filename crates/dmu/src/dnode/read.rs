@@ -98,7 +98,7 @@ impl Dnode {
         let block = self.core.store.read(&bp, env::IoClass::SyncRead, self.core.keep());
         block.map(Some).map_err(|e| {
             let (object, blkid) = (self.object, SPILL_BLKID);
-            self.core.owner.lost(&LostBlock { object, level: 0, blkid, birth: bp.birth() });
+            self.core.owner.lost(&LostBlock { object, level: 0, blkid, birth: bp.physical_birth() });
             read_failed(e, object, 0)
         })
     }

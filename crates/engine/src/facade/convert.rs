@@ -8,9 +8,9 @@ use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
-    Error, Health, IoCounters, PropKind, PropValue, RebuildState, RebuildStatus, Removal, RemovalState,
-    Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, SweepState, SweepStatus, VdevStatus,
-    Zevent, ZeventValue,
+    Error, ErrorScrubStatus, Health, IoCounters, PropKind, PropValue, RebuildState, RebuildStatus, Removal,
+    RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, SweepState, SweepStatus,
+    VdevStatus, Zevent, ZeventValue,
 };
 use ondisk::prop::Render;
 use ondisk::rebuild;
@@ -101,6 +101,26 @@ pub(super) fn scan_status(report: &ScanReport) -> Option<ScanStatus> {
         pass_issued: report.pass_issued,
         paused: report.paused,
         spent_paused: report.spent_paused,
+    })
+}
+
+/// `None` if there was none since the last scan.
+pub(super) fn error_scrub_status(report: &ScanReport) -> Option<ErrorScrubStatus> {
+    let phys = &report.errors;
+    let state = match phys.state {
+        scan::STATE_ERRORSCRUBBING if phys.is_paused() => ScanState::Paused,
+        scan::STATE_ERRORSCRUBBING => ScanState::Running,
+        scan::STATE_FINISHED => ScanState::Finished,
+        scan::STATE_CANCELED => ScanState::Canceled,
+        _ => return None,
+    };
+    Some(ErrorScrubStatus {
+        state,
+        start: phys.start_time,
+        end: phys.end_time,
+        to_examine: phys.to_examine,
+        examined: phys.examined,
+        paused: if phys.is_paused() { report.errors_paused } else { 0 },
     })
 }
 

@@ -20,7 +20,8 @@ use engine_api::{
 use env::{Env, lock};
 
 use super::convert::{
-    api_error, health, prop_value, removal, rewound, scan_command, scan_status, spare_status, vdev_status,
+    api_error, error_scrub_status, health, prop_value, removal, rewound, scan_command, scan_status,
+    spare_status, vdev_status,
 };
 use super::ctldir::Ctldir;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
@@ -245,7 +246,8 @@ impl Pool for LocalPool {
 
     fn status(&self) -> PoolStatus {
         let report = self.pool.report();
-        let scan = scan_status(&self.pool.scan_report());
+        let scans = self.pool.scan_report();
+        let scan = scan_status(&scans);
         let running = scan.filter(|scan| scan.state == ScanState::Running).map(|scan| scan.kind);
         let root = vdev_status(&report.root, running);
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
@@ -263,6 +265,7 @@ impl Pool for LocalPool {
             status: words.as_ref().map(|words| words.status.clone()),
             action: words.map(|words| words.action),
             scan,
+            error_scrub: error_scrub_status(&scans),
             removal: removal(&report),
             rewound: self.pool.core().rewound.map(rewound),
             data_errors: report.data_errors,

@@ -42,7 +42,12 @@ fn names_are_read_back() {
     for bookmark in [bookmark, Zbookmark::new(0, 0x1f, 2, u64::MAX), Zbookmark::default()] {
         assert_eq!(Zbookmark::from_name(&bookmark.to_name()), Some(bookmark));
     }
-    assert_eq!(Zbookmark::from_head_name(5, "a:0:3:77"), Some(Zbookmark::new(5, 10, 0, 3)));
+    let block = ErrorBlock { object: 10, level: 0, blkid: 3, birth: 0x77 };
+    assert_eq!((block.to_name(), ErrorBlock::from_name("a:0:3:77")), ("a:0:3:77".into(), Some(block)));
+    assert_eq!(
+        (ErrorBlock::of(&Zbookmark::new(5, 10, 0, 3), 0x77), block.place(5)),
+        (block, Zbookmark::new(5, 10, 0, 3))
+    );
     for bad in ["", "1:2:3", "1:2:3:4:5", "g:0:0:0", "1::2:3"] {
         assert_eq!(Zbookmark::from_name(bad), None, "{bad}");
     }

@@ -180,6 +180,7 @@ impl Dsl {
         self.edit_dataset(origin, tx, |phys| phys.unique_bytes = unique as u64)?;
         self.remove_livelist(dir, tx)?;
         self.remove_livelist(origin_dir, tx)?;
+        self.parts.errlog.promoted(&self.mos, clone.object, *origin_head, old.creation_txg, tx)?;
         self.note("promote", &dir.name(), clone.object, " ", tx);
         Ok(())
     }

@@ -73,6 +73,7 @@ impl Dsl {
         self.drop_refreservation(&found.dir, tx)?;
         self.remove_livelist(&found.dir, tx)?;
         super::bookmark::destroy_all(self, object, tx)?;
+        self.parts.errlog.dataset_gone(&self.mos, object, tx)?;
         let phys = self.mos.dataset(object)?;
         if phys.prev_snap_obj != 0 {
             let prev = self.mos.dataset(phys.prev_snap_obj)?;

@@ -6,8 +6,9 @@ use dmu::zap::{Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, Tx};
 use env::lock;
 use ondisk::object_type::{ObjectType, pool_directory};
-use ondisk::scan::ScanPhys;
+use ondisk::scan::{ErrorScrubPhys, ScanPhys};
 
+use super::errors::ErrorScrub;
 use super::{Pace, Position, Scan, State};
 use crate::Result;
 use crate::dsl::Mos;
@@ -15,7 +16,12 @@ use crate::dsl::Mos;
 impl Scan {
     /// Of a pool that is being imported.
     pub(crate) fn load(mos: &Arc<Objset>, directory: &Zap) -> Result<Scan> {
-        let Some(value) = directory.find(pool_directory::SCAN)? else { return Ok(Scan::default()) };
+        let errors = directory.find(pool_directory::ERRORSCRUB)?;
+        let errors = errors.and_then(|value| ErrorScrubPhys::from_words(&value.words()).ok());
+        let errors = ErrorScrub::load(errors.unwrap_or_default());
+        let scan = Scan::default();
+        lock(&scan.state).errors = errors;
+        let Some(value) = directory.find(pool_directory::SCAN)? else { return Ok(scan) };
         let phys = ScanPhys::from_words(&value.words()).unwrap_or_default();
         let mut stored = Position { phys, ..Position::default() };
         if phys.queue_obj != 0 {
@@ -26,9 +32,9 @@ impl Scan {
         }
         let issued_before = phys.examined.saturating_sub(phys.skipped);
         let pace = Pace { issued_before, processed_before: phys.processed, ..Pace::default() };
-        let state = State { live: phys, durable: phys, stored, pace, serial: 1, ..State::default() };
-        let scan = Scan::default();
-        *lock(&scan.state) = state;
+        let mut state = lock(&scan.state);
+        (state.live, state.durable, state.stored, state.pace, state.serial) = (phys, phys, stored, pace, 1);
+        drop(state);
         Ok(scan)
     }
 

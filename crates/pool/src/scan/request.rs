@@ -6,6 +6,7 @@ use dmu::Tx;
 use env::lock;
 use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB};
 
+use crate::errlog;
 use crate::spa::Pool;
 use crate::{PoolError, Result};
 
@@ -14,7 +15,7 @@ use crate::{PoolError, Result};
 pub enum ScanCommand {
     /// Begins a scrub, or goes on with one that pauses.
     Scrub,
-    /// Only what the error log names. That takes feature `head_errlog`, with which pools are not written here.
+    /// The same for what the error log names alone. That takes feature `head_errlog`.
     ScrubErrors,
     Pause,
     /// Ends what runs.
@@ -54,7 +55,8 @@ impl Pool {
         let state = lock(&scan.state);
         let txgs = &self.core.txgs;
         let mut ready = |state: &mut super::State| {
-            !state.durable.is_running() || state.durable.is_paused() || txgs.is_stopped()
+            let scans = state.durable.is_running() && !state.durable.is_paused();
+            !(scans || state.errors.is_active()) || txgs.is_stopped()
         };
         drop(self.core.env.wait(&scan.state, state, &scan.ended, &mut ready));
     }
@@ -74,7 +76,10 @@ impl Pool {
 
     /// Why a command makes no sense now (lib/libzfs/libzfs_pool.c, `zpool_scan`).
     fn refusal(&self, command: ScanCommand) -> Option<PoolError> {
-        let phys = lock(&self.core.scan.state).stored.phys;
+        let (phys, errors) = {
+            let state = lock(&self.core.scan.state);
+            (state.stored.phys, state.errors.stored)
+        };
         let scrubbing = phys.is_running() && phys.func == FUNC_SCRUB;
         let refuse =
             |what: &str, why: &str| Some(PoolError::Refused(format!("cannot {what} {}: {why}", self.name())));
@@ -86,7 +91,28 @@ impl Pool {
             ScanCommand::Scrub if phys.is_running() || self.core.rebuilds.is_active() => {
                 refuse("scrub", "currently resilvering")
             }
-            ScanCommand::ScrubErrors => refuse("scrub", "operation not supported on this type of pool"),
+            ScanCommand::ScrubErrors if !self.core.features.is_enabled(errlog::BY_HEAD) => {
+                refuse("scrub", "operation not supported on this type of pool")
+            }
+            ScanCommand::ScrubErrors if scrubbing && phys.is_paused() => refuse(
+                "scrub",
+                "scrub is paused; use 'zpool scrub' to resume or 'zpool scrub -s' to cancel scrub",
+            ),
+            ScanCommand::ScrubErrors if scrubbing => {
+                refuse("scrub", "currently scrubbing; use 'zpool scrub -s' to cancel scrub")
+            }
+            ScanCommand::ScrubErrors if phys.is_running() => refuse("scrub", "currently resilvering"),
+            ScanCommand::ScrubErrors if errors.is_paused() => None,
+            ScanCommand::Scrub if errors.is_paused() => {
+                refuse("scrub", "error scrub is paused; use 'zpool scrub -e' to resume error scrub")
+            }
+            ScanCommand::Scrub | ScanCommand::ScrubErrors if errors.is_running() => {
+                refuse("scrub", "currently error scrubbing; use 'zpool scrub -s' to cancel error scrub")
+            }
+            ScanCommand::Pause if errors.is_paused() => {
+                refuse("pause scrubbing", "error scrub is paused; use 'zpool scrub -e' to resume error scrub")
+            }
+            ScanCommand::Stop if errors.is_running() => None,
             ScanCommand::Pause if phys.is_running() && !scrubbing => {
                 refuse("pause scrubbing", "currently resilvering")
             }

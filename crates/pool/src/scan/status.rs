@@ -1,7 +1,7 @@
 //! What an operator sees of a scan: plain data, as `pool_scan_stat_t` has it.
 
 use env::lock;
-use ondisk::scan::{FUNC_RESILVER, ScanPhys};
+use ondisk::scan::{ErrorScrubPhys, FUNC_RESILVER, ScanPhys};
 
 use super::Scan;
 use crate::spa::Pool;
@@ -20,6 +20,9 @@ pub struct ScanReport {
     /// Since when it pauses; 0 while it does not.
     pub paused: u64,
     pub spent_paused: u64,
+    /// The scrub of known errors that runs, or the last one since the last scan; and since when it pauses.
+    pub errors: ErrorScrubPhys,
+    pub errors_paused: u64,
 }
 
 impl Scan {
@@ -53,6 +56,8 @@ impl Pool {
             pass_issued: pace.issued,
             paused: if phys.is_paused() { pace.paused.max(pace.start) } else { 0 },
             spent_paused: pace.spent_paused,
+            errors: state.errors.live,
+            errors_paused: state.errors.paused,
         }
     }
 }

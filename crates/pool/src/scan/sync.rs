@@ -16,6 +16,7 @@ use ondisk::scan::{
 
 use super::request::ScanCommand;
 use super::{Pace, Position, Scan};
+use crate::errlog::Ending;
 use crate::history::{self, Record};
 use crate::spa::Pool;
 use crate::zevent::Resilver;
@@ -40,7 +41,7 @@ impl Pool {
         if lock(&self.core.scan.state).finished {
             self.end_scan(End::Done, tx)?;
         }
-        Ok(())
+        self.turn_error_scrub(tx)
     }
 
     /// Begins what the tree of vdevs needs, as it is now: with the group that a disk joins, its resilver runs. If nothing
@@ -73,16 +74,22 @@ impl Pool {
         if let Some(position) = checkpoint {
             scan.store(&self.dsl.mos, position, tx)?;
         }
-        core.errlog.sync(&self.dsl.mos, tx)
+        self.sync_errlog(tx)
     }
 
     pub(super) fn run_scan_command(&self, command: ScanCommand, tx: &Tx) -> Result<()> {
         let scan = &self.core.scan;
-        let paused = lock(&scan.state).stored.phys.is_paused();
+        let (paused, errors) = {
+            let state = lock(&scan.state);
+            (state.stored.phys.is_paused(), state.errors.stored)
+        };
         match command {
+            ScanCommand::ScrubErrors if errors.is_paused() => self.pause_error_scrub(false, tx),
+            ScanCommand::ScrubErrors => self.begin_error_scrub(tx),
+            ScanCommand::Pause if errors.is_running() => self.pause_error_scrub(true, tx),
+            ScanCommand::Stop if errors.is_running() => self.end_error_scrub(false, tx),
             ScanCommand::Scrub if paused => self.set_paused(false, tx),
             ScanCommand::Scrub => self.begin_scan(FUNC_SCRUB, tx),
-            ScanCommand::ScrubErrors => unreachable!("it is always refused"),
             ScanCommand::Pause if !lock(&scan.state).stored.phys.is_running() => Ok(()),
             ScanCommand::Pause => self.set_paused(true, tx),
             ScanCommand::Stop => self.end_scan(End::Canceled, tx),
@@ -132,6 +139,7 @@ impl Pool {
         if let Some((min, max)) = core.dtl.wanted(&core.storage, &|_| true) {
             (phys.min_txg, phys.max_txg) = (min, max);
         }
+        self.clear_error_scrub(tx)?;
         core.storage.begin_scan();
         core.dtl.begin_scan();
         core.errlog.begin_scan();
@@ -177,7 +185,7 @@ impl Pool {
             core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
             core.dtl.excise(&core.storage, phys.max_txg, tx.txg(), &|_| true)
         };
-        core.errlog.rotate();
+        core.errlog.end_scan(Ending::Replace);
         let hopeless = (!others_wait).then(|| core.dtl.spaces(&core.storage));
         scan.store_with(&self.dsl.mos, Position { phys, ..Position::default() }, tx, |state| {
             state.begin_anew(phys);
@@ -220,7 +228,7 @@ impl Pool {
         self.begin_scan(FUNC_RESILVER, tx)
     }
 
-    fn note_scan(&self, event: &str, text: &str, tx: &Tx) {
+    pub(super) fn note_scan(&self, event: &str, text: &str, tx: &Tx) {
         history::append(&self.dsl, Record::internal(event, text, tx.txg()), tx);
     }
 }

@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
         if bp.is_gang() {
             self.issued += taken;
             if storage.heal_gang(bp).is_err() {
-                self.hurt(place, birth);
+                self.hurt(place, bp.physical_birth());
             }
             return;
         }
@@ -309,7 +309,7 @@ impl Visitor for InObjset<'_, '_> {
 
     fn unreadable(&mut self, visit: &Visit<'_>, _error: DmuError) -> Go {
         let place = self.place(visit);
-        self.walk.hurt(place, visit.bp.birth());
+        self.walk.hurt(place, visit.bp.physical_birth());
         Go::Past
     }
 }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Weak};
 use env::{Nanos, Next, Quirk, Worker, lock};
 use storage::{HealFlight, Patient};
 
+use super::errors::ErrorWalk;
 use super::sorted::Waiting;
 use super::walk::{Walk, follow_gone};
 use super::{Budget, Position, Scan};
@@ -51,6 +52,7 @@ pub(super) struct ScanWorker {
     walked: bool,
     healing: bool,
     checkpoint: Nanos,
+    errors: ErrorWalk,
 }
 
 /// A run on its way.
@@ -75,6 +77,7 @@ impl ScanWorker {
             walked: false,
             healing: false,
             checkpoint: Nanos(0),
+            errors: ErrorWalk::default(),
         }
     }
 
@@ -163,7 +166,7 @@ impl ScanWorker {
             issued += block.asize();
             if healed.is_err() {
                 self.position.phys.errors += 1;
-                core.errlog.log(block.place, block.bp.birth());
+                core.errlog.log(block.place, block.bp.physical_birth());
             }
         }
         lock(&core.scan.state).pace.issued += issued;
@@ -231,7 +234,7 @@ impl Worker for ScanWorker {
             return Next::WaitForWork;
         }
         if !self.take_up(&pool.core.scan, now) {
-            return Next::WaitForWork;
+            return self.errors.step(&pool, now).unwrap_or(Next::WaitForWork);
         }
         if pool.dsl.is_freeing() {
             return Next::WaitUntil(now + A_MOMENT);

@@ -34,7 +34,7 @@ use super::topology::Topology;
 use super::{Core, Pool};
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
-use crate::errlog::ErrorLog;
+use crate::errlog::{self, ErrorLog};
 use crate::feature::{Features, Verdict, is_writable, judge};
 use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
@@ -278,6 +278,9 @@ fn load(
     let scan = Arc::new(Scan::load(&mos, &directory)?);
     dtl.resume(scan.max_txg());
     let rebuilds = Rebuilds::load(&around.env, &mos, &config.tree, uberblock.txg)?;
+    let scanning = scan.is_unfinished() || scan.is_scrubbing_errors();
+    let by_head = features.is_enabled(errlog::BY_HEAD);
+    let errlog = Arc::new(ErrorLog::load(&directory, scanning, by_head)?);
     let core = Core {
         env: around.env.clone(),
         storage: storage.clone(),
@@ -305,7 +308,7 @@ fn load(
         zil_stats: Arc::default(),
         topology: Topology::default(),
         diagnosis: Default::default(),
-        errlog: Arc::new(ErrorLog::load(&directory, scan.is_unfinished())?),
+        errlog,
         scan,
         rebuilds,
         durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),

@@ -3,6 +3,7 @@
 mod cache;
 mod create;
 mod dsl;
+mod errlog;
 mod import;
 mod rebuild;
 mod removed;

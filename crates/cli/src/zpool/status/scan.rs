@@ -1,8 +1,9 @@
-//! The `scan:` lines of `zpool status` (cmd/zpool/zpool_main.c, `print_scan_scrub_resilver_status`).
+//! The `scan:` lines of `zpool status` (cmd/zpool/zpool_main.c, `print_scan_scrub_resilver_status`,
+//! `print_err_scrub_status`).
 
 use crate::clock;
 use crate::human::nicebytes;
-use api_types::{ScanKind, ScanState, ScanStatus};
+use api_types::{ErrorScrubStatus, ScanKind, ScanState, ScanStatus};
 
 /// Below this rate, bytes a second, no time left is told.
 pub(super) const HONEST: u64 = 10 << 20;
@@ -32,6 +33,33 @@ pub fn lines(scan: &ScanStatus, now: u64) -> String {
             format!("{head}\n\t{}", progress(scan, now))
         }
     }
+}
+
+/// What stands behind ` scrub: `, of known errors only.
+pub fn error_lines(scrub: &ErrorScrubStatus) -> String {
+    let (start, end) = (clock::ctime(scrub.start), clock::ctime(scrub.end));
+    let head = match scrub.state {
+        ScanState::Finished => {
+            let seconds = scrub.end.saturating_sub(scrub.start);
+            let took = days(seconds % 86400);
+            return format!(
+                "scrubbed {} error blocks in {} days {took} on {end}",
+                scrub.examined,
+                seconds / 86400
+            );
+        }
+        ScanState::Canceled => return format!("error scrub canceled on {end}"),
+        ScanState::Running => format!("error scrub in progress since {start}"),
+        ScanState::Paused => {
+            format!(
+                "error scrub paused since {}\n\terror scrub started on {start}",
+                clock::ctime(scrub.paused)
+            )
+        }
+    };
+    let all = (scrub.to_examine + scrub.examined).max(1);
+    let percent = 100.0 * scrub.examined as f64 / all as f64;
+    format!("{head}\n\t{percent:.2}% done, issued I/O for {} error blocks", scrub.examined)
 }
 
 fn progress(scan: &ScanStatus, now: u64) -> String {
