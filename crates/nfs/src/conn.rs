@@ -2,7 +2,7 @@
 //!
 //! The reader does by itself what will not wait: that costs no thread switch, and the replies to a burst of small
 //! calls leave together. It knows by measuring: per class of request a moving average of how long the engine took
-//! (see [`Pace`]). What has been slow goes to the workers, so that later requests overtake it, unless the request is
+//! (see [`crate::pace`]). What has been slow goes to the workers, so that later requests overtake it, unless the request is
 //! alone on the connection anyway. When workers or the connection's allowance are exhausted the reader works too,
 //! which stops it from reading: that is the backpressure.
 //!
@@ -12,7 +12,7 @@
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,40 +21,12 @@ use sunrpc::record::{self, Patience, Pool, RecordError};
 use crate::attentive::Requests;
 use crate::limits::{BATCH_REPLIES, KEEPERS, RECORD_TIME};
 use crate::outbox::Outbox;
-use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, class_of, fault};
+use crate::pace::{FAST, KEEPING, Pace};
+use crate::service::{Answer, Begun, Promised, Service, Session, class_of, fault};
 use crate::workers::Workers;
 
-/// Up to this, work is done by the reader even when more requests wait behind it.
-const FAST: Duration = Duration::from_micros(100);
-/// Up to this, it is done by the reader when nothing else is known to wait.
+/// Up to this, work is done by the reader when nothing else is known to wait.
 const BEARABLE: Duration = Duration::from_millis(2);
-/// What is assumed of waiting for the disk until it has been measured.
-const SLOW: Duration = Duration::from_millis(10);
-/// The class of waiting for stable storage.
-const KEEPING: usize = CLASSES;
-
-/// How long each class of request took lately, in microseconds.
-struct Pace([AtomicU32; CLASSES + 1]);
-
-impl Pace {
-    fn new() -> Pace {
-        Pace(std::array::from_fn(|class| {
-            let guess = if class == KEEPING { SLOW } else { Duration::ZERO };
-            AtomicU32::new(guess.as_micros() as u32)
-        }))
-    }
-
-    fn of(&self, class: usize) -> Duration {
-        Duration::from_micros(u64::from(self.0[class].load(Ordering::Relaxed)))
-    }
-
-    /// An eighth of the average is the newest sample. Races lose a sample now and then, which does not matter.
-    fn note(&self, class: usize, took: Duration) {
-        let old = self.0[class].load(Ordering::Relaxed);
-        let new = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        self.0[class].store(old - old / 8 + new / 8, Ordering::Relaxed);
-    }
-}
 
 /// What reader and workers share of a connection.
 struct Conn<W> {
@@ -123,10 +95,10 @@ impl<W: Write> Conn<W> {
 
     /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet written, or promised.
     fn work(&self, class: usize, record: &[u8]) -> bool {
-        let start = Instant::now();
+        let watch = self.pace.watch(class);
         // A panic is a broken invariant in the engine; it must not take other clients' connections along.
         let answer = catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));
-        self.pace.note(class, start.elapsed());
+        self.pace.end(watch);
         match answer {
             Ok(Begun::Answer(Answer::Reply(reply))) => drop(self.outbox.push(reply)),
             Ok(Begun::Answer(Answer::Nothing)) => {}

@@ -22,6 +22,7 @@ mod limits;
 mod listen;
 mod mount;
 mod outbox;
+mod pace;
 mod service;
 mod shares;
 mod stats;

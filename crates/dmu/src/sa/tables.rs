@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use ondisk::object_type::ObjectType;
 use ondisk::sa::{self, AttrInfo, FIRST_LAYOUT};
@@ -23,17 +23,18 @@ const EMPTY_LAYOUT: u16 = 1;
 pub struct Tables {
     /// The object that names the two ZAPs; 0 in file systems before version 5.
     master: AtomicU64,
-    known: RwLock<Known>,
+    known: Known,
+    layouts: RwLock<BTreeMap<u16, Arc<[u16]>>>,
     /// Held while one of the ZAPs is changed.
     writing: Mutex<Objects>,
 }
 
+/// The attributes, which stay as they are while the object set is open: every request asks for many, without a lock.
 #[derive(Default)]
 struct Known {
     by_number: BTreeMap<u16, AttrInfo>,
     /// Numbers of `attr::ALL`, in that order.
     numbers: Vec<u16>,
-    layouts: BTreeMap<u16, Arc<[u16]>>,
 }
 
 /// The ZAPs' objects, 0 until they are made, and whether every attribute is in the registry.
@@ -60,11 +61,13 @@ impl Tables {
         }
         let named = load_registry(objset, objects.registry, &mut known)?;
         objects.registered = known.number_the_attributes(&named);
+        let mut layouts = BTreeMap::new();
         if objects.layouts != 0 {
-            load_layouts(objset, objects.layouts, &mut known)?;
+            load_layouts(objset, objects.layouts, &mut layouts)?;
         }
-        known.layouts.insert(EMPTY_LAYOUT, Arc::new([]));
-        Ok(Tables { master: AtomicU64::new(master), known: RwLock::new(known), writing: Mutex::new(objects) })
+        layouts.insert(EMPTY_LAYOUT, Arc::from([]));
+        let master = AtomicU64::new(master);
+        Ok(Tables { master, known, layouts: RwLock::new(layouts), writing: Mutex::new(objects) })
     }
 
     pub fn master(&self) -> u64 {
@@ -76,8 +79,8 @@ impl Tables {
         self.master.store(master, Ordering::Release);
     }
 
-    fn known(&self) -> std::sync::RwLockReadGuard<'_, Known> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    fn layouts(&self) -> RwLockReadGuard<'_, BTreeMap<u16, Arc<[u16]>>> {
+        self.layouts.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn writing(&self) -> MutexGuard<'_, Objects> {
@@ -85,15 +88,15 @@ impl Tables {
     }
 
     pub fn info(&self, number: u16) -> Option<AttrInfo> {
-        self.known().by_number.get(&number).copied()
+        self.known.by_number.get(&number).copied()
     }
 
     pub fn number(&self, attr: &ZplAttr) -> u16 {
-        self.known().numbers[usize::from(attr.info.number)]
+        self.known.numbers[usize::from(attr.info.number)]
     }
 
     pub fn layout(&self, number: u16) -> Option<Arc<[u16]>> {
-        self.known().layouts.get(&number).cloned()
+        self.layouts().get(&number).cloned()
     }
 
     /// Writes the registry, once per object set.
@@ -116,15 +119,15 @@ impl Tables {
 
     /// The layout with exactly these attributes in this order; a new one gets the next number.
     pub fn find_or_add(&self, objset: &Arc<Objset>, attrs: &[u16], tx: &Tx) -> Result<u16, DmuError> {
-        if let Some(number) = self.known().find(attrs) {
+        if let Some(number) = number_of(&self.layouts(), attrs) {
             return Ok(number);
         }
         let mut objects = self.writing();
         // Somebody else may have made it just now.
-        if let Some(number) = self.known().find(attrs) {
+        if let Some(number) = number_of(&self.layouts(), attrs) {
             return Ok(number);
         }
-        let number = self.known().layouts.last_key_value().map_or(0, |(last, _)| last + 1).max(FIRST_LAYOUT);
+        let number = self.layouts().last_key_value().map_or(0, |(last, _)| last + 1).max(FIRST_LAYOUT);
         if number > sa::MAX_LAYOUT {
             return Err(DmuError::TooBig);
         }
@@ -132,8 +135,8 @@ impl Tables {
             objects.layouts = self.create(objset, ObjectType::SA_ATTR_LAYOUTS, sa::LAYOUTS, tx)?;
         }
         Zap::open(objset, objects.layouts)?.update(number.to_string(), Value::U16(attrs.to_vec()), tx)?;
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.layouts.insert(number, attrs.into());
+        let mut layouts = self.layouts.write().unwrap_or_else(PoisonError::into_inner);
+        layouts.insert(number, attrs.into());
         Ok(number)
     }
 
@@ -148,11 +151,11 @@ impl Tables {
     }
 }
 
-impl Known {
-    fn find(&self, attrs: &[u16]) -> Option<u16> {
-        self.layouts.iter().find(|(_, layout)| layout[..] == *attrs).map(|(number, _)| *number)
-    }
+fn number_of(layouts: &BTreeMap<u16, Arc<[u16]>>, attrs: &[u16]) -> Option<u16> {
+    layouts.iter().find(|(_, layout)| layout[..] == *attrs).map(|(number, _)| *number)
+}
 
+impl Known {
     /// Gives every attribute of `attr::ALL` its number: the registered one, a fixed one, or the next that is free.
     /// Whether all were registered.
     fn number_the_attributes(&mut self, named: &BTreeMap<Vec<u8>, u16>) -> bool {
@@ -199,7 +202,11 @@ fn load_registry(
     Ok(named)
 }
 
-fn load_layouts(objset: &Arc<Objset>, object: u64, known: &mut Known) -> Result<(), DmuError> {
+fn load_layouts(
+    objset: &Arc<Objset>,
+    object: u64,
+    layouts: &mut BTreeMap<u16, Arc<[u16]>>,
+) -> Result<(), DmuError> {
     let corrupt = DmuError::Corrupt { object, block: 0 };
     for entry in Zap::open(objset, object)?.iter() {
         let entry = entry?;
@@ -209,7 +216,7 @@ fn load_layouts(objset: &Arc<Objset>, object: u64, known: &mut Known) -> Result<
             Value::U16(attrs) => attrs.into(),
             _ => return Err(corrupt),
         };
-        known.layouts.insert(number, layout);
+        layouts.insert(number, layout);
     }
     Ok(())
 }
