@@ -5,6 +5,7 @@
 //! error, so that a misspelt option never passes silently; unknown fields in an answer are to be ignored.
 
 mod dataset;
+mod dedup;
 mod event;
 mod inject;
 mod job;
@@ -18,6 +19,7 @@ mod stream;
 mod upgrade;
 
 pub use dataset::*;
+pub use dedup::*;
 pub use event::*;
 pub use inject::*;
 pub use job::*;

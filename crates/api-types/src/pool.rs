@@ -1,6 +1,6 @@
 //! Pools, their devices and their history.
 
-use crate::PropSet;
+use crate::{DedupTables, PropSet};
 use serde::{Deserialize, Serialize};
 
 /// Health of a vdev or pool.
@@ -513,6 +513,8 @@ pub struct Pool {
     /// The last removal of a top-level vdev.
     #[serde(default)]
     pub removal: Option<Removal>,
+    #[serde(default)]
+    pub dedup: DedupTables,
     pub data_errors: u64,
     pub readonly: bool,
 }

@@ -51,6 +51,8 @@ pub const POOL_LOG: &str = "/v1/pools/{name}/log";
 pub const POOL_IOSTAT: &str = "/v1/pools/{name}/iostat";
 /// GET [`crate::AdviceQuery`]
 pub const POOL_ADVICE: &str = "/v1/pools/{name}/advice";
+/// GET [`crate::DedupEstimateQuery`]
+pub const POOL_DEDUP_ESTIMATE: &str = "/v1/pools/{name}/dedup-estimate";
 /// POST [`crate::Condemn`]
 pub const POOL_CONDEMN: &str = "/v1/pools/{name}/condemn";
 /// GET those in force · POST [`crate::Fault`], answered with its [`crate::ActiveFault`]

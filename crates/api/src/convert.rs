@@ -211,6 +211,7 @@ pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
         scan: from.scan.as_ref().map(scan),
         error_scrub: from.error_scrub.as_ref().map(error_scrub),
         removal: from.removal.as_ref().map(removal),
+        dedup: dedup_tables(&from.dedup),
         data_errors: from.data_errors,
         readonly: from.readonly,
     }
@@ -233,6 +234,43 @@ fn error_scrub(from: &engine::ErrorScrubStatus) -> wire::ErrorScrubStatus {
         to_examine: from.to_examine,
         examined: from.examined,
         paused: from.paused,
+    }
+}
+
+fn dedup_tables(from: &engine::DedupTables) -> wire::DedupTables {
+    wire::DedupTables {
+        entries: from.entries,
+        on_disk: from.on_disk,
+        in_core: from.in_core,
+        buckets: from.buckets.iter().map(dedup_bucket).collect(),
+    }
+}
+
+pub fn dedup_estimate(from: &engine::DedupEstimate) -> wire::DedupEstimate {
+    wire::DedupEstimate {
+        buckets: from.buckets.iter().map(dedup_bucket).collect(),
+        sampled: from.sampled,
+        unknown: from.unknown,
+        entries: from.entries,
+        table: from.table,
+        saved: from.saved,
+        cache: from.cache,
+        would_pay: from.would_pay,
+        verdict: from.verdict.clone(),
+    }
+}
+
+fn dedup_bucket(from: &engine::DedupBucket) -> wire::DedupBucket {
+    wire::DedupBucket {
+        references: from.references,
+        blocks: from.blocks,
+        lsize: from.lsize,
+        psize: from.psize,
+        dsize: from.dsize,
+        ref_blocks: from.ref_blocks,
+        ref_lsize: from.ref_lsize,
+        ref_psize: from.ref_psize,
+        ref_dsize: from.ref_dsize,
     }
 }
 

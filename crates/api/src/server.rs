@@ -147,6 +147,7 @@ fn router(app: App) -> Router {
         .route(routes::POOL_LOG, get(measure::log))
         .route(routes::POOL_IOSTAT, get(measure::iostat))
         .route(routes::POOL_ADVICE, get(measure::advice))
+        .route(routes::POOL_DEDUP_ESTIMATE, get(measure::dedup_estimate))
         .route(routes::POOL_CONDEMN, post(faults::condemn))
         .route(routes::FAULTS, get(faults::list).post(faults::inject))
         .route(routes::FAULT_CANCEL, post(faults::cancel))

@@ -246,4 +246,7 @@ impl Pool for Guarded {
     fn advise(&self, question: &engine_api::AdviceQuestion) -> Result<engine_api::Advice> {
         self.pool.advise(question)
     }
+    fn estimate_dedup(&self, dataset: &str) -> Result<engine_api::DedupEstimate> {
+        self.pool.estimate_dedup(dataset)
+    }
 }

@@ -35,6 +35,7 @@ usage:
   cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
   cistern zinject [options]      make devices fail, to see what a pool makes of it (cistern zinject -h)
   cistern advise [POOL]          what a log device, memory or a cache device would change
+  cistern dedup-estimate NAME    whether deduplication of a pool or dataset would pay, and what memory it wants
   cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
 
@@ -73,6 +74,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("zilstat") => cli::zilstat(rest),
         Some("zinject") => cli::zinject(rest),
         Some("advise") => cli::advise(rest),
+        Some("dedup-estimate") => cli::dedup_estimate(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {

@@ -139,7 +139,7 @@ fn as_json(advice: &Advice) -> Json {
 }
 
 /// Lines of about so many characters, broken between words, but not before a percent sign.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -8,6 +8,8 @@ mod advise;
 mod arcstat;
 mod client;
 mod clock;
+mod ddt;
+mod dedup_estimate;
 mod fail;
 mod getopt;
 mod human;
@@ -56,6 +58,11 @@ pub fn zinject(args: &[String]) -> i32 {
     with_standard_streams(|io| zinject::run(args, &default_socket(), io))
 }
 
+/// `cistern dedup-estimate`, likewise.
+pub fn dedup_estimate(args: &[String]) -> i32 {
+    with_standard_streams(|io| dedup_estimate::run(args, &default_socket(), io))
+}
+
 /// `cistern advise`, likewise.
 pub fn advise(args: &[String]) -> i32 {
     with_standard_streams(|io| advise::run(args, &default_socket(), io))
@@ -69,6 +76,7 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
         "zilstat" => Some(zilstat::run(args, socket, io)),
         "zinject" => Some(zinject::run(args, socket, io)),
         "advise" => Some(advise::run(args, socket, io)),
+        "dedup-estimate" => Some(dedup_estimate::run(args, socket, io)),
         _ => None,
     }
 }

@@ -78,9 +78,9 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::built(
         "status",
-        "\tstatus [-egLPpstvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
+        "\tstatus [-DegLPpstvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
          \t    [-T d|u] [pool] [interval [count]]",
-        &["zpool status", "zpool status -x", "zpool status -j tank"],
+        &["zpool status", "zpool status -x", "zpool status -D tank", "zpool status -j tank"],
         status::status,
     ),
     Command::GAP,

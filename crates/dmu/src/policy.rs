@@ -5,7 +5,7 @@ use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetSize;
 use ondisk::{ChecksumKind, CompressKind};
 
-use crate::store::{Keep, WritePolicy};
+use crate::store::{Dedup, Keep, WritePolicy};
 
 /// Levels from which on `redundant_metadata=most` keeps one more copy.
 const MOST_DITTO_LEVEL: u8 = 2;
@@ -51,6 +51,8 @@ pub struct ObjsetPolicy {
     pub account_projects: bool,
     /// What caches may have of it (properties primarycache and secondarycache).
     pub keep: Keep,
+    /// Whether data that is stored already is to be found, and by which checksum; that one data then has.
+    pub dedup: Option<(ChecksumKind, Dedup)>,
 }
 
 impl ObjsetPolicy {
@@ -72,6 +74,7 @@ impl ObjsetPolicy {
             account_objects: false,
             account_projects: false,
             keep: Keep::ALL,
+            dedup: None,
         }
     }
 
@@ -98,6 +101,10 @@ impl ObjsetPolicy {
             self.of_data(what.own)
         };
         let extra = metadata && self.extra_copy(what);
+        let (checksum, dedup) = match self.dedup {
+            Some(found_by) if !metadata => found_by,
+            _ => (checksum, Dedup::Off),
+        };
         WritePolicy {
             object_type: kind.0,
             level: what.level,
@@ -110,6 +117,7 @@ impl ObjsetPolicy {
             authenticated: false,
             fill,
             keep: self.keep,
+            dedup,
         }
     }
 

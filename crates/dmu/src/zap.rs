@@ -261,6 +261,12 @@ impl Zap {
         self.put(&Key::Words(key), &value.into(), true, tx)
     }
 
+    /// Reads what looking these keys up will need, all together; for ZAPs that no cache holds.
+    pub fn warm_words(&self, keys: &[[u64; 5]]) -> Result<(), DmuError> {
+        let (_guard, io) = self.reading();
+        self.ops(&io).warm(&mut keys.iter().map(|key| Key::Words(key)))
+    }
+
     pub fn remove_words(&self, key: &[u64], tx: &Tx) -> Result<(), DmuError> {
         self.take(&Key::Words(key), Match::Exact, tx)
     }

@@ -6,6 +6,7 @@
 
 mod block;
 mod change;
+mod dedup;
 mod diagnostics;
 mod error;
 mod fs;
@@ -17,6 +18,7 @@ mod zevent;
 
 pub use block::{BlockDevice, VolumeGeometry};
 pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
+pub use dedup::{DedupBucket, DedupEstimate, DedupTables};
 pub use diagnostics::{Diagnostics, NoDiagnostics};
 pub use error::{Error, Result};
 pub use fs::*;

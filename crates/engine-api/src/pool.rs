@@ -1,8 +1,9 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, Diagnostics, FileSystem, FsId,
-    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, VdevTallies,
+    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DedupEstimate, DedupTables, Diagnostics,
+    FileSystem, FsId, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest,
+    VdevTallies,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -340,6 +341,7 @@ pub struct PoolStatus {
     pub error_scrub: Option<ErrorScrubStatus>,
     /// The last removal of a top-level vdev.
     pub removal: Option<Removal>,
+    pub dedup: DedupTables,
     /// The import went back to an older transaction group.
     pub rewound: Option<Rewound>,
     /// Permanent data errors counted.
@@ -532,6 +534,8 @@ pub trait Pool: Send + Sync {
     fn vdev_tallies(&self) -> Vec<VdevTallies>;
     /// What log devices, memory and cache devices would change.
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice>;
+    /// What deduplication of a dataset and all below it would bring; it reads all of its metadata.
+    fn estimate_dedup(&self, dataset: &str) -> Result<DedupEstimate>;
 }
 
 /// The engine: pools by name.

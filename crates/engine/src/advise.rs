@@ -10,7 +10,7 @@
 
 mod cache;
 mod log;
-mod words;
+pub(crate) mod words;
 
 use ::pool::Pool;
 use engine_api::{Advice, AdviceQuestion};

@@ -5,6 +5,7 @@
 
 mod convert;
 mod ctldir;
+mod dedup;
 mod discover;
 mod format;
 mod inject;

@@ -15,6 +15,7 @@
 mod check;
 
 use crate::blkptr::Checksum;
+use crate::ddt::DdtKey;
 use crate::malformed::{Endian, Malformed, Reader, Writer, u64_at};
 use crate::object_type::ObjectType;
 use stdx::bits;
@@ -138,24 +139,6 @@ pub struct Object {
     pub max_blkid: u64,
 }
 
-/// What deduplication would know a block by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DedupKey {
-    pub checksum: Checksum,
-    /// Sizes and compression, as in a table of deduplication.
-    pub prop: u64,
-}
-
-impl DedupKey {
-    /// Sizes in bytes.
-    pub fn new(checksum: Checksum, lsize: u64, psize: u64, compress: u8) -> DedupKey {
-        let sectors = |bytes: u64| (bytes >> 9).saturating_sub(1);
-        let prop = bits::set(0, 0, 16, sectors(lsize));
-        let prop = bits::set(prop, 16, 16, sectors(psize));
-        DedupKey { checksum, prop: bits::set(prop, 32, 7, u64::from(compress)) }
-    }
-}
-
 /// A block of data; it follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
@@ -169,7 +152,8 @@ pub struct Write {
     pub flags: u8,
     /// 0: the payload is not compressed.
     pub compress: u8,
-    pub key: DedupKey,
+    /// What a table of deduplication would know it by.
+    pub key: DdtKey,
     /// Of a compressed payload, else 0.
     pub compressed_size: u64,
 }
@@ -448,7 +432,7 @@ fn decode_write(from: &mut Reader<'_>) -> Option<Write> {
     let (checksum, flags, compress) = (from.u8()?, from.u8()?, from.u8()?);
     from.skip(5)?;
     let sum = [from.u64()?, from.u64()?, from.u64()?, from.u64()?];
-    let key = DedupKey { checksum: sum, prop: from.u64()? };
+    let key = DdtKey { checksum: sum, prop: from.u64()? };
     let compressed_size = from.u64()?;
     Some(Write { object, object_type, offset, lsize, checksum, flags, compress, key, compressed_size })
 }

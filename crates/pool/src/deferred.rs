@@ -3,9 +3,9 @@
 //! Freeing changes space maps, and that must come to an end; so what a group frees after its first pass waits here, and
 //! the next group begins by giving it back.
 //!
-//! Of a deduplicated block only the dedup table knows how many owners it has. The tables are not built, so such a block
-//! is *parked*: it stays on the list, at its bottom, until a program that keeps the tables takes the pool and frees the
-//! list as it always does. Until then its space is accounted as waiting to be freed, which is what it is.
+//! Of a deduplicated block a reference waits here, not space. A group takes away a bounded number of them; the rest is
+//! *parked* at the bottom of the list, until a later group has time for it. Until then the blocks are accounted as waiting
+//! to be freed.
 //!
 //! Source: module/zfs/spa.c (`spa_sync_deferred_frees`).
 
@@ -18,6 +18,9 @@ use env::lock;
 use ondisk::BlkPtr;
 
 use crate::Result;
+
+/// Parked references that a group looks at.
+const PARKED_STEP: u64 = 8192;
 
 /// The list, and how many of its oldest entries are parked.
 pub struct Deferred {
@@ -42,31 +45,42 @@ impl Deferred {
         Ok(self.list.enqueue(bp, false, tx)?)
     }
 
-    /// Gives back what waits by `free`, but for what is parked. Syncing context, once a group.
-    pub fn free_all(&self, free: &mut dyn FnMut(&BlkPtr), tx: &Tx) -> Result<()> {
+    /// Puts blocks on the list that a later group is to free.
+    pub fn defer_all(&self, bps: &[BlkPtr], tx: &Tx) -> Result<()> {
+        let list: Vec<(BlkPtr, bool)> = bps.iter().map(|bp| (*bp, false)).collect();
+        Ok(self.list.enqueue_all(&list, tx)?)
+    }
+
+    /// Gives back what waits by `free`, and takes away references by `release`, which gives back those that must stay.
+    /// Syncing context, once a group.
+    pub fn free_all(
+        &self,
+        free: &mut dyn FnMut(&BlkPtr),
+        release: &mut dyn FnMut(Vec<BlkPtr>) -> Vec<BlkPtr>,
+        tx: &Tx,
+    ) -> Result<()> {
         let mut parked = lock(&self.parked);
-        let mut left = self.list.phys()?.num_blkptrs.saturating_sub(*parked);
-        let mut stay = Vec::new();
+        let again = (*parked).min(PARKED_STEP);
+        let mut left = self.list.phys()?.num_blkptrs.saturating_sub(*parked) + again;
         if left == 0 {
             return Ok(());
         }
+        let mut references = Vec::new();
         let _: ControlFlow<()> = self.list.drain(tx, |bp, _freed| {
             if left == 0 {
                 return Ok(ControlFlow::Break(()));
             }
             left -= 1;
             if bp.is_dedup() {
-                stay.push((*bp, false));
+                references.push(*bp);
             } else {
                 free(bp);
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        if !stay.is_empty() {
-            self.list.enqueue_all(&stay, tx)?;
-            *parked += stay.len() as u64;
-        }
-        Ok(())
+        let stay = release(references);
+        *parked = *parked - again + stay.len() as u64;
+        if stay.is_empty() { Ok(()) } else { self.defer_all(&stay, tx) }
     }
 
     /// What the blocks on the list occupy.

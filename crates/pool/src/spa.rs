@@ -39,6 +39,7 @@ use ondisk::label::config::PoolState;
 use ondisk::object_type::{ObjectType, pool_directory};
 use storage::{FailMode, Storage, VdevConfig, VdevState};
 
+use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
 use crate::errlog::ErrorLog;
@@ -76,6 +77,7 @@ pub struct Core {
     pub features: Arc<Features>,
     pub maps: Arc<SpaceMaps>,
     pub removed: Arc<Removed>,
+    pub ddt: Arc<Ddt>,
     pub sweeps: Sweeps,
     pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
@@ -148,11 +150,20 @@ impl Core {
         deferred.ok_or_else(|| PoolError::Corrupt("no deferred list".into()))?.defer(bp, tx)
     }
 
+    /// Takes references away from deduplicated blocks, as far as this group may; the rest waits for the next.
+    pub(crate) fn release_references(&self, bps: Vec<BlkPtr>, tx: &Tx) -> Result<()> {
+        let stay = self.ddt.release(bps);
+        if stay.is_empty() {
+            return Ok(());
+        }
+        let deferred = self.deferred.as_ref();
+        deferred.ok_or_else(|| PoolError::Corrupt("no deferred list".into()))?.defer_all(&stay, tx)
+    }
+
     /// Frees what the group before put on the list.
     pub(crate) fn free_deferred(&self, tx: &Tx) -> Result<()> {
-        self.deferred
-            .as_ref()
-            .map_or(Ok(()), |deferred| deferred.free_all(&mut |bp| self.free_now(bp, tx), tx))
+        let Some(deferred) = &self.deferred else { return Ok(()) };
+        deferred.free_all(&mut |bp| self.free_now(bp, tx), &mut |bps| self.ddt.release(bps), tx)
     }
 
     /// Writes the packed configuration into the MOS if it changed.
@@ -213,7 +224,9 @@ impl Core {
     pub fn space(&self) -> PoolSpace {
         let space = self.storage.space();
         let deferred_frees = self.deferred.as_ref().map_or(0, |deferred| deferred.space().used);
-        PoolSpace { dspace: self.storage.deflated_capacity(), deferred_frees, deferred: space.deferred }
+        // A block that several pointers share is charged to each: there is room for as much more.
+        let dspace = self.storage.deflated_capacity() + self.ddt.saved();
+        PoolSpace { dspace, deferred_frees, deferred: space.deferred }
     }
 }
 

@@ -77,6 +77,9 @@ impl Pool {
         core.watch_logs(&|| self.dsl.has_logs_to_replay());
         core.watch_vdevs();
         core.tell_states();
+        if core.ddt.was_behind() {
+            core.txgs.request_sync();
+        }
         Ok(())
     }
 
@@ -97,6 +100,9 @@ impl Pool {
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
+        // All that goes of deduplicated blocks has gone: the tables are written with the meta object set.
+        self.settle_frees(1, tx)?;
+        core.ddt.flush(&mut |bp| core.free_now(bp, tx), tx)?;
         self.tell_sweeps(&core.sweeps.persist(&core.mos, || core.tree(), tx)?, tx);
         self.turn_scan(tx)?;
         let scrub_is_due = self.turn_rebuilds(tx)?;
@@ -123,18 +129,21 @@ impl Pool {
         }
     }
 
-    /// Gives back what this pass freed: at once in the first, through the deferred list later. What is deduplicated has
-    /// owners that only a table knows, and is never given back at once.
+    /// Gives back what this pass freed: at once in the first, through the deferred list later. Of what is deduplicated
+    /// only references go, in the tables.
     fn settle_frees(&self, pass: u32, tx: &Tx) -> Result<()> {
         let core = &*self.core;
+        let mut references = Vec::new();
         for bp in core.frees.take() {
-            if pass < PASS_DEFER_FREES && !bp.is_dedup() {
-                core.free_now(&bp, tx);
-            } else {
+            if pass >= PASS_DEFER_FREES {
                 core.defer_free(&bp, tx)?;
+            } else if bp.is_dedup() {
+                references.push(bp);
+            } else {
+                core.free_now(&bp, tx);
             }
         }
-        Ok(())
+        core.release_references(references, tx)
     }
 
     /// Makes the new root durable. Until this returns, the pool is what it was.

@@ -2,7 +2,7 @@
 //! nothing owned twice.
 //!
 //! References are found by walking the meta object set and, of each dataset and snapshot, the blocks born after the
-//! snapshot before it; so each block is met once. To these come the intent logs and the lists of blocks that wait to be
+//! snapshot before it; so each block is met once, but for deduplicated ones, which are met as often as their tables say. To these come the intent logs and the lists of blocks that wait to be
 //! freed. Allocation is what the space maps say. Every copy of a block is read, not only the first good one, in batches
 //! that keep all disks busy. The pool must not be written meanwhile: it is meant for pools imported read-only, and for
 //! the simulator. Needs memory for every segment of the pool.
@@ -20,6 +20,7 @@ use dmu::zap::Zap;
 use dmu::{DmuError, Objset};
 use env::IoClass;
 use ondisk::BlkPtr;
+use ondisk::ddt::Class;
 use ondisk::dnode::DnodePhys;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::object_type::{ObjectType, pool_directory};
@@ -28,6 +29,7 @@ use ondisk::zil::{self, Records};
 use storage::metaslab::{RangeTree, SpaceMapSource};
 use storage::{Segment, Storage};
 
+use crate::ddt::Ddt;
 use crate::dsl::destroy::{is_freed, resume_of};
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;
@@ -51,6 +53,8 @@ pub enum Problem {
     Leaked { vdev: u32, segment: Segment },
     /// Referred to, but free.
     NotAllocated { vdev: u32, segment: Segment },
+    /// A table of deduplication counts other references to a block than there are.
+    References { vdev: u32, offset: u64, counted: u64, found: u64 },
     /// A structure of the pool cannot be read.
     Broken(String),
 }
@@ -112,6 +116,7 @@ pub fn verify(pool: &Pool, options: Options, progress: &mut dyn FnMut(u64, u64))
         dataset: 0,
         report: Report::default(),
         owned: BTreeMap::new(),
+        references: BTreeMap::new(),
         batch: Vec::new(),
         batch_bytes: 0,
         progress,
@@ -129,6 +134,11 @@ pub fn verify(pool: &Pool, options: Options, progress: &mut dyn FnMut(u64, u64))
         walk.problem(Problem::Broken(format!("lists of what is to be freed: {error}")));
     }
     walk.read_batch();
+    if !core.features.is_active("fast_dedup")
+        && let Err(error) = walk.tables(&core.ddt)
+    {
+        walk.problem(Problem::Broken(format!("tables of deduplication: {error}")));
+    }
     walk.compare(pool)?;
     walk.forget_repetitions();
     Ok(walk.report)
@@ -144,6 +154,8 @@ struct Walk<'a> {
     report: Report,
     /// By vdev: what something refers to.
     owned: BTreeMap<u32, RangeTree>,
+    /// Pointers to each deduplicated block, by place and birth.
+    references: BTreeMap<(u32, u64, u64), u64>,
     /// Blocks to be read.
     batch: Vec<(Place, BlkPtr)>,
     batch_bytes: u64,
@@ -209,6 +221,9 @@ impl Walk<'_> {
     fn own(&mut self, place: Place, bp: &BlkPtr) {
         if bp.is_hole() || bp.is_embedded() {
             return;
+        }
+        if bp.is_dedup() {
+            *self.references.entry(identity(bp)).or_default() += 1;
         }
         let dvas = match self.storage.all_dvas(bp) {
             Ok(dvas) => dvas,
@@ -331,6 +346,34 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Holds the references that were met against those that the tables of deduplication count.
+    fn tables(&mut self, tables: &Ddt) -> Result<()> {
+        let mut references = std::mem::take(&mut self.references);
+        let mut wrong = Vec::new();
+        tables.walk(&mut |checksum, class, key, slots| {
+            let total = ondisk::ddt::references(slots);
+            if class != Class::Ditto && class != Class::of(total) {
+                wrong.push(Problem::Broken(format!("{} references in class {}", total, class.name())));
+            }
+            for slot in slots.iter().filter(|slot| !slot.is_empty()) {
+                let (vdev, offset, birth) = identity(&key.pointer(checksum, slot));
+                let found = references.remove(&(vdev, offset, birth)).unwrap_or(0);
+                if found != slot.references {
+                    wrong.push(Problem::References { vdev, offset, counted: slot.references, found });
+                }
+            }
+        })?;
+        let unknown = references.into_iter();
+        wrong.extend(unknown.map(|((vdev, offset, _), found)| Problem::References {
+            vdev,
+            offset,
+            counted: 0,
+            found,
+        }));
+        wrong.into_iter().for_each(|problem| self.problem(problem));
+        Ok(())
+    }
+
     /// Holds what is referred to against what the space maps say.
     fn compare(&mut self, pool: &Pool) -> Result<()> {
         for vdev in pool.core.maps.vdevs() {
@@ -385,6 +428,12 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// What a deduplicated block is told from others by.
+fn identity(bp: &BlkPtr) -> (u32, u64, u64) {
+    let dva = bp.first_dva();
+    (dva.vdev, dva.offset, bp.physical_birth())
 }
 
 /// What is in `a` and not in `b`.

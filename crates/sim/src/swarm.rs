@@ -146,6 +146,8 @@ impl Swarm {
         swarm.trims = *aside.pick(&[0, 0, 20]).expect("some");
         swarm.autotrim = aside.chance(1, 3);
         swarm.work[3] = *aside.pick(&[0, 0, 1, 4]).expect("some");
+        let dedup = aside.pick(&["off", "off", "on", "verify", "sha512", "skein,verify", "edonr,verify"]);
+        swarm.props.push(("dedup", dedup.expect("some")));
         swarm
     }
 

@@ -40,6 +40,20 @@ pub struct WritePolicy {
     pub fill: u64,
     /// What caches may have.
     pub keep: Keep,
+    /// Whether a block that is stored already is to be found instead of written.
+    pub dedup: Dedup,
+}
+
+/// What to do with a block that may be stored already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Dedup {
+    /// Write it.
+    #[default]
+    Off,
+    /// Point to the block of the same checksum.
+    On,
+    /// The same, if its bytes are the same, too.
+    Verify,
 }
 
 impl WritePolicy {
@@ -57,6 +71,7 @@ impl WritePolicy {
             authenticated: false,
             fill: 1,
             keep: Keep::ALL,
+            dedup: Dedup::Off,
         }
     }
 }

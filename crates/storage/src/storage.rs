@@ -27,6 +27,7 @@ use crate::vdev::open::{self, Top, Tree};
 use crate::vdev::report::Reports;
 use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
 use crate::zio::ahead::Ahead;
+use crate::zio::dedup::Known;
 use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
@@ -66,6 +67,7 @@ pub struct Storage {
     tree: RwLock<Arc<Tree>>,
     classes: Classes,
     moved: Moved,
+    known: Known,
     pub(crate) turns: Turns,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
@@ -98,6 +100,7 @@ impl Storage {
             tree: RwLock::default(),
             classes: Classes::default(),
             moved: Moved::default(),
+            known: Known::default(),
             turns: Turns::default(),
             read_waits: Waits::default(),
             used_before_reads: OnceLock::new(),
@@ -142,6 +145,7 @@ impl Storage {
         *self.tree.write().expect(POISON) = Arc::default();
         self.classes.detach_source();
         self.moved.detach();
+        self.known.detach();
         self.cache.forget_pool(self.pool_guid);
     }
 
@@ -167,6 +171,10 @@ impl Storage {
 
     pub(crate) fn moved(&self) -> &Moved {
         &self.moved
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
     }
 
     pub(crate) fn tree(&self) -> Arc<Tree> {

@@ -6,7 +6,8 @@
 //! on.
 //!
 //! ```text
-//!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap)
+//!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap;
+//!                                               dedup.rs: what is there already is not placed)
 //!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
 //!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode  (read.rs; ahead.rs before anybody asks; gang.rs for pieces)
 //! ```
@@ -15,6 +16,7 @@
 //! A disk that has vanished is faulted if the pool can do without it, one that errs is told of ([`crate::vdev::report`]).
 
 pub(crate) mod ahead;
+pub mod dedup;
 pub(crate) mod free;
 pub(crate) mod gang;
 pub mod heal;

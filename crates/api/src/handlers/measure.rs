@@ -1,10 +1,10 @@
-//! Counters and advice.
+//! Counters, advice and estimates.
 
 use super::pools::query;
 use crate::app::{Shared, blocking};
 use crate::convert;
 use crate::problem::of_error;
-use api_types::AdviceQuery;
+use api_types::{AdviceQuery, DedupEstimateQuery};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -44,6 +44,20 @@ pub async fn advice(
         let question = AdviceQuestion { log_latency, cache_size, cache_latency, memory };
         let advice = app.pool(&name)?.advise(&question).map_err(|error| of_error(&error))?;
         Ok(convert::advice(advice))
+    })
+    .await
+}
+
+pub async fn dedup_estimate(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    asked: Result<Query<DedupEstimateQuery>, QueryRejection>,
+) -> Response {
+    blocking(app, move |app| {
+        let DedupEstimateQuery { dataset } = query(asked)?;
+        let dataset = if dataset.is_empty() { name.clone() } else { dataset };
+        let estimate = app.pool(&name)?.estimate_dedup(&dataset).map_err(|error| of_error(&error))?;
+        Ok(convert::dedup_estimate(&estimate))
     })
     .await
 }

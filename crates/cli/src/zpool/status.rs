@@ -4,7 +4,6 @@ mod rebuild;
 mod scan;
 
 use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
-use crate::clock;
 use crate::fail::{Outcome, Stop};
 use crate::getopt;
 use crate::human::nicenum;
@@ -12,9 +11,10 @@ use crate::json::Json;
 use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
+use crate::{clock, ddt};
 use api_types::{
-    ErrorScrubStatus, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus,
-    SweepState, SweepStatus, Vdev, routes,
+    DedupTables, ErrorScrubStatus, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState,
+    ScanStatus, SweepState, SweepStatus, Vdev, routes,
 };
 
 /// How to print.
@@ -32,11 +32,13 @@ struct Format {
     trim: bool,
     /// `-i`: how far they are initialized.
     initialize: bool,
+    /// `-D`: what the tables of deduplication hold.
+    dedup: bool,
     json: JsonOptions,
 }
 
 pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "jegiLpPstT:vx", &JsonOptions::LONG)?;
+    let options = getopt::parse(args, "jDegiLpPstT:vx", &JsonOptions::LONG)?;
     let json = JsonOptions::of(&options)?;
     let format = Format {
         naming: naming(&options),
@@ -47,6 +49,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         slow: options.has("s"),
         trim: options.has("t"),
         initialize: options.has("i"),
+        dedup: options.has("D"),
         json,
     };
     let mut names = options.operands.clone();
@@ -148,7 +151,25 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
             writeln!(cx.io.out, "{}", paint(colour, Tone::Bad, &text))?;
         }
     }
+    if format.dedup {
+        write!(cx.io.out, "{}", dedup(&pool.dedup, format.literal))?;
+    }
     Ok(())
+}
+
+/// What the tables of deduplication hold (`print_dedup_stats`).
+fn dedup(tables: &DedupTables, literal: bool) -> String {
+    if tables.entries == 0 {
+        return "\n dedup: no DDT entries\n".into();
+    }
+    let bytes = |number: u64| if literal { number.to_string() } else { nicenum(number) };
+    format!(
+        "\n dedup: DDT entries {}, size {} on disk, {} in core\n{}",
+        tables.entries,
+        bytes(tables.on_disk),
+        bytes(tables.in_core),
+        ddt::histogram(&tables.buckets, literal)
+    )
 }
 
 /// What is said of the last scrub, and of the resilver that runs or ran last, be it block by block or sequential

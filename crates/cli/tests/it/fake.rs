@@ -178,6 +178,7 @@ pub fn captured() -> FakePool {
         scan: Some(scrubbed(1795238705, 3)),
         error_scrub: None,
         removal: None,
+        dedup: Default::default(),
         rewound: None,
         data_errors: 0,
         readonly: false,
@@ -297,6 +298,7 @@ impl FakePool {
             scan: None,
             error_scrub: None,
             removal: None,
+            dedup: Default::default(),
             rewound: None,
             data_errors: 0,
             readonly: false,
@@ -620,6 +622,25 @@ impl Pool for FakePool {
     }
     fn vdev_tallies(&self) -> Vec<VdevTallies> {
         lock(&self.tallies).clone()
+    }
+    fn estimate_dedup(&self, dataset: &str) -> Result<DedupEstimate> {
+        let bucket = |references, blocks: u64| DedupBucket {
+            references,
+            blocks,
+            lsize: blocks << 17,
+            psize: blocks << 16,
+            dsize: blocks << 16,
+            ref_blocks: blocks * references,
+            ref_lsize: (blocks << 17) * references,
+            ref_psize: (blocks << 16) * references,
+            ref_dsize: (blocks << 16) * references,
+        };
+        Ok(DedupEstimate {
+            buckets: vec![bucket(1, 1000), bucket(4, 3)],
+            sampled: 4,
+            verdict: format!("Deduplication of '{dataset}' would not pay."),
+            ..DedupEstimate::default()
+        })
     }
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
         let latency = question.log_latency.unwrap_or(0) as f64;

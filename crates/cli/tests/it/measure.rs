@@ -1,4 +1,4 @@
-//! What is counted, as tables: `zpool iostat`'s columns and histograms, `arcstat`, `zilstat`, `advise`.
+//! What is counted, as tables: `zpool iostat`'s columns and histograms, `arcstat`, `zilstat`, `advise`, `dedup-estimate`.
 
 use super::fake::{self, FakeEngine};
 use super::{Daemon, Ran, refused, said};
@@ -162,4 +162,19 @@ fn advise_prints_sentences_and_json() {
     assert_eq!(daemon.own("advise", "tank"), refused("no such pool: tank"));
     let empty = Daemon::start(FakeEngine::default());
     assert_eq!(empty.own("advise", ""), refused("no pools available"));
+}
+
+#[test]
+fn dedup_estimate_prints_what_zdb_prints_and_a_verdict() {
+    let daemon = counted();
+    let text = daemon.own("dedup-estimate", "g_mirror2/tree").out;
+    assert!(text.starts_with("Simulated DDT histogram:\n\nbucket "), "{text}");
+    let end = "dedup = 1.01, compress = 2.00, copies = 1.00, dedup * compress / copies = 2.02\n\n\
+               Deduplication of 'g_mirror2/tree' would not pay.\nEstimated from one block in 4.\n";
+    assert!(text.ends_with(end), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&daemon.own("dedup-estimate", "--json g_mirror2").out).expect("JSON");
+    assert_eq!(json["estimate"]["histogram"]["4"]["ref_blocks"], 12);
+    assert_eq!(daemon.own("dedup-estimate", "").status, 2);
+    assert_eq!(daemon.own("dedup-estimate", "tank"), refused("no such pool: tank"));
 }

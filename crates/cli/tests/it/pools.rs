@@ -2,7 +2,9 @@
 
 use crate::fake::{FakeEngine, POOL_GET, with_extras};
 use crate::{Daemon, Ran, refused, said};
-use engine_api::{Error, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus};
+use engine_api::{
+    DedupBucket, DedupTables, Error, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus,
+};
 
 #[test]
 fn listings_equal_those_of_the_real_pool() {
@@ -579,4 +581,43 @@ fn upgrades_are_listed_and_made() {
         "{shown}"
     );
     assert_eq!(daemon.zpool("upgrade -V 29 tank").status, 2);
+}
+
+#[test]
+fn status_shows_what_the_tables_of_deduplication_hold() {
+    let daemon = Daemon::captured();
+    let without = daemon.zpool("status -D").out;
+    assert!(without.ends_with("errors: No known data errors\n\n dedup: no DDT entries\n"), "{without}");
+    let bucket = |references, blocks: u64| DedupBucket {
+        references,
+        blocks,
+        lsize: blocks << 17,
+        psize: blocks << 16,
+        dsize: blocks << 16,
+        ref_blocks: blocks * references,
+        ref_lsize: (blocks << 17) * references,
+        ref_psize: (blocks << 16) * references,
+        ref_dsize: (blocks << 16) * references,
+    };
+    let tables = DedupTables {
+        entries: 1003,
+        on_disk: 90 << 10,
+        in_core: 160 << 10,
+        buckets: vec![bucket(1, 1000), bucket(4, 3)],
+    };
+    daemon.engine.named("g_mirror2").status.lock().expect("unpoisoned").dedup = tables;
+    let text = daemon.zpool("status -D").out;
+    let start = text.find(" dedup:").expect("it is there");
+    assert_eq!(
+        &text[start..],
+        " dedup: DDT entries 1003, size 90K on disk, 160K in core\n\
+         \n\
+         bucket              allocated                       referenced          \n\
+         ______   ______________________________   ______________________________\n\
+         refcnt   blocks   LSIZE   PSIZE   DSIZE   blocks   LSIZE   PSIZE   DSIZE\n\
+         ------   ------   -----   -----   -----   ------   -----   -----   -----\n\
+         \x20    1    1000    125M   62.5M   62.5M     1000    125M   62.5M   62.5M\n\
+         \x20    4       3    384K    192K    192K       12   1.50M    768K    768K\n\
+         \x20Total    1003    125M   62.7M   62.7M     1012    126M   63.2M   63.2M\n\n"
+    );
 }

@@ -9,7 +9,7 @@ use super::Dnode;
 use crate::DmuError;
 use crate::overlay::Early;
 use crate::policy::BlockKind;
-use crate::store::{Block, WriteItem};
+use crate::store::{Block, Dedup, WriteItem, WritePolicy};
 use crate::tx::Tx;
 
 /// Writes those of the blocks that are dirty in the transaction's group, and tells where each is now; the sync will not
@@ -78,7 +78,8 @@ impl Dnode {
             spill: false,
             own: (attrs.checksum, attrs.compress),
         };
-        let policy = self.core.policy().block(what, 1);
+        // What is stored already is known where groups are synced, and only there.
+        let policy = WritePolicy { dedup: Dedup::Off, ..self.core.policy().block(what, 1) };
         Some(Waiting::ToWrite(WriteItem { data: block.clone(), policy, rewrite: None }))
     }
 

@@ -1,7 +1,7 @@
 //! A ZAP's blocks: those of an object under a transaction, or of one being built in memory.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ondisk::zap;
@@ -36,6 +36,9 @@ pub(super) trait Blocks {
 
     /// These will be read.
     fn prefetch(&self, blkid: u64, count: u64);
+
+    /// Reads these together, so that getting them will not wait.
+    fn warm(&self, blkids: &BTreeSet<u64>) -> Result<(), DmuError>;
 
     /// So that a later update cannot fail.
     fn touch(&self, blkid: u64) -> Result<(), DmuError> {
@@ -113,6 +116,10 @@ impl Blocks for Io<'_> {
         let size = self.block_size() as u64;
         self.dnode.prefetch(blkid.saturating_mul(size), count.saturating_mul(size));
     }
+
+    fn warm(&self, blkids: &BTreeSet<u64>) -> Result<(), DmuError> {
+        self.dnode.warm(&blkids.iter().copied().collect::<Vec<u64>>())
+    }
 }
 
 /// Blocks in memory: where a micro ZAP turns fat before anything of it is changed.
@@ -174,4 +181,8 @@ impl Blocks for Draft {
     }
 
     fn prefetch(&self, _blkid: u64, _count: u64) {}
+
+    fn warm(&self, _blkids: &BTreeSet<u64>) -> Result<(), DmuError> {
+        Ok(())
+    }
 }

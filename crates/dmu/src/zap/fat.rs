@@ -11,6 +11,7 @@
 //!
 //! [`TablePhys::blks_copied`]: ondisk::zap::fat::TablePhys
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ondisk::zap::fat::{
@@ -142,6 +143,18 @@ impl<'a, B: Blocks> Fat<'a, B> {
         let (blkid, at, _) = self.places(table.blk, index, 1).next().expect("one entry");
         let block = self.blocks.get(blkid)?;
         pointer_at(&block, at, block.endian()).ok_or(self.blocks.corrupt(blkid))
+    }
+
+    /// Reads the leafs of these hashes, and before them the blocks of pointers to them, each together.
+    pub fn warm(&self, hashes: &[u64]) -> Result<(), DmuError> {
+        let table = self.head.ptrtbl;
+        let index = |hash: &u64| slot(*hash, table.shift);
+        let pointers = hashes.iter().flat_map(|hash| self.places(table.blk, index(hash), 1));
+        let pointers: BTreeSet<u64> = pointers.map(|(blkid, ..)| blkid).collect();
+        self.blocks.warm(&pointers)?;
+        let leafs = hashes.iter().map(|hash| self.pointer(index(hash)));
+        let leafs: BTreeSet<u64> = leafs.collect::<Result<_, _>>()?;
+        self.blocks.warm(&leafs)
     }
 
     /// Makes later changes of these pointers certain to succeed.

@@ -58,6 +58,15 @@ impl<B: Blocks> Ops<'_, B> {
         }
     }
 
+    /// What looking these up will need is read together. A micro ZAP is one block.
+    pub fn warm(&self, keys: &mut dyn Iterator<Item = Key<'_>>) -> Result<(), DmuError> {
+        let Opened::Fat(fat) = self.open()? else { return Ok(()) };
+        let info = fat.info();
+        let hashes: Result<Vec<u64>, DmuError> =
+            keys.map(|key| Ok(self.wanted(&key, Match::Exact, &info)?.hash)).collect();
+        fat.warm(&hashes?)
+    }
+
     pub fn put(&self, key: &Key<'_>, value: &Value, replace: bool) -> Result<(), DmuError> {
         key::check(key, self.object_type)?;
         key::check_value(value)?;

@@ -13,9 +13,9 @@ use ::pool::spa::vdevs::NewVdevs;
 use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, InitializeCommand, Pool, PoolStatus,
-    PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, ScanState, SendEvent,
-    SendRequest, TrimCommand, Upgradable, VdevTallies,
+    DedupEstimate, DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, InitializeCommand,
+    Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, ScanState,
+    SendEvent, SendRequest, TrimCommand, Upgradable, VdevTallies,
 };
 use env::{Env, lock};
 
@@ -267,6 +267,7 @@ impl Pool for LocalPool {
             scan,
             error_scrub: error_scrub_status(&scans),
             removal: removal(&report),
+            dedup: super::dedup::tables(&self.pool.core().ddt.report()),
             rewound: self.pool.core().rewound.map(rewound),
             data_errors: report.data_errors,
             readonly: self.pool.core().readonly,
@@ -435,5 +436,10 @@ impl Pool for LocalPool {
 
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
         Ok(crate::advise::advise(&self.pool, question))
+    }
+
+    fn estimate_dedup(&self, dataset: &str) -> Result<DedupEstimate> {
+        self.not_suspended()?;
+        super::dedup::estimate(&self.pool, dataset)
     }
 }

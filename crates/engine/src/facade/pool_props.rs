@@ -282,7 +282,10 @@ fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(Str
         "load_guid" => stat(status.guid),
         "freeing" => stat(pool.dsl.freeing()),
         "leaked" => stat(0),
-        "dedupratio" => Some(("1.00".into(), Source::None)),
+        "dedupratio" => {
+            let ratio = core.ddt.report().ratio();
+            Some((format!("{}.{:02}", ratio / 100, ratio % 100), Source::None))
+        }
         "expandsize" if root.expandable > 0 => stat(root.expandable),
         "expandsize" | "checkpoint" => Some((String::new(), Source::None)),
         "readonly" => Some((if status.readonly { "on" } else { "off" }.into(), Source::None)),

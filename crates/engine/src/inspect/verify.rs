@@ -130,6 +130,9 @@ pub fn sentence(problem: &Problem, names: &BTreeMap<u64, &str>) -> String {
         Problem::NotAllocated { vdev, segment } => {
             format!("{}: in use, but not allocated", place(*vdev, segment))
         }
+        Problem::References { vdev, offset, counted, found } => format!(
+            "vdev {vdev}, block at {offset:#x}: {found} references, but a table of deduplication counts {counted}"
+        ),
         Problem::Broken(what) => format!("cannot be read: {}", text::printable(what.as_bytes())),
     }
 }

@@ -36,7 +36,7 @@ fn records() -> Vec<Record> {
         checksum: 7,
         flags: 0,
         compress: 0,
-        key: DedupKey::new([1, 2, 3, 4], 4096, 512, 15),
+        key: DdtKey::new([1, 2, 3, 4], 4096, 512, 15),
         compressed_size: 0,
     };
     let spill = Spill { object: 5, length: 512, flags: 0, compress: 0, compressed_size: 0, object_type: 0 };

@@ -10,6 +10,7 @@
 //! A dataset in core is unique. Its numbers are written to the meta object set as they change, in syncing context.
 //! Locks: `state`, then `pending` or a directory's. Source: module/zfs/dsl_dataset.c.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dmu::{Admission, BlockOwner, DmuError, Holds, LostBlock, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold};
@@ -26,6 +27,7 @@ use super::bookmark::{self, Counting};
 use super::deadlist::Deadlist;
 use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
 use crate::Result;
+use crate::ddt;
 use crate::zil::{self, Zil};
 
 /// Blocks above this size are a feature's.
@@ -58,6 +60,8 @@ pub(crate) struct Core {
     /// What went wrong while blocks were counted; told when they are settled.
     failed: Mutex<Option<crate::PoolError>>,
     readonly: OnceLock<&'static str>,
+    /// What is written is looked up in tables of deduplication.
+    dedups: AtomicBool,
 }
 
 pub(crate) struct State {
@@ -212,6 +216,7 @@ impl Core {
             pending: Mutex::default(),
             failed: Mutex::new(None),
             readonly: OnceLock::new(),
+            dedups: AtomicBool::new(false),
         })
     }
 
@@ -230,6 +235,10 @@ impl Core {
 
     pub fn admission(self: &Arc<Core>) -> Arc<dyn Admission> {
         if self.readonly.get().is_some() { ReadOnlyAdmission::shared() } else { self.clone() }
+    }
+
+    pub(super) fn set_dedups(&self, dedups: bool) {
+        self.dedups.store(dedups, Relaxed);
     }
 
     /// Numbers changed by others are taken over.
@@ -511,7 +520,9 @@ impl Admission for Core {
                 let sector = dsl.parts.store().largest_sector();
                 self.dir.dirtied(INFLATION * bytes.next_multiple_of(sector), txg);
             }
-            dsl.parts.txgs.dirtied(txg, bytes, changed);
+            // The group will hold a leaf of a table in memory for each block.
+            let beside = if bytes > 0 && self.dedups.load(Relaxed) { ddt::LEAF } else { 0 };
+            dsl.parts.txgs.dirtied(txg, bytes + beside, changed);
         }
     }
 

@@ -33,6 +33,8 @@ use crate::{PoolError, Result};
 
 /// What one transaction group may spend on freeing.
 const BLOCKS: u64 = 200_000;
+/// A reference to a deduplicated block counts for so many: a table must be asked, and changed.
+const REFERENCE: u64 = 25;
 /// The same under `Quirk::SmallTxg`.
 const FEW_BLOCKS: u64 = 64;
 const TIME: Nanos = Nanos::from_millis(500);
@@ -248,7 +250,7 @@ impl Dsl {
             if *left == 0 {
                 return Ok(ControlFlow::Break(()));
             }
-            *left -= 1;
+            *left = left.saturating_sub(price(bp));
             if left.is_multiple_of(CLOCK_EVERY) && self.parts.env.clock.now() >= deadline {
                 *left = 0;
             }
@@ -258,6 +260,11 @@ impl Dsl {
         })?;
         Ok(free_dir.used(&self.mos, Used::Head, freed.negated(), tx)?)
     }
+}
+
+/// What freeing it takes of a group's share.
+fn price(bp: &BlkPtr) -> u64 {
+    if bp.is_dedup() { REFERENCE } else { 1 }
 }
 
 /// `(object, block)` of a tree on the queue: everything before is freed.
@@ -299,7 +306,7 @@ impl<'a> Freeing<'a> {
     fn free(&mut self, bp: &BlkPtr) {
         self.freed.add(sums_of(bp, self.dsl.dsize(bp)));
         self.frees.free(bp);
-        self.left = self.left.saturating_sub(1);
+        self.left = self.left.saturating_sub(price(bp));
         if self.left.is_multiple_of(CLOCK_EVERY) && self.dsl.parts.env.clock.now() >= self.deadline {
             self.left = 0;
         }

@@ -414,7 +414,7 @@ impl Dsl {
     /// The new object set of a new dataset, dirty in this group.
     fn new_objset(&self, object: u64, props: &FsProps, tx: &Tx) -> Result<Arc<Dataset>> {
         let core = self.core_of(object)?;
-        let policy = self.policy(props);
+        let policy = self.policy_for(&core, props);
         let objset = Objset::create(
             self.parts.store().clone(),
             ObjsetType::Zfs,
@@ -452,7 +452,7 @@ impl Dsl {
     }
 
     fn read_objset(&self, core: &Arc<Core>, phys: &DslDatasetPhys) -> Result<Arc<Objset>> {
-        let policy = self.policy(&self.fs_props(core.object)?);
+        let policy = self.policy_for(core, &self.fs_props(core.object)?);
         let admission = if core.is_snapshot { ReadOnlyAdmission::shared() } else { core.admission() };
         let objset = Objset::open(self.parts.store().clone(), phys.bp, core.clone(), admission, policy)?;
         if objset.kind() == ObjsetType::Zfs && !core.is_snapshot {

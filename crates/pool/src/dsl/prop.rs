@@ -9,16 +9,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use dmu::store::{Keep, Scope};
+use dmu::store::{Dedup, Keep, Scope};
 use dmu::zap::Value;
 use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
 use ondisk::objset::ObjsetSize;
 use ondisk::prop::{
-    COMPRESS_BITS, DATASET, Prop, PropType, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED, dataset_prop,
+    CHECKSUM_VERIFY, COMPRESS_BITS, DATASET, Prop, PropType, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED,
+    dataset_prop,
 };
 use ondisk::{ChecksumKind, CompressKind};
 
 use super::Dsl;
+use super::dataset::Core;
 use super::dir::Dir;
 use crate::Result;
 use crate::prop::{FsProps, RawProps, RawValue, Source, default_of};
@@ -310,8 +312,14 @@ impl Dsl {
         Ok(phys.used_refrsrv + self.mos.dataset(phys.head_dataset_obj)?.unique_bytes)
     }
 
-    /// How the blocks of a file system with these properties are written.
-    pub(crate) fn policy(&self, props: &FsProps) -> ObjsetPolicy {
+    /// How the blocks of a dataset with these properties are written from now on.
+    pub(super) fn policy_for(&self, core: &Core, props: &FsProps) -> ObjsetPolicy {
+        let policy = self.policy(props);
+        core.set_dedups(policy.dedup.is_some());
+        policy
+    }
+
+    fn policy(&self, props: &FsProps) -> ObjsetPolicy {
         let features = self.features();
         let metadata_compression = features.metadata_compression();
         let compression = props.number("compression");
@@ -355,6 +363,7 @@ impl Dsl {
                 primary: Scope::from_raw(props.number("primarycache")),
                 secondary: Scope::from_raw(props.number("secondarycache")),
             },
+            dedup: dedup_of(props.number("dedup")),
         }
     }
 
@@ -365,7 +374,8 @@ impl Dsl {
             let below =
                 of_dir.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             if below && !dataset.is_snapshot() {
-                dataset.objset().set_policy(self.policy(&self.fs_props(dataset.object())?));
+                let props = self.fs_props(dataset.object())?;
+                dataset.objset().set_policy(self.policy_for(&dataset.core, &props));
             }
         }
         Ok(())
@@ -384,4 +394,15 @@ impl Dsl {
         }
         Ok(dataset_prop(name).and_then(Prop::default_number).unwrap_or(0))
     }
+}
+
+/// What a number of `dedup` asks for. A checksum that is not to be trusted alone is verified (`dmu_write_policy`).
+fn dedup_of(number: u64) -> Option<(ChecksumKind, Dedup)> {
+    let checksum = match ChecksumKind::from_raw((number & !CHECKSUM_VERIFY) as u8)? {
+        ChecksumKind::On => ChecksumKind::Sha256,
+        ChecksumKind::Off | ChecksumKind::Inherit => return None,
+        checksum => checksum,
+    };
+    let verify = number & CHECKSUM_VERIFY != 0 || !checksum.is_dedup_strength();
+    Some((checksum, if verify { Dedup::Verify } else { Dedup::On }))
 }

@@ -8,8 +8,7 @@ use super::{CREATION, RawProps, RawValue, none_number, parse_number};
 use crate::{PoolError, Result};
 
 /// Known, but of no effect here unless at their default.
-const UNBUILT: [&str; 13] = [
-    "dedup",
+const UNBUILT: [&str; 12] = [
     "encryption",
     "keyformat",
     "keylocation",
@@ -151,6 +150,7 @@ impl Checker<'_> {
         }
         match prop.name {
             "checksum" if matches!(value, "noparity" | "blake3") => refuse(),
+            "dedup" if value.starts_with("blake3") => refuse(),
             "aclmode" | "acltype" if value == "nfsv4" => refuse(),
             _ => Ok(()),
         }
@@ -175,7 +175,7 @@ impl Checker<'_> {
             "dnodesize" if number != 0 && !feature("large_dnode") => {
                 return Err(self.refuse(TOO_OLD));
             }
-            "checksum" | "compression" if !feature_of(value).is_none_or(feature) => {
+            "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
                 return Err(self.refuse(TOO_OLD));
             }
             "version" if number > newest_file_system(self.version) => {
@@ -189,7 +189,7 @@ impl Checker<'_> {
 
 /// The feature a checksum or compression needs.
 fn feature_of(value: &str) -> Option<&'static str> {
-    match value {
+    match value.trim_end_matches(",verify") {
         "lz4" => Some("lz4_compress"),
         "sha512" => Some("sha512"),
         "skein" => Some("skein"),

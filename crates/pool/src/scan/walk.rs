@@ -236,7 +236,8 @@ impl<'a> Walk<'a> {
         if bp.is_embedded() {
             return;
         }
-        let birth = bp.birth();
+        // Of a block that was there when its pointer was written, the bytes are older.
+        let birth = bp.physical_birth();
         if birth <= phys.min_txg || birth >= phys.max_txg {
             phys.skipped += bp.asize();
             return;
@@ -301,7 +302,7 @@ impl Visitor for InObjset<'_, '_> {
         if visit.bp.is_redacted() {
             return Go::Past;
         }
-        if visit.bp.birth() <= self.walk.position.phys.cur_max_txg {
+        if visit.bp.physical_birth() <= self.walk.position.phys.cur_max_txg {
             self.walk.meet(visit.bp, place);
         }
         Go::On

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use dmu::store::{Block, BlockStore, Keep};
 use env::IoClass;
+use ondisk::ddt::DdtKey;
 use ondisk::dnode::DnodePhys;
 use ondisk::send::{
-    CHECKSUM_DEDUP, DedupKey, OBJECT_SPILL, Object, Record, SPILL_UNMODIFIED, Spill, TO_END, Write,
-    WriteEmbedded, feature,
+    CHECKSUM_DEDUP, OBJECT_SPILL, Object, Record, SPILL_UNMODIFIED, Spill, TO_END, Write, WriteEmbedded,
+    feature,
 };
 use ondisk::{BlkPtr, ChecksumKind, CompressKind, Endian};
 use storage::{ReadError, Storage};
@@ -216,7 +217,7 @@ impl<'a> Emit<'a> {
             checksum: ChecksumKind::Off as u8,
             flags: 0,
             compress: 0,
-            key: DedupKey::default(),
+            key: DdtKey::default(),
             compressed_size: 0,
         };
         match bytes {
@@ -268,7 +269,7 @@ fn keyed(write: Write, bp: &BlkPtr) -> Write {
     Write {
         checksum: bp.checksum_kind_raw(),
         flags: if is_strong { CHECKSUM_DEDUP } else { 0 },
-        key: DedupKey::new(bp.checksum(), bp.lsize(), bp.psize(), bp.compression_raw()),
+        key: DdtKey::new(bp.checksum(), bp.lsize(), bp.psize(), bp.compression_raw()),
         ..write
     }
 }

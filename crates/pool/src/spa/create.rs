@@ -22,6 +22,7 @@ use ondisk::version;
 use storage::arc::Cache;
 use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
+use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, FsFormat, MosUsage};
 use crate::feature::Features;
@@ -202,6 +203,7 @@ fn first_group(
         features: features.clone(),
         maps,
         removed: Removed::none(mos.clone()),
+        ddt: Ddt::none(env, &mos, &storage),
         sweeps: Sweeps::new(env.clone()),
         dtl: DirtyTimeLogs::default(),
         name: Arc::new(Mutex::new(spec.name.clone())),

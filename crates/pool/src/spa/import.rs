@@ -32,6 +32,7 @@ use super::rewind::{Candidate, Rewind, Rewound};
 use super::status::{found_vdev_state, vdev_name};
 use super::topology::Topology;
 use super::{Core, Pool};
+use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
 use crate::errlog::{self, ErrorLog};
@@ -275,6 +276,7 @@ fn load(
         Some(object) => Some(Deferred::open(&mos, object)?),
         None => None,
     };
+    let ddt = Ddt::open(&around.env, &mos, storage, &directory)?;
     let scan = Arc::new(Scan::load(&mos, &directory)?);
     dtl.resume(scan.max_txg());
     let rebuilds = Rebuilds::load(&around.env, &mos, &config.tree, uberblock.txg)?;
@@ -290,6 +292,7 @@ fn load(
         features,
         maps,
         removed,
+        ddt,
         sweeps,
         dtl,
         name: Arc::new(Mutex::new(name.to_owned())),

@@ -17,7 +17,7 @@ use pool::verify::{Options, verify};
 use storage::VdevState;
 
 use crate::create::spec;
-use crate::support::{Dir, around, cut_partitions, fixture, shared_fixture, zdb, zdb_accepts};
+use crate::support::{Dir, around, fixture, zdb, zdb_accepts};
 
 const SIZE: u64 = 128 << 20;
 
@@ -111,33 +111,6 @@ fn sides_of_healthy_mirrors_of_openzfs_are_believed() {
     assert!(!pool.core().readonly);
     assert_eq!(sides(&pool), [VdevState::Online; 2]);
     pool.export().unwrap();
-}
-
-/// Every dataset there has a snapshot, so none of its deduplicated blocks can be freed yet; the rest is written as ever.
-#[test]
-fn a_pool_with_dedup_tables_is_written_and_stays_clean() {
-    let dir = Dir::new("deduped");
-    if !shared_fixture(&dir, "dedup") {
-        return;
-    }
-    let pool = again(&dir);
-    assert!(!pool.core().readonly);
-    let made = "g_dedup/made";
-    let make = Change::CreateFilesystem { name: made.into(), parents: false, props: Vec::new() };
-    pool.dsl.commit(make, "").unwrap();
-    let victim = Change::Destroy { names: vec!["g_dedup/vol".into()], force: true, defer: false };
-    let refused = pool.dsl.commit(victim, "").unwrap_err().to_string();
-    assert_eq!(refused, "cannot destroy 'g_dedup/vol': filesystem has children");
-    let name = pool.name();
-    pool.export().unwrap();
-    drop(pool);
-    let pool = again(&dir);
-    assert!(verify(&pool, Options { data: true }, &mut |_, _| {}).unwrap().is_clean());
-    pool.dsl.commit(Change::Destroy { names: vec![made.into()], force: true, defer: false }, "").unwrap();
-    pool.export().unwrap();
-    drop(pool);
-    cut_partitions(&dir);
-    zdb_accepts(&dir, &name);
 }
 
 /// Spares and cache devices are shown; the cache device is used, the spare and the lists of both stay as they are.

@@ -2,6 +2,7 @@
 
 mod cache;
 mod create;
+mod dedup;
 mod dsl;
 mod errlog;
 mod import;

@@ -35,6 +35,8 @@ struct Model {
     origins: BTreeMap<String, u64>,
     bookmarks: Vec<String>,
     guids: u64,
+    /// Blocks are of a few kinds only, so that many are the same.
+    alike: bool,
 }
 
 #[derive(Clone)]
@@ -58,8 +60,9 @@ fn snapshot(names: &[String], recursive: bool) -> Change {
     Change::Snapshot { names: names.to_vec(), recursive, props: vec![("test:by".into(), "random".into())] }
 }
 
-fn make(name: &str) -> Change {
-    let props = vec![("compression".into(), "off".into()), ("recordsize".into(), "4k".into())];
+fn make(name: &str, dedup: &str) -> Change {
+    let props = [("compression", "off"), ("recordsize", "4k"), ("dedup", dedup)];
+    let props = props.map(|(name, value)| (name.into(), value.into())).to_vec();
     Change::CreateFilesystem { name: name.into(), parents: false, props }
 }
 
@@ -77,8 +80,19 @@ fn read(objset: &Arc<Objset>) -> Tree {
     tree
 }
 
+/// Whole blocks of what comes, or of one of a few kinds.
+fn fill(bytes: &mut [u8], alike: bool, random: &mut Prng) {
+    if !alike {
+        return random.fill(bytes);
+    }
+    for block in bytes.chunks_mut(BLOCK as usize) {
+        // One kind is zeros.
+        block.fill(random.below(20) as u8);
+    }
+}
+
 /// Changes one object of a head, or makes or removes one.
-fn write(pool: &Pool, name: &str, tree: &mut Tree, random: &mut Prng) {
+fn write(pool: &Pool, name: &str, tree: &mut Tree, alike: bool, random: &mut Prng) {
     let dataset = pool.dsl.open_dataset(name).unwrap();
     let objset = dataset.objset();
     let tx = objset.begin(Holds::new(256 << 10, 16)).unwrap();
@@ -95,13 +109,13 @@ fn write(pool: &Pool, name: &str, tree: &mut Tree, random: &mut Prng) {
             let at = random.below((bytes.len() / block) as u64) as usize * block;
             let len = block * (1 + random.below(4) as usize);
             let end = (at + len).min(bytes.len());
-            random.fill(&mut bytes[at..end]);
+            fill(&mut bytes[at..end], alike, random);
             objset.hold(object).unwrap().write(at as u64, &bytes[at..end], &tx).unwrap();
             tree.insert(object, Arc::new(bytes));
         }
         _ => {
             let mut bytes = vec![0; BLOCK as usize * (1 + random.below(40) as usize)];
-            random.fill(&mut bytes);
+            fill(&mut bytes, alike, random);
             let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(BLOCK);
             let dnode = objset.alloc(spec, &tx).unwrap();
             dnode.write(0, &bytes, &tx).unwrap();
@@ -111,9 +125,9 @@ fn write(pool: &Pool, name: &str, tree: &mut Tree, random: &mut Prng) {
 }
 
 impl Model {
-    fn new() -> Model {
+    fn new(alike: bool) -> Model {
         let heads = BTreeMap::from([("tank/a".to_owned(), Tree::new())]);
-        Model { heads, ..Model::default() }
+        Model { heads, alike, ..Model::default() }
     }
 
     fn pick_head(&self, random: &mut Prng) -> String {
@@ -148,7 +162,7 @@ impl Model {
             0 => {
                 let name = self.pick_head(random);
                 let tree = self.heads.get_mut(&name).unwrap();
-                write(pool, &name, tree, random);
+                write(pool, &name, tree, self.alike, random);
             }
             1 => self.take(pool, random),
             2 => self.destroy_snapshot(pool, random),
@@ -438,13 +452,13 @@ fn zdb_counts(dir: &Dir, pool: &str) {
     assert!(!said.contains("mismatch"), "{said}");
 }
 
-fn history(seed: u64, steps: usize) {
-    let dir = Dir::new(&format!("snapshots-{seed}"));
+fn history(seed: u64, steps: usize, dedup: &str) {
+    let dir = Dir::new(&format!("snapshots-{seed}-{dedup}"));
     let around = around();
     let leaf = VdevSpec::Leaf(dir.image("a.img", SIZE));
     let mut pool = create(&around, &spec("tank", vec![leaf])).unwrap();
-    commit(&pool, make("tank/a")).unwrap();
-    let mut model = Model::new();
+    commit(&pool, make("tank/a", dedup)).unwrap();
+    let mut model = Model::new(dedup != "off");
     let mut random = Prng::new(seed);
     for _ in 0..2 {
         for _ in 0..steps {
@@ -484,6 +498,7 @@ fn history(seed: u64, steps: usize) {
         pool.core().txgs.sync_empty().unwrap();
     }
     assert_eq!(pool.dsl.freeing(), 0);
+    assert_eq!(pool.core().ddt.report(), Default::default());
     assert!(number(&pool, "tank", "used") < 4 << 20);
     pool.export().unwrap();
     drop(pool);
@@ -493,12 +508,18 @@ fn history(seed: u64, steps: usize) {
 
 #[test]
 fn a_random_history_keeps_every_tree_and_every_count() {
-    history(1, 45);
+    history(1, 45, "off");
 }
 
 #[test]
 fn another_random_history_does_so_too() {
-    history(2, 45);
+    history(2, 45, "off");
+}
+
+/// The verifier and zdb count the references of each block again.
+#[test]
+fn a_random_history_of_deduplicated_blocks_keeps_every_reference() {
+    history(3, 45, "on");
 }
 
 #[test]

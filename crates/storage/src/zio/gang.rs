@@ -22,7 +22,7 @@ use super::read::is_good;
 use super::transform::{Stored, Transformed};
 use super::write::{Placed, allocate};
 use crate::vdev::open::Tree;
-use crate::{Payload, ReadError, Storage, WriteError, WritePolicy};
+use crate::{Dedup, Payload, ReadError, Storage, WriteError, WritePolicy};
 
 /// How deep gangs may nest. Three to the eighth pieces of 512 bytes are more than the largest block would need in any
 /// tree that is not made to waste time.
@@ -293,13 +293,14 @@ impl Storage {
             compression: ondisk::CompressKind::Off,
             embed: false,
             fill: 0,
+            dedup: Dedup::Off,
             ..*policy
         };
         let salt = self.salt();
         let checksum = codec::checksum(kind as u8, &payload.bytes()[..psize as usize], salt.as_ref(), false)
             .expect("the whole block's checksum was computed with the same kind");
         let compression = ondisk::CompressKind::Off;
-        let stored = Stored { payload, psize, compression, checksum_kind: kind, checksum };
+        let stored = Stored { payload, psize, compression, checksum_kind: kind, checksum, dedup: false };
         let bp = stored.pointer(psize, &policy, txg);
         (stored, bp, policy)
     }

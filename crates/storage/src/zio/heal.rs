@@ -56,7 +56,7 @@ impl Target {
         let dvas = bp.dvas();
         let other = |(index, dva): (usize, &Dva)| (index != copy && dva.is_valid()).then_some(*dva);
         let elsewhere = dvas.iter().enumerate().filter_map(other).collect();
-        Target { here: dvas[copy], elsewhere, pieces: Vec::new(), len, birth: bp.birth() }
+        Target { here: dvas[copy], elsewhere, pieces: Vec::new(), len, birth: bp.physical_birth() }
     }
 
     /// Where its bytes lie, and how many of them.

@@ -12,7 +12,7 @@ use ondisk::blkptr::{Checksum, EMBEDDED_MAX, SECTOR};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
-use crate::{Block, Payload, WritePolicy};
+use crate::{Block, Dedup, Payload, WritePolicy};
 
 /// What became of a block.
 pub(crate) enum Transformed {
@@ -31,6 +31,8 @@ pub(crate) struct Stored {
     pub compression: CompressKind,
     pub checksum_kind: ChecksumKind,
     pub checksum: Checksum,
+    /// Counted in the table of deduplication.
+    pub dedup: bool,
 }
 
 /// The pool's part in it.
@@ -44,13 +46,15 @@ pub(crate) fn transform(shape: &Shape<'_>, data: &Arc<Block>, policy: &WritePoli
     let lsize = data.len() as u64;
     assert!(lsize >= SECTOR && lsize.is_multiple_of(SECTOR), "block of {lsize} bytes");
     let compression = resolve(policy.compression);
-    if compression != CompressKind::Off {
-        if is_zero(data) {
-            return Transformed::Hole;
-        }
-        if let Some(done) = compressed(shape, data, policy, compression, txg) {
-            return done;
-        }
+    // Many references to a block of zeros would cost more than a hole, compression or not.
+    let may_be_hole = compression != CompressKind::Off || policy.dedup != Dedup::Off;
+    if may_be_hole && is_zero(data) {
+        return Transformed::Hole;
+    }
+    if compression != CompressKind::Off
+        && let Some(done) = compressed(shape, data, policy, compression, txg)
+    {
+        return done;
     }
     let payload = Payload::of_block(data, 1 << shape.max_ashift);
     Transformed::Stored(sum(shape, payload, lsize, CompressKind::Off, policy))
@@ -115,7 +119,8 @@ fn sum(
     let bytes = &payload.bytes()[..psize as usize];
     let checksum = codec::checksum(kind as u8, bytes, shape.salt, false)
         .expect("a pool whose datasets use a salted checksum has set its salt");
-    Stored { payload, psize, compression, checksum_kind: kind, checksum }
+    let dedup = policy.dedup != Dedup::Off;
+    Stored { payload, psize, compression, checksum_kind: kind, checksum, dedup }
 }
 
 impl Stored {
@@ -126,7 +131,8 @@ impl Stored {
             .set_checksum(self.checksum_kind, self.checksum)
             .set_birth(txg, txg)
             .set_fill(policy.fill)
-            .set_authenticated(policy.authenticated);
+            .set_authenticated(policy.authenticated)
+            .set_dedup(self.dedup);
         bp
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use env::{IoClass, lock};
 use ondisk::{BlkPtr, Dva};
 
+use super::dedup::{Batch, Judged};
 use super::transform::{Shape, Stored, Transformed, transform};
 use super::{Flight, check, write_io};
 use crate::metaslab::AllocError;
@@ -136,12 +137,23 @@ impl Storage {
         let tree = self.tree();
         let mut answers: Vec<Option<Written>> = items.iter().map(|_| None).collect();
         let mut flying: VecDeque<Chunk<'_>> = VecDeque::new();
+        let mut dedup = Batch::new();
         let mut at = 0;
         while at < items.len() {
             let end = chunk_end(items, at);
-            let transformed = self.transform_all(&tree, &items[at..end], txg);
+            let mut transformed = self.transform_all(&tree, &items[at..end], txg);
+            let judged = dedup.judge(self, items, at, &mut transformed, txg);
             let mut blocks = Vec::new();
-            for (n, transformed) in (at..end).zip(transformed) {
+            for ((n, transformed), judged) in (at..end).zip(transformed).zip(judged) {
+                match judged {
+                    Judged::Write => {}
+                    Judged::Same => continue,
+                    Judged::There(bp) => {
+                        self.remember(&bp, items[n].data.clone(), items[n].policy.keep);
+                        answers[n] = Some(Ok(bp));
+                        continue;
+                    }
+                }
                 match self.place(&tree, &items[n], transformed, txg) {
                     Ok((placed, Some(stored))) => blocks.push((n, placed, stored)),
                     Ok((placed, None)) => answers[n] = Some(Ok(placed.bp)),
@@ -160,6 +172,7 @@ impl Storage {
         for chunk in flying {
             landed(self.land_chunk(&tree, chunk, items, &mut answers, txg));
         }
+        dedup.settle(self, &mut answers);
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
 

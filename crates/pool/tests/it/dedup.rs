@@ -1,0 +1,196 @@
+//! Deduplicated blocks in pools made here and by OpenZFS: zdb and our verifier count their references.
+
+use std::sync::Arc;
+
+use dmu::{Holds, ObjectSpec};
+use ondisk::BlkPtr;
+use ondisk::object_type::ObjectType;
+use pool::Pool;
+use pool::change::Change;
+use pool::dsl::{Dataset, DatasetKind, ListFilter};
+use pool::spa::create::{VdevSpec, create};
+use pool::spa::import::{ImportSpec, import};
+use pool::spa::labels::search;
+use pool::verify::{Options, verify};
+
+use crate::create::spec;
+use crate::support::{Dir, around, cut_partitions, shared_fixture, zdb, zdb_accepts};
+
+const SIZE: u64 = 256 << 20;
+const BLOCK: usize = 16 << 10;
+
+fn opened(dir: &Dir) -> Arc<Pool> {
+    let around = around();
+    let found = search(&around.env, &[dir.path()]);
+    import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap()
+}
+
+fn whole(pool: &Pool) {
+    let report = verify(pool, Options { data: true }, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:?}", report.problems);
+}
+
+/// Exports, has zdb look, and opens again.
+fn judged(dir: &Dir, pool: Arc<Pool>) -> Arc<Pool> {
+    let name = pool.name();
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(dir, &name);
+    let pool = opened(dir);
+    whole(&pool);
+    pool
+}
+
+fn with(pool: &Pool, name: &str, props: &[(&str, &str)]) -> Arc<Dataset> {
+    let props = [("recordsize", "16k"), ("compression", "off")].iter().chain(props);
+    let props = props.map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let make = Change::CreateFilesystem { name: name.into(), parents: false, props };
+    pool.dsl.commit(make, "").unwrap();
+    pool.dsl.open_dataset(name).unwrap()
+}
+
+/// An object of blocks, each filled with one of these numbers.
+fn write(dataset: &Dataset, blocks: &[u8]) -> u64 {
+    let objset = dataset.objset();
+    let tx = objset.begin(Holds::new((blocks.len() * BLOCK) as u64, 4)).unwrap();
+    let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(BLOCK as u32);
+    let dnode = objset.alloc(spec, &tx).unwrap();
+    for (n, fill) in blocks.iter().enumerate() {
+        dnode.write((n * BLOCK) as u64, &[*fill; BLOCK], &tx).unwrap();
+    }
+    dnode.object()
+}
+
+fn free(dataset: &Dataset, object: u64) {
+    let tx = dataset.objset().begin(Holds::freeing(4)).unwrap();
+    dataset.objset().free(object, &tx).unwrap();
+}
+
+fn content(dataset: &Dataset, object: u64) -> Vec<u8> {
+    let dnode = dataset.objset().hold(object).unwrap();
+    let bytes = dnode.read_bytes(0, (dnode.max_blkid() as usize + 1) * BLOCK).unwrap();
+    assert!(bytes.chunks(BLOCK).all(|block| block.iter().all(|byte| *byte == block[0])));
+    bytes.chunks(BLOCK).map(|block| block[0]).collect()
+}
+
+fn pointers(dataset: &Dataset, object: u64) -> Vec<BlkPtr> {
+    dataset.objset().hold(object).unwrap().phys().blkptrs.to_vec()
+}
+
+#[test]
+fn the_same_blocks_are_stored_once_whatever_they_are_known_by() {
+    let dir = Dir::new("dedup-kinds");
+    let pool = create(&around(), &spec("tank", vec![VdevSpec::Leaf(dir.image("a.img", SIZE))])).unwrap();
+    let kinds = ["on", "verify", "sha512", "skein,verify", "edonr,verify"];
+    let mut written = Vec::new();
+    for (n, dedup) in kinds.into_iter().enumerate() {
+        let name = format!("tank/{n}");
+        let dataset = with(&pool, &name, &[("dedup", dedup)]);
+        // Within one group, in the next, of zeros, and with more copies.
+        let first = write(&dataset, &[1, 2, 2, 0, 1]);
+        pool.core().txgs.sync_now().unwrap();
+        let second = write(&dataset, &[2, 1, 3]);
+        let set = Change::SetProperties { name: name.clone(), props: vec![("copies".into(), "2".into())] };
+        pool.core().txgs.sync_now().unwrap();
+        pool.dsl.commit(set, "").unwrap();
+        let third = write(&dataset, &[1]);
+        pool.core().txgs.sync_now().unwrap();
+        let (one, two) = (pointers(&dataset, second), pointers(&dataset, third));
+        assert!(one[0].physical_birth() < one[0].logical_birth() || one.len() == 1, "{one:?}");
+        assert!(two[0].is_dedup() && two[0].ndvas() == 2, "{two:?}");
+        written.push((name, first, second, third));
+    }
+    let report = pool.core().ddt.report();
+    // sha256 is shared by two datasets.
+    assert_eq!((report.entries, report.histogram.total().blocks), (4 * 3, 4 * 4));
+    assert_eq!(report.histogram.total().ref_blocks, 5 * 8);
+    assert!(report.saved() > 0 && report.ratio() > 200, "{report:?}");
+    assert!(report.on_disk > 0 && report.in_core > 0);
+    let pool = judged(&dir, pool);
+    assert_eq!(pool.core().ddt.report().histogram, report.histogram);
+    for (name, first, second, third) in &written {
+        let dataset = pool.dsl.open_dataset(name).unwrap();
+        assert_eq!(content(&dataset, *first), [1, 2, 2, 0, 1]);
+        assert_eq!(content(&dataset, *second), [2, 1, 3]);
+        free(&dataset, *first);
+        free(&dataset, *third);
+    }
+    let pool = judged(&dir, pool);
+    let tables = zdb(&dir, &["-DD", "tank"]);
+    assert!(
+        tables.contains("DDT-sha256-zap-duplicate") && tables.contains("DDT-edonr-zap-unique"),
+        "{tables}"
+    );
+    for (name, _, second, _) in &written {
+        let dataset = pool.dsl.open_dataset(name).unwrap();
+        assert_eq!(content(&dataset, *second), [2, 1, 3]);
+        free(&dataset, *second);
+    }
+    pool.core().txgs.sync_now().unwrap();
+    assert_eq!(pool.core().ddt.report(), Default::default());
+    judged(&dir, pool).export().unwrap();
+    assert!(!zdb(&dir, &["-dd", "tank"]).contains("DDT ZAP"), "the tables have gone");
+}
+
+/// A gang is deduplicated as any block, and a group takes away a few references only: the rest waits for the next.
+#[test]
+fn gangs_are_deduplicated_and_references_go_little_by_little() {
+    let dir = Dir::new("dedup-gangs");
+    let around = around();
+    around.env.quirks.set(env::Quirk::ForceGang, true);
+    around.env.quirks.set(env::Quirk::SmallTxg, true);
+    let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("a.img", SIZE))])).unwrap();
+    let dataset = with(&pool, "tank/a", &[("dedup", "on")]);
+    let objects: Vec<u64> = (0..12).map(|n| write(&dataset, &[n + 1, 40, n + 2, 41])).collect();
+    pool.core().txgs.sync_now().unwrap();
+    assert!(pool.core().ddt.report().ratio() > 200);
+    objects.iter().for_each(|object| free(&dataset, *object));
+    pool.core().txgs.sync_now().unwrap();
+    assert!(pool.core().ddt.report().entries > 0, "all at once");
+    drop(dataset);
+    let pool = judged(&dir, pool);
+    for _ in 0..40 {
+        pool.core().txgs.sync_empty().unwrap();
+    }
+    assert_eq!(pool.core().ddt.report().entries, 0);
+    judged(&dir, pool).export().unwrap();
+}
+
+/// What OpenZFS deduplicated is shared, and goes when its last owner has.
+#[test]
+fn tables_of_openzfs_are_taken_over() {
+    let dir = Dir::new("dedup-golden");
+    if !shared_fixture(&dir, "dedup") {
+        return;
+    }
+    cut_partitions(&dir);
+    let pool = opened(&dir);
+    assert!(!pool.core().readonly);
+    whole(&pool);
+    let before = pool.core().ddt.report();
+    assert!(before.entries > 0 && before.ratio() > 100, "{before:?}");
+    let made = with(&pool, "g_dedup/made", &[("dedup", "sha256")]);
+    write(&made, &[1, 2, 1]);
+    drop(made);
+    let pool = judged(&dir, pool);
+    assert_eq!(pool.core().ddt.report().entries, before.entries + 2);
+    let all = |kind| {
+        let listed = pool.dsl.list(&ListFilter { kinds: vec![kind], ..ListFilter::default() }).unwrap();
+        let names = listed.into_iter().map(|one| one.name);
+        names.filter(|name| name != "g_dedup").collect::<Vec<String>>()
+    };
+    let destroy = |names: Vec<String>| {
+        pool.dsl.commit(Change::Destroy { names, force: true, defer: false }, "").unwrap();
+        while pool.dsl.is_freeing() {
+            pool.core().txgs.sync_empty().unwrap();
+        }
+    };
+    destroy(all(DatasetKind::Snapshot));
+    let mut heads: Vec<String> = [all(DatasetKind::Filesystem), all(DatasetKind::Volume)].concat();
+    let last = heads.pop().unwrap();
+    heads.retain(|name| !last.starts_with(&format!("{name}/")));
+    destroy(heads);
+    let left = pool.core().ddt.report();
+    assert!(left.entries < before.entries, "{left:?}");
+    judged(&dir, pool).export().unwrap();
+}
