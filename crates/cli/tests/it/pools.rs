@@ -616,8 +616,8 @@ fn status_shows_what_the_tables_of_deduplication_hold() {
          ______   ______________________________   ______________________________\n\
          refcnt   blocks   LSIZE   PSIZE   DSIZE   blocks   LSIZE   PSIZE   DSIZE\n\
          ------   ------   -----   -----   -----   ------   -----   -----   -----\n\
-         \x20    1    1000    125M   62.5M   62.5M     1000    125M   62.5M   62.5M\n\
-         \x20    4       3    384K    192K    192K       12   1.50M    768K    768K\n\
-         \x20Total    1003    125M   62.7M   62.7M     1012    126M   63.2M   63.2M\n\n"
+         \x20    1     1000    125M   62.5M   62.5M     1000    125M   62.5M   62.5M\n\
+         \x20    4        3    384K    192K    192K       12   1.50M    768K    768K\n\
+         \x20Total     1003    125M   62.7M   62.7M     1012    126M   63.2M   63.2M\n\n"
     );
 }

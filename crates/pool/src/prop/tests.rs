@@ -55,9 +55,10 @@ fn values_are_refused_in_openzfs_words() {
 
 #[test]
 fn what_is_not_built_is_refused_by_name() {
-    assert_eq!(refusal(&[("dedup", "on")]), "not supported: dedup=on");
+    assert_eq!(refusal(&[("nbmand", "on")]), "not supported: nbmand=on");
     assert_eq!(refusal(&[("checksum", "blake3")]), "not supported: checksum=blake3");
-    assert!(check(false, &[("dedup", "off")]).is_ok());
+    assert_eq!(refusal(&[("dedup", "blake3,verify")]), "not supported: dedup=blake3,verify");
+    assert!(check(false, &[("nbmand", "off"), ("dedup", "on")]).is_ok());
 }
 
 #[test]
