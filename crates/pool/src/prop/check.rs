@@ -23,6 +23,9 @@ const UNBUILT: [&str; 12] = [
     "snapshot_limit",
 ];
 
+/// The pool version from which on there is deduplication (`SPA_VERSION_DEDUP`).
+const VERSION_DEDUP: u64 = 21;
+
 /// What the pool's version or features do not allow.
 const TOO_OLD: &str = "pool and or dataset must be upgraded to set this property or value";
 
@@ -176,6 +179,9 @@ impl Checker<'_> {
                 return Err(self.refuse(TOO_OLD));
             }
             "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
+                return Err(self.refuse(TOO_OLD));
+            }
+            "dedup" if self.version < VERSION_DEDUP && *raw != super::default_of(prop) => {
                 return Err(self.refuse(TOO_OLD));
             }
             "version" if number > newest_file_system(self.version) => {
