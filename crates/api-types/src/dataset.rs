@@ -240,6 +240,150 @@ pub struct HoldRequest {
     pub history: String,
 }
 
+/// Whose space is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spender {
+    User,
+    Group,
+    Project,
+}
+
+impl Spender {
+    /// As in the query.
+    pub fn name(self) -> &'static str {
+        match self {
+            Spender::User => "user",
+            Spender::Group => "group",
+            Spender::Project => "project",
+        }
+    }
+}
+
+/// Query of `GET /v1/datasets/{name}/space-use`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpaceUseQuery {
+    pub of: Spender,
+}
+
+/// What one user, group or project uses and may use. Absent: nobody counts that there; limits of 0 are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpaceUse {
+    pub id: u64,
+    /// Bytes.
+    pub used: Option<u64>,
+    pub quota: Option<u64>,
+    pub objects_used: Option<u64>,
+    pub objects_quota: Option<u64>,
+}
+
+/// Who holds a part of what a dataset uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpaceHolder {
+    /// Files that have a name, or a volume; as compressed.
+    Contents,
+    /// Files without a name, open still or not given back yet: `count`.
+    Deleted,
+    Metadata,
+    /// What blocks take beyond their compressed size; less than nothing where they need less parity than the pool's ratio has.
+    Overhead,
+    /// A run of snapshots, by the first and the last where these are two; with their clones.
+    Snapshots,
+    RefReservation,
+    Child,
+    /// Held back by a child's reservation.
+    ChildReservation,
+    Receiving,
+    /// The pool's own objects.
+    Pool,
+    Freeing,
+    /// Changed while this was looked at.
+    Other,
+}
+
+impl SpaceHolder {
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpaceHolder::Contents => "contents",
+            SpaceHolder::Deleted => "deleted",
+            SpaceHolder::Metadata => "metadata",
+            SpaceHolder::Overhead => "overhead",
+            SpaceHolder::Snapshots => "snapshots",
+            SpaceHolder::RefReservation => "ref-reservation",
+            SpaceHolder::Child => "child",
+            SpaceHolder::ChildReservation => "child-reservation",
+            SpaceHolder::Receiving => "receiving",
+            SpaceHolder::Pool => "pool",
+            SpaceHolder::Freeing => "freeing",
+            SpaceHolder::Other => "other",
+        }
+    }
+}
+
+/// One part, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpacePart {
+    pub holder: SpaceHolder,
+    pub names: Vec<String>,
+    pub clones: Vec<String>,
+    pub count: u64,
+    pub bytes: i64,
+}
+
+/// `GET /v1/datasets/{name}/space`: what `used` is made of. Bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceExplained {
+    pub name: String,
+    pub used: u64,
+    /// Of the dataset itself, what no snapshot has.
+    pub unique: u64,
+    /// On disks, of the dataset's own blocks, parity counted.
+    pub raw: u64,
+    /// Largest first; their sum is `used`.
+    pub parts: Vec<SpacePart>,
+}
+
+/// Query of `GET /v1/datasets/{name}/diff`, of the snapshot to begin with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiffQuery {
+    /// A snapshot, or a file system as it is now.
+    pub to: String,
+}
+
+/// What became of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffEntry {
+    /// `+`, `-`, `M` or `R`.
+    pub change: char,
+    /// `F` a file, `/` a directory, `@` a link, and the rest of OpenZFS's letters.
+    pub node: char,
+    /// As [`escape_path`] has it.
+    pub path: String,
+    pub to: Option<String>,
+    /// By how many names it has more; 0 where that is not what changed.
+    pub links: i64,
+    pub ctime_secs: i64,
+    pub ctime_nanos: u32,
+}
+
+/// A path as text: a backslash and four octal digits for each byte that is not printable ASCII, for spaces and backslashes.
+pub fn escape_path(path: &[u8]) -> String {
+    let plain = |byte: u8| byte > b' ' && byte != b'\\' && byte < 0x7f;
+    let one = |byte: &u8| if plain(*byte) { char::from(*byte).to_string() } else { format!("\\{byte:04o}") };
+    path.iter().map(one).collect()
+}
+
+/// `GET /v1/datasets/{name}/deleted`: files without a name that are not freed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletedFiles {
+    pub files: u64,
+}
+
 /// One tag on a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {

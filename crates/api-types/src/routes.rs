@@ -89,6 +89,14 @@ pub const DATASET_ROLLBACK: &str = "/v1/datasets/{name}/rollback";
 pub const DATASET_PROMOTE: &str = "/v1/datasets/{name}/promote";
 /// GET [`crate::Hold`]s of a snapshot
 pub const DATASET_HOLDS: &str = "/v1/datasets/{name}/holds";
+/// GET [`crate::DeletedFiles`]
+pub const DATASET_DELETED: &str = "/v1/datasets/{name}/deleted";
+/// GET [`crate::DiffEntry`]s since a snapshot, see [`crate::DiffQuery`]
+pub const DATASET_DIFF: &str = "/v1/datasets/{name}/diff";
+/// GET [`crate::SpaceExplained`]
+pub const DATASET_SPACE: &str = "/v1/datasets/{name}/space";
+/// GET [`crate::SpaceUse`]s by user, group or project, see [`crate::SpaceUseQuery`]
+pub const DATASET_SPACE_USE: &str = "/v1/datasets/{name}/space-use";
 /// POST [`crate::SnapshotCreate`]
 pub const SNAPSHOTS: &str = "/v1/snapshots";
 /// POST [`crate::CloneCreate`]

@@ -413,3 +413,82 @@ pub fn advice(from: engine::Advice) -> wire::Advice {
     };
     wire::Advice { findings: from.findings.into_iter().map(finding).collect() }
 }
+
+pub fn space_explained(name: String, space: engine::SpaceExplained) -> wire::SpaceExplained {
+    use engine::SpaceHolder as From;
+    let part = |(holder, bytes): (From, i64)| {
+        let (mut names, mut of_clones, mut count) = (Vec::new(), Vec::new(), 0);
+        let holder = match holder {
+            From::Contents => wire::SpaceHolder::Contents,
+            From::Deleted(files) => {
+                count = files;
+                wire::SpaceHolder::Deleted
+            }
+            From::Metadata => wire::SpaceHolder::Metadata,
+            From::Overhead => wire::SpaceHolder::Overhead,
+            From::Snapshots { first, last, clones } => {
+                of_clones = clones;
+                names = vec![first, last];
+                names.dedup();
+                wire::SpaceHolder::Snapshots
+            }
+            From::RefReservation => wire::SpaceHolder::RefReservation,
+            From::Child(child) => {
+                names = vec![child];
+                wire::SpaceHolder::Child
+            }
+            From::ChildReservation(child) => {
+                names = vec![child];
+                wire::SpaceHolder::ChildReservation
+            }
+            From::Receiving => wire::SpaceHolder::Receiving,
+            From::Pool => wire::SpaceHolder::Pool,
+            From::Freeing => wire::SpaceHolder::Freeing,
+            From::Other => wire::SpaceHolder::Other,
+        };
+        wire::SpacePart { holder, names, clones: of_clones, count, bytes }
+    };
+    let engine::SpaceExplained { used, unique, raw, parts } = space;
+    wire::SpaceExplained { name, used, unique, raw, parts: parts.into_iter().map(part).collect() }
+}
+
+pub fn spender(of: wire::Spender) -> engine::Spender {
+    match of {
+        wire::Spender::User => engine::Spender::User,
+        wire::Spender::Group => engine::Spender::Group,
+        wire::Spender::Project => engine::Spender::Project,
+    }
+}
+
+pub fn space_use(space: engine::SpaceUse) -> wire::SpaceUse {
+    let engine::SpaceUse { id, used, quota, objects_used, objects_quota } = space;
+    wire::SpaceUse { id, used, quota, objects_used, objects_quota }
+}
+
+pub fn diff_entry(entry: &engine::DiffEntry) -> wire::DiffEntry {
+    let (change, links) = match entry.kind {
+        engine::DiffKind::Added => ('+', 0),
+        engine::DiffKind::Removed => ('-', 0),
+        engine::DiffKind::Modified => ('M', 0),
+        engine::DiffKind::Renamed => ('R', 0),
+        engine::DiffKind::Links(more) => ('M', more),
+    };
+    let node = match entry.node {
+        engine::NodeKind::File => 'F',
+        engine::NodeKind::Dir => '/',
+        engine::NodeKind::Symlink => '@',
+        engine::NodeKind::Fifo => '|',
+        engine::NodeKind::Socket => '=',
+        engine::NodeKind::CharDev => 'C',
+        engine::NodeKind::BlockDev => 'B',
+    };
+    wire::DiffEntry {
+        change,
+        node,
+        path: wire::escape_path(&entry.path),
+        to: entry.to.as_ref().map(|to| wire::escape_path(to)),
+        links,
+        ctime_secs: entry.ctime.secs,
+        ctime_nanos: entry.ctime.nanos,
+    }
+}

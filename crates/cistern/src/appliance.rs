@@ -216,6 +216,18 @@ impl Pool for Guarded {
     ) -> Result<Received> {
         self.pool.receive(request, stream, tell)
     }
+    fn space_use(&self, dataset: &str, of: engine_api::Spender) -> Result<Vec<engine_api::SpaceUse>> {
+        self.pool.space_use(dataset, of)
+    }
+    fn explain_space(&self, dataset: &str) -> Result<engine_api::SpaceExplained> {
+        self.pool.explain_space(dataset)
+    }
+    fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(engine_api::DiffEntry)) -> Result<()> {
+        self.pool.diff(from, to, tell)
+    }
+    fn deleted_files(&self, dataset: &str) -> Result<u64> {
+        self.pool.deleted_files(dataset)
+    }
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {
         self.pool.holds(snapshot)
     }

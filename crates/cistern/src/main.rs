@@ -36,6 +36,7 @@ usage:
   cistern zinject [options]      make devices fail, to see what a pool makes of it (cistern zinject -h)
   cistern advise [POOL]          what a log device, memory or a cache device would change
   cistern dedup-estimate NAME    whether deduplication of a pool or dataset would pay, and what memory it wants
+  cistern explain-space DATASET  who holds the space that a dataset uses, to the byte
   cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
 
@@ -75,6 +76,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("zinject") => cli::zinject(rest),
         Some("advise") => cli::advise(rest),
         Some("dedup-estimate") => cli::dedup_estimate(rest),
+        Some("explain-space") => cli::explain_space(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {

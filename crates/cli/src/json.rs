@@ -6,6 +6,7 @@ use std::fmt;
 pub enum Json {
     Text(String),
     Number(u64),
+    Signed(i64),
     List(Vec<Json>),
     Object(Vec<(String, Json)>),
 }
@@ -65,6 +66,7 @@ impl fmt::Display for Json {
         match self {
             Json::Text(text) => write!(f, "{}", serde_json::Value::from(text.as_str())),
             Json::Number(number) => write!(f, "{number}"),
+            Json::Signed(number) => write!(f, "{number}"),
             Json::List(items) => {
                 f.write_str("[")?;
                 for (count, item) in items.iter().enumerate() {

@@ -4,12 +4,14 @@
 //! sense. It holds no state and decides nothing about pools; what it prints comes from the daemon. Facts of syntax and
 //! format: OpenZFS's cmd/zpool/zpool_main.c, cmd/zfs/zfs_main.c and lib/libzfs/libzfs_util.c.
 
+mod accounts;
 mod advise;
 mod arcstat;
 mod client;
 mod clock;
 mod ddt;
 mod dedup_estimate;
+mod explain;
 mod fail;
 mod getopt;
 mod human;
@@ -68,6 +70,11 @@ pub fn advise(args: &[String]) -> i32 {
     with_standard_streams(|io| advise::run(args, &default_socket(), io))
 }
 
+/// `cistern explain-space`, likewise.
+pub fn explain_space(args: &[String]) -> i32 {
+    with_standard_streams(|io| explain::run(args, &default_socket(), io))
+}
+
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and `zfs`. `None`: there is
 /// no such command.
 pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
@@ -77,6 +84,7 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
         "zinject" => Some(zinject::run(args, socket, io)),
         "advise" => Some(advise::run(args, socket, io)),
         "dedup-estimate" => Some(dedup_estimate::run(args, socket, io)),
+        "explain-space" => Some(explain::run(args, socket, io)),
         _ => None,
     }
 }

@@ -142,7 +142,11 @@ pub fn show(domain: Domain, prop: &PropValue, literal: bool) -> String {
             let zero = literal && IN_BYTES.contains(&prop.name.as_str());
             if zero { "0" } else { "none" }.into()
         }
+        PropKind::Size | PropKind::Count if value == "0" && !literal && is_quota_of_somebody(&prop.name) => {
+            "none".into()
+        }
         PropKind::Size => number(value, literal, |size| match domain {
+            Domain::Dataset if is_dataset_at_property(&prop.name) => nicebytes(size),
             Domain::Dataset if IN_BYTES.contains(&prop.name.as_str()) => match size {
                 0 if prop.name.contains("quota")
                     || prop.name.contains("reservation") && prop.name.len() < 15 =>
@@ -161,6 +165,11 @@ pub fn show(domain: Domain, prop: &PropValue, literal: bool) -> String {
         PropKind::Percent => format!("{value}%"),
         PropKind::Time => number(value, literal, clock::date),
     }
+}
+
+/// `userquota@…` and kin.
+fn is_quota_of_somebody(name: &str) -> bool {
+    name.split_once('@').is_some_and(|(stem, _)| stem.ends_with("quota"))
 }
 
 fn number(value: &str, literal: bool, nice: impl FnOnce(u64) -> String) -> String {

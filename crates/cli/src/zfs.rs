@@ -2,6 +2,7 @@
 
 mod create;
 mod destroy;
+mod diff;
 mod hold;
 mod list;
 mod mount;
@@ -12,6 +13,8 @@ mod select;
 mod send;
 mod snapshot;
 mod upgrade;
+mod userspace;
+mod wait;
 
 use crate::program::Command;
 
@@ -80,7 +83,12 @@ pub const COMMANDS: &[Command] = &[
         &["zfs bookmark tank/home@monday tank/home#monday", "zfs bookmark tank/home@monday '#monday'"],
         snapshot::bookmark,
     ),
-    Command::planned("diff", "\tdiff [-FHth] <snapshot> [snapshot|filesystem]"),
+    Command::built(
+        "diff",
+        "\tdiff [-FHth] <snapshot> [snapshot|filesystem]",
+        &["zfs diff tank/home@monday", "zfs diff -FH tank/home@monday tank/home@friday"],
+        diff::diff,
+    ),
     Command::GAP,
     Command::built(
         "list",
@@ -117,17 +125,23 @@ pub const COMMANDS: &[Command] = &[
         upgrade::upgrade,
     ),
     Command::GAP,
-    Command::planned(
+    Command::built(
         "userspace",
-        "\tuserspace [-Hinp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>",
+        "\tuserspace [-Hinp] [-o field[,...]] [-s field] ...\n\t    [-S field] ... [-t type[,...]] <filesystem|snapshot|path>",
+        &["zfs userspace tank/home", "zfs userspace -S used -o name,used,quota tank/home"],
+        userspace::users,
     ),
-    Command::planned(
+    Command::built(
         "groupspace",
-        "\tgroupspace [-Hinp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>",
+        "\tgroupspace [-Hinp] [-o field[,...]] [-s field] ...\n\t    [-S field] ... [-t type[,...]] <filesystem|snapshot|path>",
+        &["zfs groupspace -n tank/home"],
+        userspace::groups,
     ),
-    Command::planned(
+    Command::built(
         "projectspace",
-        "\tprojectspace [-Hp] [-o field[,...]] [-s field] ... <filesystem|snapshot|path>",
+        "\tprojectspace [-Hp] [-o field[,...]] [-s field] ... \n\t    [-S field] ... <filesystem|snapshot|path>",
+        &["zfs projectspace tank/home"],
+        userspace::projects,
     ),
     Command::GAP,
     Command::planned("project", "\tproject [-d|-r] <directory|file ...>"),
@@ -213,7 +227,12 @@ pub const COMMANDS: &[Command] = &[
         "\tprogram [-jn] [-t <instruction limit>] [-m <memory limit (b)>] <pool> <program file>",
     ),
     Command::planned("rewrite", "\trewrite [-CPSrvx] [-o <offset>] [-l <length>] <directory|file ...>"),
-    Command::planned("wait", "\twait [-t <activity>] <filesystem>"),
+    Command::built(
+        "wait",
+        "\twait [-t <activity>] <filesystem>",
+        &["zfs wait tank/home        (until deleted files are freed)"],
+        wait::wait,
+    ),
     Command::GAP,
     Command::planned("zone", "\tzone <nsfile> <filesystem>"),
     Command::planned("unzone", "\tunzone <nsfile> <filesystem>"),

@@ -42,7 +42,7 @@ pub trait OwnerOf: Send + Sync {
     fn owner_of(&self, object_type: ObjectType, bonus_type: ObjectType, bonus: &[u8]) -> Option<Owner>;
 }
 
-/// The flags of a new object set: whatever it will count is complete from the start.
+/// The flags of an object set in which all that is counted is complete, as it is in a new one.
 pub(crate) fn flags_of_new(kind: ObjsetType, policy: &ObjsetPolicy) -> u64 {
     if kind != ObjsetType::Zfs || !policy.account_space {
         return 0;
@@ -129,19 +129,37 @@ fn count(sums: &mut [Deltas; 3], dnode: &DnodePhys, owner: Option<Owner>, sign: 
 }
 
 impl Objset {
-    /// Makes every object be counted with the next syncs, for a file system that older software did not count in all
-    /// ways. Open context; interrupting it loses nothing. The flags are the caller's to set once that is synced.
-    pub fn count_all_objects(&self) -> Result<(), DmuError> {
-        let mut object = 0;
-        while let Some(next) = self.next_object(object, 0)? {
-            object = next;
-            let tx = self.begin(crate::Holds::new(0, 1))?;
-            match self.hold(object).and_then(|dnode| dnode.touch_in(&tx)) {
-                Ok(()) | Err(DmuError::NotFound) => {}
+    /// Makes some objects behind `after` be counted with the next syncs, for a file system that older software did not
+    /// count in all ways: the last of them, or `None` where no more are left. Open context; `Busy` where it would have
+    /// to wait, interrupting it loses nothing. See [`Objset::accounting_complete`].
+    pub fn count_objects(&self, after: u64, most: usize) -> Result<Option<u64>, DmuError> {
+        let mut last = after;
+        for _ in 0..most {
+            let Some(next) = self.next_object(last, 0)? else { return Ok(None) };
+            let touched = {
+                let tx = match self.try_begin(crate::Holds::new(0, 1)) {
+                    Err(DmuError::Busy) if last > after => return Ok(Some(last)),
+                    tx => tx?,
+                };
+                self.hold(next).and_then(|dnode| dnode.touch_in(&tx))
+            };
+            match touched {
+                Ok(()) | Err(DmuError::NotFound) => last = next,
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(Some(last))
+    }
+
+    /// Something is counted now that was not counted from the start.
+    pub fn lacks_accounting(&self) -> bool {
+        let wanted = flags_of_new(self.kind(), &self.policy());
+        self.flags() & wanted != wanted
+    }
+
+    /// All objects have been counted in every way.
+    pub fn accounting_complete(&self, tx: &Tx) {
+        self.set_flags(self.flags() | flags_of_new(self.kind(), &self.policy()), tx);
     }
 
     fn owner_of(&self) -> Option<Arc<dyn OwnerOf>> {

@@ -2,8 +2,8 @@
 
 use crate::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DedupEstimate, DedupTables, Diagnostics,
-    FileSystem, FsId, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest,
-    VdevTallies,
+    FileSystem, FsId, NodeKind, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
+    SendRequest, Time, VdevTallies,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -439,6 +439,90 @@ pub struct DestroyPlan {
     pub bytes: u64,
 }
 
+/// Whose space is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spender {
+    User,
+    Group,
+    Project,
+}
+
+/// What one user, group or project uses and may use in a file system. `None`: nobody counts that there, or there is
+/// nothing to say; limits of 0 are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpaceUse {
+    pub id: u64,
+    /// Bytes.
+    pub used: Option<u64>,
+    pub quota: Option<u64>,
+    pub objects_used: Option<u64>,
+    pub objects_quota: Option<u64>,
+}
+
+/// Who holds a part of what a dataset uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpaceHolder {
+    /// Files that have a name, or a volume; as compressed.
+    Contents,
+    /// So many files without a name, open still or not given back yet.
+    Deleted(u64),
+    Metadata,
+    /// What blocks take beyond their compressed size; less than nothing where they need less parity than the pool's ratio
+    /// has.
+    Overhead,
+    /// Blocks that only these snapshots have, all from the first to the last, with the clones of these.
+    Snapshots {
+        first: String,
+        last: String,
+        clones: Vec<String>,
+    },
+    RefReservation,
+    Child(String),
+    /// Held back by a child's reservation.
+    ChildReservation(String),
+    Receiving,
+    /// The pool's own objects.
+    Pool,
+    Freeing,
+    /// Changed while this was looked at.
+    Other,
+}
+
+/// What a dataset's `used` is made of. Bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpaceExplained {
+    pub used: u64,
+    /// Of the dataset itself, what no snapshot has.
+    pub unique: u64,
+    /// On disks, of the dataset's own blocks, parity counted.
+    pub raw: u64,
+    /// Largest first; their sum is `used`.
+    pub parts: Vec<(SpaceHolder, i64)>,
+}
+
+/// What became of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffKind {
+    Added,
+    Removed,
+    Modified,
+    Renamed,
+    /// It has so many names more, or fewer.
+    Links(i64),
+}
+
+/// A node that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffEntry {
+    pub kind: DiffKind,
+    pub node: NodeKind,
+    pub ctime: Time,
+    /// From the root on.
+    pub path: Vec<u8>,
+    /// Where it is now, if it was renamed.
+    pub to: Option<Vec<u8>>,
+}
+
 /// One record of `zpool history`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryRecord {
@@ -517,6 +601,15 @@ pub trait Pool: Send + Sync {
         stream: &mut dyn Read,
         tell: &mut dyn FnMut(ReceiveEvent),
     ) -> Result<Received>;
+    /// What all users, groups or projects of a file system or snapshot use and may use, by id.
+    fn space_use(&self, dataset: &str, of: Spender) -> Result<Vec<SpaceUse>>;
+    /// What the space that a file system or volume uses is made of, to the byte.
+    fn explain_space(&self, dataset: &str) -> Result<SpaceExplained>;
+    /// What became of a file system's nodes since a snapshot: until another, or now. `tell` hears of each. `Refused` says in
+    /// OpenZFS's words why they cannot be compared.
+    fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()>;
+    /// How many files of a file system have no name and are not freed yet.
+    fn deleted_files(&self, dataset: &str) -> Result<u64>;
     /// The tags that hold a snapshot, and when they were put on it, in seconds since 1970.
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>>;
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;

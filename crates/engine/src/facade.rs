@@ -4,8 +4,10 @@
 //! up, types are converted, messages of the layers below pass through unchanged.
 
 mod convert;
+mod counting;
 mod ctldir;
 mod dedup;
+mod diff;
 mod discover;
 mod format;
 mod inject;
@@ -14,6 +16,7 @@ mod measure;
 mod places;
 mod pool;
 mod pool_props;
+mod quotas;
 mod receive;
 mod send;
 mod serve;

@@ -21,6 +21,7 @@
 mod acl;
 mod attrs;
 mod create;
+mod diff;
 mod dir;
 mod error;
 mod file;
@@ -32,6 +33,7 @@ mod names;
 mod node;
 pub(crate) mod path;
 mod perm;
+mod quota;
 mod rename;
 mod replay;
 mod rlock;
@@ -53,10 +55,13 @@ use ondisk::znode::{self, master};
 
 use names::Names;
 use node::{Node, Nodes};
+use quota::Quotas;
 
+pub use diff::Differ;
 pub use error::api_error;
 pub use format::{AtCreation, ZplOwners, create_fs};
 pub use log::IntentLog;
+pub use quota::{everybody, spending};
 
 /// Where new extended attributes go (property `xattr`). Both forms are always read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +136,7 @@ pub struct Zpl {
     frozen: bool,
     root: NodeId,
     unlinked_set: u64,
+    quotas: Quotas,
     nodes: Nodes,
     renaming: Mutex<()>,
     /// The newest transaction group in which anything changed, or may have changed.
@@ -183,6 +189,7 @@ impl Zpl {
             frozen,
             root: NodeId { object: root, generation: 0 },
             unlinked_set,
+            quotas: Quotas::load(&zap).map_err(api_error)?,
             nodes: Nodes::default(),
             renaming: Mutex::new(()),
             changed,

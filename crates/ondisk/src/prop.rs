@@ -9,10 +9,12 @@
 mod choices;
 mod dataset;
 mod pool;
+mod userspace;
 
 pub use choices::*;
 pub use dataset::DATASET;
 pub use pool::POOL;
+pub use userspace::{Spender, UserspaceProp};
 
 /// A value that came with a stream; a local one hides it.
 pub const SUFFIX_RECEIVED: &str = "$recvd";
@@ -184,26 +186,6 @@ pub fn is_user_prop(name: &str) -> bool {
     let valid = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_.:".contains(&c);
     name.contains(':') && name.bytes().all(valid)
 }
-
-/// `userused@…` and kin.
-pub fn is_userspace_prop(name: &str) -> bool {
-    name.split_once('@').is_some_and(|(prefix, _)| USERSPACE_PREFIXES.contains(&prefix))
-}
-
-const USERSPACE_PREFIXES: [&str; 12] = [
-    "userused",
-    "userquota",
-    "groupused",
-    "groupquota",
-    "userobjused",
-    "userobjquota",
-    "groupobjused",
-    "groupobjquota",
-    "projectused",
-    "projectquota",
-    "projectobjused",
-    "projectobjquota",
-];
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,8 @@ pub const INITIAL: u64 = 1;
 /// Space is counted net of parity.
 pub const DEFLATE: u64 = 3;
 pub const HISTORY: u64 = 4;
+/// Space is counted by user and group.
+pub const USERSPACE: u64 = 15;
 /// Blocks of intent logs say how much of them is used.
 pub const SLIM_ZIL: u64 = 23;
 /// Dead lists are sorted by snapshot, and what was destroyed is freed in the background.
@@ -32,7 +34,7 @@ pub const fn is_known(version: u64) -> bool {
 pub const fn newest_file_system(pool: u64) -> u64 {
     match pool {
         24.. => znode::VERSION_SA,
-        15.. => znode::VERSION_USERSPACE,
+        USERSPACE.. => znode::VERSION_USERSPACE,
         9.. => znode::VERSION_FUID,
         _ => znode::VERSION_DIRENT_TYPE,
     }

@@ -14,11 +14,14 @@
 
 pub(crate) mod bookmark;
 pub(crate) mod clone;
+pub(crate) mod counts;
 pub mod dataset;
 pub(crate) mod deadlist;
 pub(crate) mod destroy;
 mod destroy_snapshot;
+pub mod diff;
 pub mod dir;
+pub mod explain;
 mod hold;
 mod list;
 mod mos;
@@ -40,6 +43,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use dmu::{DmuError, Objset, SyncTx, Tx};
 use env::lock;
 use ondisk::BlkPtr;
+use ondisk::prop::UserspaceProp;
 
 use crate::feature::Features;
 use crate::history::Record;
@@ -66,6 +70,17 @@ pub trait FsFormat: Send + Sync {
     /// Properties that the object set itself keeps: `version`, `utf8only`, `normalization`, `casesensitivity`, with
     /// their numbers.
     fn props(&self, objset: &Arc<Objset>) -> std::result::Result<Vec<(&'static str, u64)>, DmuError>;
+
+    /// Objects that have no name any more, and wait to be freed.
+    fn deleted(&self, objset: &Arc<Objset>) -> std::result::Result<Vec<u64>, DmuError>;
+
+    /// What a user, group or project uses, or may use (0: all). `Unsupported` where that is not counted.
+    fn spending(
+        &self,
+        objset: &Arc<Objset>,
+        prop: UserspaceProp,
+        id: u64,
+    ) -> std::result::Result<u64, DmuError>;
 }
 
 /// The pool's room, as far as limits need it; bytes.

@@ -7,8 +7,9 @@ use crate::local::LocalMount;
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
-    Changed, Dataset, DatasetCreate, DatasetDestroy, DatasetQuery, DestroyPreview, DestroyQuery, Inherit,
-    JobResult, Problem, PropKind, PropValue, PropertiesSet, PropertyTables, Rename, Source, kind,
+    Changed, Dataset, DatasetCreate, DatasetDestroy, DatasetQuery, DeletedFiles, DestroyPreview,
+    DestroyQuery, Inherit, JobResult, Problem, PropKind, PropValue, PropertiesSet, PropertyTables, Rename,
+    Source, SpaceUseQuery, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -200,6 +201,35 @@ fn commit(app: &App, name: &str, change: &Change, history: &str, moves: bool) ->
         false => (change()?, Vec::new()),
     };
     Ok(Changed { txg: committed.txg, warnings })
+}
+
+pub async fn space_use(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    asked: Result<Query<SpaceUseQuery>, QueryRejection>,
+) -> Response {
+    blocking(app, move |app| {
+        let of = convert::spender(query(asked)?.of);
+        let found = app.pool_of(&name)?.space_use(&name, of).map_err(|error| of_error(&error))?;
+        Ok(found.into_iter().map(convert::space_use).collect::<Vec<_>>())
+    })
+    .await
+}
+
+pub async fn deleted(State(app): State<Shared>, Path(name): Path<String>) -> Response {
+    blocking(app, move |app| {
+        let files = app.pool_of(&name)?.deleted_files(&name).map_err(|error| of_error(&error))?;
+        Ok(DeletedFiles { files })
+    })
+    .await
+}
+
+pub async fn explain_space(State(app): State<Shared>, Path(name): Path<String>) -> Response {
+    blocking(app, move |app| {
+        let space = app.pool_of(&name)?.explain_space(&name).map_err(|error| of_error(&error))?;
+        Ok(convert::space_explained(name, space))
+    })
+    .await
 }
 
 pub async fn rename(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {

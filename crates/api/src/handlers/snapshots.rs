@@ -3,12 +3,15 @@
 use crate::app::{App, Body, Shared, blocking, parse};
 use crate::convert;
 use crate::handlers::datasets::unmount;
+use crate::handlers::pools::query;
 use crate::mounting;
 use crate::problem::{of_error, problem};
 use api_types::{
-    BookmarkCreate, Changed, CloneCreate, Hold, HoldRequest, Problem, Promote, Rollback, SnapshotCreate, kind,
+    BookmarkCreate, Changed, CloneCreate, DiffQuery, Hold, HoldRequest, Problem, Promote, Rollback,
+    SnapshotCreate, kind,
 };
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use engine_api::{Change, DatasetFilter, DatasetKind, DestroyQuery, Pool};
 use std::sync::Arc;
@@ -190,6 +193,21 @@ pub async fn holds(State(app): State<Shared>, Path(name): Path<String>) -> Respo
     blocking(app, move |app| {
         let holds = app.pool_of(&name)?.holds(&name).map_err(|error| of_error(&error))?;
         Ok(holds.into_iter().map(|(tag, time)| Hold { tag, time }).collect::<Vec<_>>())
+    })
+    .await
+}
+
+pub async fn diff(
+    State(app): State<Shared>,
+    Path(from): Path<String>,
+    asked: Result<Query<DiffQuery>, QueryRejection>,
+) -> Response {
+    blocking(app, move |app| {
+        let to = query(asked)?.to;
+        let mut found = Vec::new();
+        let mut tell = |entry: engine_api::DiffEntry| found.push(convert::diff_entry(&entry));
+        app.pool_of(&from)?.diff(&from, &to, &mut tell).map_err(|error| of_error(&error))?;
+        Ok(found)
     })
     .await
 }

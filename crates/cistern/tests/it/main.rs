@@ -18,6 +18,7 @@ mod nfs3;
 mod operations;
 mod posix;
 mod qemu;
+mod quotas;
 mod raidz;
 mod refusals;
 mod snapshots;

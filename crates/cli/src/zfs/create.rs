@@ -34,6 +34,10 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if let Some(why) = fault(&request) {
         return fail(format!("{what}: {why}"));
     }
+    match super::props::numbered(&request.props) {
+        Ok(props) => request.props = props,
+        Err(why) => return fail(format!("{what}: {why}")),
+    }
     let (verbose, parsable) = (options.has("v") || options.has("P"), options.has("P"));
     if dry_run {
         let status = verify(cx, &request, &what)?;

@@ -2,6 +2,7 @@
 
 use super::list::info;
 use super::select::{self, Selection};
+use crate::accounts::Accounts;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt;
 use crate::program::Cx;
@@ -85,7 +86,14 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
         cx.complain(&format!("{what}: {why}"))?;
         return Ok(1);
     }
-    match cx.client.post::<Changed>(&routes::at(routes::DATASET_PROPERTIES, name), request) {
+    let request = match numbered(&request.props) {
+        Ok(props) => PropertiesSet { props, ..request.clone() },
+        Err(why) => {
+            cx.complain(&format!("{what}: {why}"))?;
+            return Ok(1);
+        }
+    };
+    match cx.client.post::<Changed>(&routes::at(routes::DATASET_PROPERTIES, name), &request) {
         Ok(changed) => {
             if !changed.warnings.is_empty() {
                 cx.complain("property may be set but unable to remount filesystem")?;
@@ -94,6 +102,16 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
         }
         Err(error) => refused(cx, name, &what, error),
     }
+}
+
+/// Properties of users and groups by their numbers, as the daemon knows them.
+pub fn numbered(props: &[PropSet]) -> Result<Vec<PropSet>, String> {
+    let accounts = Accounts::of_machine();
+    let one = |prop: &PropSet| match accounts.numbered(&prop.name) {
+        Some(name) => Ok(PropSet { name, value: prop.value.clone() }),
+        None => Err(format!("'{}' has an invalid user/group name", prop.name)),
+    };
+    props.iter().map(one).collect()
 }
 
 /// What is wrong with a property that can be seen without the engine.

@@ -1,5 +1,6 @@
 //! Which datasets a command line means, and in which order they come.
 
+use crate::accounts::Accounts;
 use crate::client::CallError;
 use crate::fail::{Noun, Stop, sentence, usage};
 use crate::program::Cx;
@@ -116,12 +117,25 @@ fn ask(cx: &mut Cx<'_>, selection: &Selection, root: &str) -> Result<Vec<Dataset
         _ => selection.kinds.join(","),
     };
     let depth = selection.depth.map(|depth| format!("&depth={depth}")).unwrap_or_default();
-    let (root, props) = (routes::segment(root), routes::segment(&selection.props));
-    cx.client.get(&format!("{}?roots={root}&kinds={kinds}&props={props}{depth}", routes::DATASETS))
+    let accounts = selection.props.contains('@').then(Accounts::of_machine).unwrap_or_default();
+    // Who nobody knows is nobody, and the daemon has nothing to say of him.
+    let numbered = |name: &str| accounts.numbered(name).unwrap_or_else(|| name.to_owned());
+    let asked: Vec<(&str, String)> = selection.props.split(',').map(|name| (name, numbered(name))).collect();
+    let props: Vec<&str> = asked.iter().map(|(_, numbered)| numbered.as_str()).collect();
+    let (root, props) = (routes::segment(root), routes::segment(&props.join(",")));
+    let mut found: Vec<Dataset> =
+        cx.client.get(&format!("{}?roots={root}&kinds={kinds}&props={props}{depth}", routes::DATASETS))?;
+    for (name, numbered) in asked.iter().filter(|(name, numbered)| name != numbered) {
+        for dataset in &mut found {
+            let value = dataset.props.iter().find(|prop| prop.name == *numbered).cloned();
+            dataset.props.extend(value.map(|value| PropValue { name: (*name).to_owned(), ..value }));
+        }
+    }
+    Ok(found)
 }
 
 /// A path names the file system that it lies in.
-fn at_path(cx: &mut Cx<'_>, operand: &str) -> Result<Option<String>, Stop> {
+pub fn at_path(cx: &mut Cx<'_>, operand: &str) -> Result<Option<String>, Stop> {
     if !operand.starts_with('/') && !operand.starts_with("./") {
         return Ok(Some(operand.to_owned()));
     }

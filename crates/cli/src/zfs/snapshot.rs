@@ -121,6 +121,10 @@ pub fn clone(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for text in options.values("o") {
         props::add(&mut request.props, props::assignment(text, "missing '=' for property=value argument")?)?;
     }
+    match super::props::numbered(&request.props) {
+        Ok(props) => request.props = props,
+        Err(why) => return fail(format!("cannot create '{name}': {why}")),
+    }
     let snapshot = request.snapshot.clone();
     post(cx, routes::CLONES, &request, &format!("cannot create '{name}'"), &snapshot)
 }

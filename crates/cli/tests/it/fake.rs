@@ -585,6 +585,18 @@ impl Pool for FakePool {
     ) -> Result<engine_api::Received> {
         Err(Error::Unsupported("receive".into()))
     }
+    fn space_use(&self, _dataset: &str, _of: Spender) -> Result<Vec<SpaceUse>> {
+        Ok(Vec::new())
+    }
+    fn explain_space(&self, _dataset: &str) -> Result<SpaceExplained> {
+        Err(Error::NotFound)
+    }
+    fn diff(&self, _from: &str, _to: &str, _tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {
+        Ok(())
+    }
+    fn deleted_files(&self, _dataset: &str) -> Result<u64> {
+        Ok(0)
+    }
     fn holds(&self, _snapshot: &str) -> Result<Vec<(String, u64)>> {
         Ok(Vec::new())
     }

@@ -1,6 +1,7 @@
 //! Between the layers' types and `engine-api`'s: one function each, total.
 
 use ::pool::PoolError;
+use ::pool::dsl::explain::{Explanation, Holder};
 use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::rebuild::RebuildReport;
 use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
@@ -9,8 +10,8 @@ use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
     Error, ErrorScrubStatus, Health, IoCounters, PropKind, PropValue, RebuildState, RebuildStatus, Removal,
-    RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, SweepState, SweepStatus,
-    VdevStatus, Zevent, ZeventValue,
+    RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, SpaceExplained, SpaceHolder,
+    SweepState, SweepStatus, VdevStatus, Zevent, ZeventValue,
 };
 use ondisk::prop::Render;
 use ondisk::rebuild;
@@ -296,4 +297,24 @@ pub(super) fn prop_value(shown: Shown) -> PropValue {
         PoolSource::Received => Source::Received,
     };
     PropValue { name: shown.name, value: shown.value, kind: prop_kind(shown.render), source }
+}
+
+pub(super) fn space_explained(explanation: Explanation) -> SpaceExplained {
+    let holder = |holder: Holder| match holder {
+        Holder::Contents => SpaceHolder::Contents,
+        Holder::Deleted(files) => SpaceHolder::Deleted(files),
+        Holder::Metadata => SpaceHolder::Metadata,
+        Holder::Overhead => SpaceHolder::Overhead,
+        Holder::Snapshots { first, last, clones } => SpaceHolder::Snapshots { first, last, clones },
+        Holder::RefReservation => SpaceHolder::RefReservation,
+        Holder::Child(name) => SpaceHolder::Child(name),
+        Holder::ChildReservation(name) => SpaceHolder::ChildReservation(name),
+        Holder::Receiving => SpaceHolder::Receiving,
+        Holder::Pool => SpaceHolder::Pool,
+        Holder::Freeing => SpaceHolder::Freeing,
+        Holder::Other => SpaceHolder::Other,
+    };
+    let Explanation { used, unique, raw, parts } = explanation;
+    let parts = parts.into_iter().map(|(who, bytes)| (holder(who), bytes)).collect();
+    SpaceExplained { used, unique, raw, parts }
 }

@@ -6,9 +6,11 @@ use ::pool::dsl::FsFormat;
 use ::pool::prop::FsProps;
 use dmu::{DmuError, Objset, Tx, Zap};
 use env::Env;
+use ondisk::objset::ObjsetType;
+use ondisk::prop::UserspaceProp;
 use ondisk::znode::{self, master};
 
-use crate::zpl::{AtCreation, ZplOwners, create_fs};
+use crate::zpl::{AtCreation, ZplOwners, create_fs, spending};
 
 pub(super) struct ZplFormat {
     env: Env,
@@ -40,6 +42,20 @@ impl FsFormat for ZplFormat {
             ("normalization", word(master::NORMALIZATION, 0)?),
             ("casesensitivity", word(master::CASESENSITIVITY, znode::CASE_SENSITIVE)?),
         ])
+    }
+
+    fn deleted(&self, objset: &Arc<Objset>) -> Result<Vec<u64>, DmuError> {
+        if objset.kind() != ObjsetType::Zfs {
+            return Ok(Vec::new());
+        }
+        let Some(set) = Zap::open(objset, znode::MASTER_NODE)?.find_u64(master::UNLINKED_SET)? else {
+            return Ok(Vec::new());
+        };
+        Zap::open(objset, set)?.iter().map(|entry| Ok(entry?.value.first())).collect()
+    }
+
+    fn spending(&self, objset: &Arc<Objset>, prop: UserspaceProp, id: u64) -> Result<u64, DmuError> {
+        spending(objset, prop, id)
     }
 
     fn owner_of(&self) -> Arc<dyn dmu::accounting::OwnerOf> {

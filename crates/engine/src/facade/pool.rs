@@ -13,19 +13,21 @@ use ::pool::spa::vdevs::NewVdevs;
 use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use engine_api::{
     Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    DedupEstimate, DestroyPlan, DestroyQuery, Error, FileSystem, Health, HistoryRecord, InitializeCommand,
-    Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, ScanState,
-    SendEvent, SendRequest, TrimCommand, Upgradable, VdevTallies,
+    DedupEstimate, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, Health, HistoryRecord,
+    InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
+    Result, ScanState, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable,
+    VdevTallies,
 };
 use env::{Env, lock};
 
 use super::convert::{
     api_error, error_scrub_status, health, prop_value, removal, rewound, scan_command, scan_status,
-    spare_status, vdev_status,
+    space_explained, spare_status, vdev_status,
 };
+use super::counting::Counting;
 use super::ctldir::Ctldir;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
-use super::{measure, pool_props, vdev_spec, words};
+use super::{measure, pool_props, quotas, vdev_spec, words};
 use crate::zpl::path::path_of;
 
 pub(super) struct LocalPool {
@@ -43,6 +45,7 @@ pub(super) struct LocalPool {
     pub(super) unreplayable: Mutex<BTreeMap<u64, String>>,
     /// The engine's: grows with every change of what may be served.
     pub(super) generation: Arc<AtomicU64>,
+    pub(super) counting: Arc<Counting>,
     pub(super) this: Weak<LocalPool>,
 }
 
@@ -59,6 +62,7 @@ impl LocalPool {
             shared: Mutex::default(),
             unreplayable: Mutex::default(),
             generation,
+            counting: Arc::default(),
         })
     }
 
@@ -116,6 +120,28 @@ impl LocalPool {
             format!("cannot {} '{}': {}", kind.name(), report.root.name_of(*guid), why.words(kind))
         };
         Err(::pool::PoolError::Refused(refused.iter().map(line).collect::<Vec<_>>().join("\n")))
+    }
+
+    /// A change of datasets or properties; gives its transaction group.
+    fn commit_datasets(&self, change: &Change, history: &str) -> Result<u64> {
+        let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
+        let txg = match change {
+            Change::Destroy { names, .. } => self.without(names, || self.pool.dsl.commit(inner, history)),
+            Change::Rollback { snapshot } => {
+                let head = snapshot.split('@').next().unwrap_or_default().to_owned();
+                self.without(&[head], || self.pool.dsl.commit(inner, history))
+            }
+            _ => self.pool.dsl.commit(inner, history),
+        };
+        let txg = txg.map_err(api_error)?;
+        if let Change::SetProperties { name, props } = change {
+            self.upgrade_file_system(name, props)?;
+        }
+        if matches!(change, Change::SetPoolProperties { .. }) {
+            self.pool.follow_props().map_err(api_error)?;
+        }
+        self.after_change();
+        Ok(txg)
     }
 
     /// As `zpool status -v` names it (lib/libzfs/libzfs_pool.c, `zpool_obj_to_path`).
@@ -326,23 +352,22 @@ impl Pool for LocalPool {
             self.after_change();
             return Ok(Committed { txg });
         }
-        let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
-        let txg = match change {
-            Change::Destroy { names, .. } => self.without(names, || self.pool.dsl.commit(inner, history)),
-            Change::Rollback { snapshot } => {
-                let head = snapshot.split('@').next().unwrap_or_default().to_owned();
-                self.without(&[head], || self.pool.dsl.commit(inner, history))
-            }
-            _ => self.pool.dsl.commit(inner, history),
+        let (limits, rest) = quotas::split(change)?;
+        let txg = match &rest {
+            Some(rest) => self.commit_datasets(rest, history)?,
+            None => 0,
         };
-        let txg = txg.map_err(api_error)?;
-        if let Change::SetProperties { name, props } = change {
-            self.upgrade_file_system(name, props)?;
+        if let Change::SetProperties { name, .. }
+        | Change::CreateFilesystem { name, .. }
+        | Change::Clone { name, .. } = change
+            && !limits.is_empty()
+        {
+            let txg = self.set_limits(name, &limits)?;
+            if rest.is_none() {
+                self.pool.dsl.log_command(history).map_err(api_error)?;
+            }
+            return Ok(Committed { txg });
         }
-        if matches!(change, Change::SetPoolProperties { .. }) {
-            self.pool.follow_props().map_err(api_error)?;
-        }
-        self.after_change();
         Ok(Committed { txg })
     }
 
@@ -376,6 +401,26 @@ impl Pool for LocalPool {
             self.pool.dsl.log_command(&request.history).map_err(api_error)?;
         }
         Ok(received)
+    }
+
+    fn space_use(&self, dataset: &str, of: Spender) -> Result<Vec<SpaceUse>> {
+        self.not_suspended()?;
+        LocalPool::space_use(self, dataset, of)
+    }
+
+    fn explain_space(&self, dataset: &str) -> Result<SpaceExplained> {
+        self.not_suspended()?;
+        Ok(space_explained(self.pool.dsl.explain(dataset).map_err(api_error)?))
+    }
+
+    fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {
+        self.not_suspended()?;
+        self.run_diff(from, to, tell)
+    }
+
+    fn deleted_files(&self, dataset: &str) -> Result<u64> {
+        self.not_suspended()?;
+        Ok(self.pool.dsl.deleted_objects(dataset).map_err(api_error)?.len() as u64)
     }
 
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {

@@ -233,6 +233,7 @@ impl LocalPool {
             zil.attach(source);
         }
         fs.drain_unlinked()?;
+        self.counting.add(&self.env, &fs);
         Ok(fs)
     }
 

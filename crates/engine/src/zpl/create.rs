@@ -386,6 +386,7 @@ impl Zpl {
         }
         let before = self.show(dir, &parent);
         let project = self.inherited_project(dir, &parent)?;
+        self.check_more_nodes(Some(new.uid.into()), Some(new.gid.into()), project)?;
         let tx = self.begin(Holds::new(0, META_BLOCKS))?;
         let dnode = new_object(&self.new_nodes(project), body, &new, dir.object(), parent.flags, &tx)
             .map_err(api_error)?;

@@ -128,6 +128,7 @@ impl Zpl {
             let verifier = self.verifier;
             return Ok((at, Written { before, after: before, stable: Stable::FileSync, verifier }));
         }
+        self.check_more_bytes(node, &attrs)?;
         self.write_locked(cred, node, at, data, soon)?;
         let after = self.show_now(node)?;
         drop(range);

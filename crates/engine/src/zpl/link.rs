@@ -51,6 +51,7 @@ impl Zpl {
         }
         check_mutable(&attrs)?;
         check_mutable(&parent)?;
+        self.check_same_project((&dir, &parent), (&node, &attrs))?;
         let before = self.show(&dir, &parent);
         let tx = self.begin(Holds::new(0, META_BLOCKS))?;
         self.give_name(&dir, name, &node, &attrs, &tx)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dmu::{Holds, Tx};
 use engine_api::{Cred, DirChange, Error, NodeId, RenameMode, Result};
-use ondisk::znode::{Dirent, attr};
+use ondisk::znode::{Dirent, attr, flags};
 use stdx::posix;
 
 use super::Zpl;
@@ -179,6 +179,9 @@ impl Zpl {
         }
         check_mutable(&from_dir)?;
         check_mutable(&to_dir)?;
+        if reparents {
+            self.check_same_project((&plan.to.dir, &to_dir), (&plan.source, &moved))?;
+        }
         Ok(true)
     }
 
@@ -283,6 +286,12 @@ impl Zpl {
 
     /// A node has its name in another directory now.
     fn moved(&self, node: &Node, dir: &Node, tx: &Tx) -> Result<()> {
-        self.update(node, tx, |_, _| Change::default().word(&attr::PARENT, dir.object())).map(drop)
+        let inherited = self.attrs(dir)?.flags & flags::PROJINHERIT;
+        let change = |old: &Attrs, _| {
+            let change = Change::default().word(&attr::PARENT, dir.object());
+            let gains = inherited & !old.flags != 0;
+            change.maybe_word(&attr::FLAGS, gains.then_some(old.flags | inherited))
+        };
+        self.update(node, tx, change).map(drop)
     }
 }

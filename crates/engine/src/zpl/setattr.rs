@@ -33,6 +33,8 @@ impl Zpl {
             return Ok((before, before));
         }
         check_mutable(&attrs)?;
+        let gains = |id: Option<u32>, has: u64| id.map(u64::from).filter(|id| *id != has);
+        self.check_more_nodes(gains(set.uid, attrs.uid), gains(set.gid, attrs.gid), None)?;
         if let Some(size) = set.size {
             self.check_writable()?;
             if size < attrs.size {

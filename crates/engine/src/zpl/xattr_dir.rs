@@ -102,6 +102,7 @@ impl Zpl {
             born: None,
         };
         let project = self.inherited_project(node, owner)?;
+        self.check_more_nodes(Some(cred.uid.into()), Some(cred.gid.into()), project)?;
         let dir = match self.sa.word(&self.whole_view(node)?, &attr::XATTR).unwrap_or(0) {
             0 => {
                 let (uid, gid) = (owner.uid as u32, owner.gid as u32);

@@ -76,7 +76,7 @@ fn tail(text: &str) -> String {
 }
 
 /// What zdb says, without a complaint.
-fn zdb(dir: &str, pool: &str, flags: &str) -> String {
+pub fn zdb(dir: &str, pool: &str, flags: &str) -> String {
     let mut zdb = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/zdb"));
     let out = zdb.args(["-e", "-p", dir, flags, pool]).output().expect("zdb is installed");
     let (text, errors) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));

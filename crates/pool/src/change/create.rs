@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{SyncCx, missing};
+use crate::dsl::counts::Counted;
 use crate::dsl::names::{check_filesystem, parent_of};
 use crate::dsl::{DatasetKind, Dir, Dsl};
 use crate::prop::{Checker, RawProps};
@@ -47,8 +48,8 @@ pub(super) fn check_place(dsl: &Dsl, name: &str, parents: bool) -> Result<Option
     if dsl.kind_of(&head)? != DatasetKind::Filesystem {
         return Err(refuse(name, "parent is not a filesystem"));
     }
-    if dsl.is_count_full(&parent)? {
-        return Err(refuse(name, "filesystem limit exceeded"));
+    if dsl.is_count_full(&parent, Counted::Filesystems, 1, None)? {
+        return Err(refuse(name, "out of space"));
     }
     Ok(Some(parent))
 }

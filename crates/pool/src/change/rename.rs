@@ -3,6 +3,7 @@
 use super::create::make_parents;
 use super::{SyncCx, missing};
 use crate::dsl::Dsl;
+use crate::dsl::counts::Counted;
 use crate::dsl::names::{MAX_NAME, check_filesystem, check_point, parent_of};
 use crate::{PoolError, Result};
 
@@ -65,6 +66,12 @@ fn check_room(
     let without = common.map(|ancestor| (ancestor, space));
     if to.available(dsl.pool_size(), without, false) < space {
         return Err(refuse(from, "out of space"));
+    }
+    let (filesystems, snapshots) = dsl.counts_to_move(dir)?;
+    for (what, number) in [(Counted::Filesystems, filesystems), (Counted::Snapshots, snapshots)] {
+        if dsl.is_count_full(to, what, number, common)? {
+            return Err(refuse(from, "out of space"));
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
 
 use super::{SyncCx, reason};
+use crate::dsl::counts::Counted;
 use crate::dsl::names::{Found, check_point};
 use crate::dsl::{Dir, Dsl};
 use crate::prop::{Checker, RawProps};
@@ -88,11 +89,34 @@ pub(super) fn check(
             Ok(()) => {}
         }
     }
+    for (name, more) in new_at_each(&targets) {
+        let dir = dsl.find_dir(&name)?;
+        if dsl.is_count_full(&dir, Counted::Snapshots, more, dir.parent().map(|parent| parent.object))? {
+            let target = targets.iter().find(|(head, _)| is_at_or_below(&head.dir.name(), &name));
+            let first =
+                target.map_or(name.clone(), |(head, snapshot)| format!("{}@{snapshot}", head.dir.name()));
+            refused.insert(first, "out of space".to_owned());
+        }
+    }
     if refused.is_empty() {
         return Ok(());
     }
     let lines = refused.iter().map(|(name, why)| format!("{}: {why}", prefix(name)));
     Err(PoolError::Refused(lines.collect::<Vec<_>>().join("\n")))
+}
+
+/// How many of the snapshots each dataset, and each above, is to count.
+fn new_at_each(targets: &[(Found, String)]) -> BTreeMap<String, u64> {
+    let mut more = BTreeMap::new();
+    for (head, _) in targets {
+        let above = std::iter::successors(Some(head.dir.clone()), |dir| dir.parent());
+        above.for_each(|dir| *more.entry(dir.name()).or_default() += 1);
+    }
+    more
+}
+
+fn is_at_or_below(name: &str, above: &str) -> bool {
+    name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 pub(super) fn sync(

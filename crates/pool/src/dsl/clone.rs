@@ -14,11 +14,12 @@ use std::sync::Arc;
 
 use dmu::Tx;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_NOPROMOTE};
-use ondisk::dsl_dir::{FIELD_LIVELIST, FIELD_SNAPSHOT_COUNT};
+use ondisk::dsl_dir::FIELD_LIVELIST;
 use ondisk::object_type::ObjectType;
 
 use super::Dsl;
 use super::bookmark;
+use super::counts::Counted;
 use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
@@ -240,8 +241,8 @@ impl Dsl {
         for (name, object) in self.shared_names(promotion)? {
             self.mos.remove(old_names, &name, tx)?;
             self.mos.set(clone.phys.snapnames_zapobj, &name, object, tx)?;
-            self.count_datasets(from, FIELD_SNAPSHOT_COUNT, -1, tx)?;
-            self.count_datasets(to, FIELD_SNAPSHOT_COUNT, 1, tx)?;
+            self.count(from, Counted::Snapshots, -1, tx)?;
+            self.count(to, Counted::Snapshots, 1, tx)?;
             // Open ones know their directory.
             self.forget_dataset(object);
             self.edit_dataset(object, tx, |phys| phys.dir_obj = to.object)?;

@@ -129,6 +129,17 @@ impl Deadlist {
         Ok(all)
     }
 
+    /// Allocated bytes of the blocks under each key: those born after it, and not after the next key.
+    pub fn spaces(&self, dsl: &Dsl) -> Result<Vec<(u64, i64)>> {
+        let mut spaces = Vec::new();
+        for (&key, &list) in self.lists.as_ref().ok_or_else(old_form)? {
+            if Some(list) != dsl.empty_bpobj() {
+                spaces.push((key, Bpobj::open(&dsl.mos.objset, list)?.space()?.used as i64));
+            }
+        }
+        Ok(spaces)
+    }
+
     /// Moves the blocks born after `after` to another list, with their keys; what they occupy. Not of the old form.
     pub fn move_to(&mut self, dsl: &Dsl, target: &Bpobj, after: u64, tx: &Tx) -> Result<Sums> {
         let Some(lists) = &mut self.lists else { return Err(old_form()) };

@@ -18,10 +18,11 @@ use env::{Nanos, Quirk};
 use ondisk::BlkPtr;
 use ondisk::bptree::BptreeEntry;
 use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
-use ondisk::dsl_dir::{self, DslDirPhys};
+use ondisk::dsl_dir::DslDirPhys;
 use ondisk::object_type::pool_directory;
 
 use super::Dsl;
+use super::counts::Counted;
 use super::dataset::sums_of;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
@@ -156,7 +157,7 @@ impl Dsl {
     fn destroy_dir(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
         let Some(parent) = dir.parent() else { return Err(PoolError::Busy) };
         if !is_hidden(&dir.last_name()) {
-            self.count_datasets(&parent, dsl_dir::FIELD_FILESYSTEM_COUNT, -1, tx)?;
+            self.count(&parent, Counted::Filesystems, -1, tx)?;
         }
         dir.set_reserved(&self.mos, 0, tx)?;
         let phys: DslDirPhys = dir.phys();

@@ -18,14 +18,15 @@ use std::sync::Arc;
 
 use dmu::{Bpobj, Tx};
 use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_REMAP_DEADLIST, FLAG_DEFER_DESTROY, FLAG_UNIQUE_ACCURATE};
-use ondisk::dsl_dir::FIELD_SNAPSHOT_COUNT;
 
 use super::Dsl;
 use super::bookmark;
+use super::counts::Counted;
 use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
 use super::dir::{Sums, Used};
 use super::names::Found;
+use super::open::is_hidden;
 use crate::scan::Departure;
 use crate::{PoolError, Result};
 
@@ -153,7 +154,9 @@ impl Dsl {
         let names = self.mos.dataset(head)?.snapnames_zapobj;
         let short = name.split_once('@').map_or(name, |(_, short)| short);
         self.mos.remove(names, short, tx)?;
-        self.count_datasets(&dir, FIELD_SNAPSHOT_COUNT, -1, tx)?;
+        if !is_hidden(short) {
+            self.count(&dir, Counted::Snapshots, -1, tx)?;
+        }
         self.snapshots_changed(&dir, tx)?;
         for zap in [this.next_clones_obj, this.props_obj, this.userrefs_obj] {
             if zap != 0 {

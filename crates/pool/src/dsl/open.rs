@@ -9,12 +9,13 @@ use dmu::{DmuError, ObjectSpec, Objset, ReadOnlyAdmission, Tx};
 use env::lock;
 use ondisk::bpobj::BpobjForm;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_CI_DATASET, FLAG_INCONSISTENT, FLAG_UNIQUE_ACCURATE};
-use ondisk::dsl_dir::{self, DslDirPhys, FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR, ORIGIN_DIR};
+use ondisk::dsl_dir::{DslDirPhys, FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR, ORIGIN_DIR};
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
 use ondisk::zil::ZilHeader;
 
 use super::bookmark;
+use super::counts::Counted;
 use super::dataset::{Around, Core, Dataset, State, recorded_features};
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
@@ -155,7 +156,7 @@ impl Dsl {
         if let Some(parent) = parent
             && !is_hidden(name)
         {
-            self.count_datasets(parent, dsl_dir::FIELD_FILESYSTEM_COUNT, 1, tx)?;
+            self.count(parent, Counted::Filesystems, 1, tx)?;
         }
         let phys = DslDirPhys {
             creation_time: self.now(),
@@ -217,9 +218,7 @@ impl Dsl {
                 from.used(&self.mos, Used::ChildReserve, reserve.negated(), tx)?;
                 parent.used(&self.mos, Used::ChildReserve, reserve, tx)?;
             }
-            let datasets = self.names_below(dir)?.len() as i64;
-            self.count_datasets(&from, dsl_dir::FIELD_FILESYSTEM_COUNT, -datasets, tx)?;
-            self.count_datasets(parent, dsl_dir::FIELD_FILESYSTEM_COUNT, datasets, tx)?;
+            self.move_counts(dir, &from, parent, tx)?;
         }
         self.mos.remove(from.phys().child_dir_zapobj, &dir.last_name(), tx)?;
         self.mos.set(parent.phys().child_dir_zapobj, name, dir.object, tx)?;
@@ -255,40 +254,6 @@ impl Dsl {
         let Some(object) = self.mos.root(pool_directory::PROPS)? else { return Ok(Vec::new()) };
         let entries = self.mos.entries(object)?;
         Ok(entries.into_iter().map(|(name, value)| (name, RawValue::from_zap(&value))).collect())
-    }
-
-    /// Counts of file systems and snapshots, kept below directories with a limit only.
-    pub(crate) fn count_datasets(&self, dir: &Arc<Dir>, field: &str, delta: i64, tx: &Tx) -> Result<()> {
-        let mut dir = Some(dir.clone());
-        while let Some(this) = dir {
-            if !self.mos.is_zapified(this.object)? {
-                return Ok(());
-            }
-            let Some(count) = self.mos.find(this.object, field)? else { return Ok(()) };
-            self.mos.set(this.object, field, count.saturating_add_signed(delta), tx)?;
-            dir = this.parent();
-        }
-        Ok(())
-    }
-
-    /// Whether a limit forbids one more file system below a directory.
-    pub(crate) fn is_count_full(&self, dir: &Arc<Dir>) -> Result<bool> {
-        let mut dir = Some(dir.clone());
-        while let Some(this) = dir {
-            if !self.mos.is_zapified(this.object)? {
-                return Ok(false);
-            }
-            let limit = self.local_number(&this, "filesystem_limit")?;
-            if self
-                .mos
-                .find(this.object, dsl_dir::FIELD_FILESYSTEM_COUNT)?
-                .is_some_and(|count| count >= limit)
-            {
-                return Ok(true);
-            }
-            dir = this.parent();
-        }
-        Ok(false)
     }
 
     pub(crate) fn now(&self) -> u64 {
@@ -332,6 +297,7 @@ impl Dsl {
         }
         self.mos.put_dataset(object, &phys, tx)?;
         dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = object)?;
+        self.count_new(dir, tx)?;
         Ok(object)
     }
 

@@ -15,9 +15,9 @@ use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
 use ondisk::objset::ObjsetSize;
 use ondisk::prop::{
     CHECKSUM_VERIFY, COMPRESS_BITS, DATASET, Prop, PropType, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED,
-    dataset_prop,
+    UNLIMITED, dataset_prop,
 };
-use ondisk::{ChecksumKind, CompressKind};
+use ondisk::{ChecksumKind, CompressKind, version};
 
 use super::Dsl;
 use super::dataset::Core;
@@ -214,8 +214,7 @@ impl Dsl {
                 }
             }
         }
-        let number = value.and_then(RawValue::number).unwrap_or(0);
-        self.apply_limit(dir, name, number, tx)
+        self.apply_limit(dir, name, value.and_then(RawValue::number), tx)
     }
 
     /// What a stream may carry of a dataset or snapshot: properties that it has itself, or with `received` those that it was
@@ -255,7 +254,7 @@ impl Dsl {
             if !props.iter().any(|(kept, _)| kept == name) {
                 self.mos.remove(zap, &format!("{name}{SUFFIX_RECEIVED}"), tx)?;
                 if !is_own(name) {
-                    self.apply_limit(dir, name, 0, tx)?;
+                    self.apply_limit(dir, name, None, tx)?;
                 }
             }
         }
@@ -268,15 +267,16 @@ impl Dsl {
             }
             self.mos.set(zap, &format!("{name}{SUFFIX_RECEIVED}"), value.to_zap(), tx)?;
             if !is_own(name) {
-                self.apply_limit(dir, name, number, tx)?;
+                self.apply_limit(dir, name, value.number(), tx)?;
             }
         }
         Ok(self.mos.set(zap, HAS_RECEIVED, 0u64, tx)?)
     }
 
-    /// Limits are kept in the directory or dataset itself, too.
-    fn apply_limit(&self, dir: &Arc<Dir>, name: &str, number: u64, tx: &Tx) -> Result<()> {
+    /// Limits are kept in the directory or dataset itself, too. `None`: it is set no more.
+    fn apply_limit(&self, dir: &Arc<Dir>, name: &str, limit: Option<u64>, tx: &Tx) -> Result<()> {
         let head = dir.phys().head_dataset_obj;
+        let number = limit.unwrap_or(0);
         match name {
             "quota" => dir.edit(&self.mos, tx, |phys| phys.quota = number)?,
             "reservation" => dir.set_reserved(&self.mos, number, tx)?,
@@ -284,6 +284,9 @@ impl Dsl {
                 if let Some(open) = self.if_open(head) {
                     open.core.state(|state| state.quota = number);
                 }
+            }
+            "filesystem_limit" | "snapshot_limit" if limit.is_some_and(|limit| limit != UNLIMITED) => {
+                self.begin_counting(dir, tx)?;
             }
             "refreservation" if head != 0 => self.set_refreservation(dir, head, number, tx)?,
             _ => {}
@@ -331,6 +334,7 @@ impl Dsl {
             1 => AUTO_DNODE_SLOTS,
             bytes => (bytes / DNODE_SLOT).clamp(1, 32) as u8,
         };
+        let spenders = self.version() >= version::USERSPACE;
         let (objects, projects) =
             (features.is_enabled("userobj_accounting"), features.is_enabled("project_quota"));
         ObjsetPolicy {
@@ -355,8 +359,12 @@ impl Dsl {
             dnode_slots: slots,
             embedded_data: features.is_active("embedded_data"),
             hole_birth: features.is_active("hole_birth"),
-            objset_size: if projects { ObjsetSize::V3 } else { ObjsetSize::V2 },
-            account_space: true,
+            objset_size: match (projects, spenders) {
+                (true, _) => ObjsetSize::V3,
+                (false, true) => ObjsetSize::V2,
+                (false, false) => ObjsetSize::V1,
+            },
+            account_space: spenders,
             account_objects: objects,
             account_projects: projects,
             keep: Keep {

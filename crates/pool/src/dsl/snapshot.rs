@@ -23,15 +23,17 @@ use dmu::zap::Value;
 use ondisk::dsl_dataset::{
     DslDatasetPhys, FIELD_IVSET_GUID, FIELD_REMAP_DEADLIST, FLAG_INCONSISTENT, FLAG_UNIQUE_ACCURATE,
 };
-use ondisk::dsl_dir::{FIELD_CRYPTO_KEY_OBJ, FIELD_SNAPSHOT_COUNT, FIELD_SNAPSHOTS_CHANGED};
+use ondisk::dsl_dir::{FIELD_CRYPTO_KEY_OBJ, FIELD_SNAPSHOTS_CHANGED};
 use ondisk::object_type::ObjectType;
 
 use super::Dsl;
 use super::bookmark;
+use super::counts::Counted;
 use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
 use super::names::Found;
+use super::open::is_hidden;
 use crate::prop::RawValue;
 use crate::scan::Departure;
 use crate::{PoolError, Result};
@@ -144,7 +146,9 @@ impl Dsl {
     /// Takes a snapshot of a head of which nothing is dirty; its object. Syncing context.
     pub(crate) fn take_snapshot(&self, head: &Found, name: &str, tx: &Tx) -> Result<u64> {
         let (dir, before) = (&head.dir, &head.phys);
-        self.count_datasets(dir, FIELD_SNAPSHOT_COUNT, 1, tx)?;
+        if !is_hidden(name) {
+            self.count(dir, Counted::Snapshots, 1, tx)?;
+        }
         let object = self.alloc_dataset(tx)?;
         let snapshot = DslDatasetPhys {
             fsid_guid: self.new_fsid(),

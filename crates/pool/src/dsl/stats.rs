@@ -2,15 +2,17 @@
 //!
 //! Sources: module/zfs/dsl_dataset.c (`dsl_dataset_stats`), dsl_dir.c (`dsl_dir_stats`).
 
+use dmu::DmuError;
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT};
-use ondisk::dsl_dir::{
-    DslDirPhys, FIELD_FILESYSTEM_COUNT, FIELD_SNAPSHOT_COUNT, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN,
-};
+use ondisk::dsl_dir::{DslDirPhys, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN};
 use ondisk::objset::ObjsetType;
-use ondisk::prop::{BOOKMARK, DATASET, FILESYSTEM, Prop, SNAPSHOT, VOLUME, dataset_prop, is_user_prop};
+use ondisk::prop::{
+    BOOKMARK, DATASET, FILESYSTEM, Prop, Render, SNAPSHOT, UserspaceProp, VOLUME, dataset_prop, is_user_prop,
+};
 
 use super::Dsl;
+use super::counts::Counted;
 use super::dataset::available;
 use super::list::DatasetKind;
 use super::names::Found;
@@ -81,9 +83,9 @@ impl Dsl {
                 Some((value, source)) => Shown {
                     value: value.text().map_or_else(String::new, str::to_owned),
                     source,
-                    ..absent(name, ondisk::prop::Render::Text)
+                    ..absent(name, Render::Text)
                 },
-                None => absent(name, ondisk::prop::Render::Text),
+                None => absent(name, Render::Text),
             });
         }
         if let Some(since) = name
@@ -92,7 +94,17 @@ impl Dsl {
         {
             let written = self.written_since(subject.found, since)?;
             let value = written.map_or_else(String::new, |bytes| bytes.to_string());
-            return Ok(Shown { value, ..absent(name, ondisk::prop::Render::Size) });
+            let source = if value.is_empty() { Source::None } else { Source::Local };
+            return Ok(Shown { value, source, ..absent(name, Render::Size) });
+        }
+        if let Some((prop, who)) = UserspaceProp::parse(name) {
+            let render = if prop.objects { Render::Count } else { Render::Size };
+            return Ok(match self.spending_of(subject, prop, who)? {
+                Some(number) => {
+                    Shown { value: number.to_string(), source: Source::Local, ..absent(name, render) }
+                }
+                None => absent(name, render),
+            });
         }
         let prop = dataset_prop(name)
             .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
@@ -148,6 +160,20 @@ impl Dsl {
         Ok(props.into_iter().find(|(n, _)| *n == name).map(|(_, number)| RawValue::Number(number)))
     }
 
+    /// `None` where nobody counts, or there is no such id.
+    fn spending_of(&self, subject: &Subject<'_>, prop: UserspaceProp, who: &str) -> Result<Option<u64>> {
+        let Ok(id) = who.parse() else { return Ok(None) };
+        if !matches!(subject.kind, DatasetKind::Filesystem | DatasetKind::Snapshot) {
+            return Ok(None);
+        }
+        let dataset = self.open_object(subject.found.object)?;
+        match self.parts.fs_format.spending(dataset.objset(), prop, id) {
+            Ok(number) => Ok(Some(number)),
+            Err(DmuError::Unsupported(_) | DmuError::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// A volume keeps its size in object 2, and its blocks in object 1.
     fn of_volume(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
         let dataset = match self.open_object(subject.found.object) {
@@ -178,8 +204,8 @@ impl Dsl {
             "compressratio" | "refcompressratio" => ratio(phys.uncompressed_bytes, phys.compressed_bytes),
             "written" => self.written(phys)?,
             "userrefs" => self.holds_on(phys)?,
-            "filesystem_count" => return self.dir_field(subject, FIELD_FILESYSTEM_COUNT),
-            "snapshot_count" => return self.dir_field(subject, FIELD_SNAPSHOT_COUNT),
+            "filesystem_count" => return self.counted(subject, Counted::Filesystems),
+            "snapshot_count" => return self.counted(subject, Counted::Snapshots),
             "snapshots_changed" => return self.dir_field(subject, FIELD_SNAPSHOTS_CHANGED),
             _ => match plain(name, phys, &dir, subject.found.object) {
                 Some(number) => number,
@@ -187,6 +213,10 @@ impl Dsl {
             },
         };
         Ok(Some(RawValue::Number(number)))
+    }
+
+    fn counted(&self, subject: &Subject<'_>, what: Counted) -> Result<Option<RawValue>> {
+        Ok(self.count_of(&subject.found.dir, what)?.map(RawValue::Number))
     }
 
     fn dir_field(&self, subject: &Subject<'_>, field: &str) -> Result<Option<RawValue>> {
@@ -273,12 +303,9 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
     }
     let one = |name: &String| match dataset_prop(name) {
         Some(prop) => Ok(shown(prop, value(prop.name).unwrap_or_default())),
-        None if is_user_prop(name) || name.contains(['@', '#']) => Ok(Shown {
-            name: name.clone(),
-            value: String::new(),
-            render: ondisk::prop::Render::Text,
-            source: Source::None,
-        }),
+        None if is_user_prop(name) || name.contains(['@', '#']) => {
+            Ok(Shown { name: name.clone(), value: String::new(), render: Render::Text, source: Source::None })
+        }
         None => Err(PoolError::Invalid(format!("bad property list: invalid property '{name}'"))),
     };
     names.iter().map(one).collect()

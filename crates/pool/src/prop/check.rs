@@ -1,6 +1,6 @@
 //! Whether a value may be set, said in OpenZFS's words.
 
-use ondisk::prop::{self, Prop, PropType, dataset_prop, pool_prop};
+use ondisk::prop::{self, Prop, PropType, UserspaceProp, dataset_prop, pool_prop};
 use ondisk::version::newest_file_system;
 use ondisk::znode::VERSION_FUID;
 
@@ -8,7 +8,7 @@ use super::{CREATION, RawProps, RawValue, none_number, parse_number};
 use crate::{PoolError, Result};
 
 /// Known, but of no effect here unless at their default.
-const UNBUILT: [&str; 12] = [
+const UNBUILT: [&str; 10] = [
     "encryption",
     "keyformat",
     "keylocation",
@@ -19,8 +19,6 @@ const UNBUILT: [&str; 12] = [
     "zoned",
     "zoned_uid",
     "nbmand",
-    "filesystem_limit",
-    "snapshot_limit",
 ];
 
 /// The pool version from which on there is deduplication (`SPA_VERSION_DEDUP`).
@@ -93,8 +91,8 @@ impl Checker<'_> {
         if prop::is_user_prop(name) {
             return self.user(name, value);
         }
-        if prop::is_userspace_prop(name) {
-            return Err(PoolError::Unsupported(format!("property {name}")));
+        if UserspaceProp::parse(name).is_some() {
+            return Err(self.refuse(format_args!("'{name}' is kept by the file system itself")));
         }
         let prop =
             dataset_prop(name).ok_or_else(|| self.refuse(format_args!("invalid property '{name}'")))?;
@@ -174,6 +172,11 @@ impl Checker<'_> {
             "mountpoint" if !value.starts_with('/') && value != "none" && value != "legacy" => {
                 return Err(self
                     .refuse(format_args!("'{}' must be an absolute path, 'none', or 'legacy'", prop.name)));
+            }
+            "filesystem_limit" | "snapshot_limit"
+                if number != ondisk::prop::UNLIMITED && !feature("filesystem_limits") =>
+            {
+                return Err(self.refuse(TOO_OLD));
             }
             "dnodesize" if number != 0 && !feature("large_dnode") => {
                 return Err(self.refuse(TOO_OLD));

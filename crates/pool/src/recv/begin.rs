@@ -10,6 +10,7 @@ use ondisk::send::{Begin, FLAG_CI_DATA, FLAG_CLONE, FLAG_FREERECORDS, HeaderType
 
 use super::{CLONE, Failure, Target, check_built, invalid};
 use crate::change::SyncCx;
+use crate::dsl::counts::Counted;
 use crate::dsl::dataset::recorded_features;
 use crate::dsl::names::{Found, MAX_NAME, check_point, parent_of};
 use crate::dsl::{DatasetKind, Dsl};
@@ -143,7 +144,7 @@ fn check_new(dsl: &Dsl, target: &Target) -> Result<()> {
     if dsl.kind_of(&parent)? != DatasetKind::Filesystem {
         return Err(Failure::WrongParent.into());
     }
-    if dsl.is_count_full(&parent.dir)? {
+    if dsl.is_count_full(&parent.dir, Counted::Filesystems, 1, None)? {
         return Err(PoolError::Quota);
     }
     let Some(origin) = &target.origin else { return Ok(()) };

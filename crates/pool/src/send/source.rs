@@ -51,7 +51,7 @@ impl Dsl {
     }
 
     /// Whether a state of a directory's dataset, of group `txg`, is in the past of a snapshot.
-    fn is_before(&self, later: &DslDatasetPhys, dir: u64, txg: u64) -> Result<bool> {
+    pub(crate) fn is_before(&self, later: &DslDatasetPhys, dir: u64, txg: u64) -> Result<bool> {
         if txg >= later.creation_txg {
             return Ok(false);
         }

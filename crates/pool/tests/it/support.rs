@@ -8,6 +8,7 @@ use dmu::zap::{Zap, ZapParams};
 use dmu::{DmuError, ObjectSpec, Objset, Tx};
 use env::Env;
 use ondisk::object_type::ObjectType;
+use ondisk::prop::UserspaceProp;
 use pool::dsl::FsFormat;
 use pool::prop::FsProps;
 use pool::spa::create::Surroundings;
@@ -71,6 +72,14 @@ impl FsFormat for Bare {
 
     fn props(&self, _objset: &Arc<Objset>) -> Result<Vec<(&'static str, u64)>, DmuError> {
         Ok(vec![("version", 5), ("utf8only", 0), ("normalization", 0), ("casesensitivity", 0)])
+    }
+
+    fn deleted(&self, _objset: &Arc<Objset>) -> Result<Vec<u64>, DmuError> {
+        Ok(Vec::new())
+    }
+
+    fn spending(&self, _objset: &Arc<Objset>, _prop: UserspaceProp, _id: u64) -> Result<u64, DmuError> {
+        Err(DmuError::Unsupported("users"))
     }
 
     fn owner_of(&self) -> Arc<dyn dmu::accounting::OwnerOf> {

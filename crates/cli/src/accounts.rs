@@ -1,0 +1,50 @@
+//! Names of users and groups on this machine, from its own two files: the daemon knows numbers only.
+
+/// What `/etc/passwd` and `/etc/group` say.
+#[derive(Clone, Debug, Default)]
+pub struct Accounts {
+    users: Vec<(String, u32)>,
+    groups: Vec<(String, u32)>,
+}
+
+impl Accounts {
+    /// This machine's. A file that cannot be read names nobody.
+    pub fn of_machine() -> Accounts {
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        Accounts::parse(&read("/etc/passwd"), &read("/etc/group"))
+    }
+
+    /// From the files' texts: `name:password:number:…`.
+    pub fn parse(passwd: &str, group: &str) -> Accounts {
+        let entry = |line: &str| {
+            let mut fields = line.split(':');
+            let name = fields.next().filter(|name| !name.is_empty() && !name.starts_with(['#', '+', '-']))?;
+            Some((name.to_owned(), fields.nth(1)?.parse().ok()?))
+        };
+        let table = |text: &str| text.lines().filter_map(entry).collect();
+        Accounts { users: table(passwd), groups: table(group) }
+    }
+
+    /// Of `user`, else of a group.
+    pub fn name(&self, user: bool, id: u64) -> Option<&str> {
+        let table = if user { &self.users } else { &self.groups };
+        table.iter().find(|(_, number)| u64::from(*number) == id).map(|(name, _)| name.as_str())
+    }
+
+    /// `userquota@joe` with the number in the name's place; `None` where nobody has that name. Anything else as it is.
+    pub fn numbered(&self, property: &str) -> Option<String> {
+        let Some((stem, who)) = property.split_once('@') else { return Some(property.to_owned()) };
+        let table = match stem {
+            _ if stem.starts_with("user") => &self.users,
+            _ if stem.starts_with("group") => &self.groups,
+            _ => return Some(property.to_owned()),
+        };
+        match table.iter().find(|(name, _)| name == who) {
+            Some((_, id)) => Some(format!("{stem}@{id}")),
+            None => who.parse::<u32>().ok().map(|id| format!("{stem}@{id}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! `zfs diff`: between snapshots, or a snapshot and what is there now, of which a snapshot is taken for as long as that
+//! takes. Source: lib/libzfs/libzfs_diff.c (`get_snapshot_names`, `make_temp_snapshot`).
+
+use ::pool::change::Change;
+use engine_api::{DiffEntry, Error, Result};
+
+use super::convert::api_error;
+use super::pool::LocalPool;
+use crate::zpl::Differ;
+
+impl LocalPool {
+    /// `to` is a snapshot, or a file system as it is now.
+    pub(super) fn run_diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {
+        if to.contains('@') {
+            return self.diff_snapshots(from, to, tell);
+        }
+        // Whoever compares at the same time has a name of his own.
+        let now = format!("{to}@zfs-diff-{}", self.env.entropy.u64() >> 32);
+        let names = vec![now.clone()];
+        let commit = |change| self.inner().dsl.commit(change, "").map_err(api_error);
+        commit(Change::Snapshot { names: names.clone(), recursive: false, props: Vec::new() }).map_err(
+            |error| match error {
+                Error::Refused(why) => {
+                    let why = why.rsplit(": ").next().unwrap_or_default().to_owned();
+                    Error::Refused(format!("Cannot create just-in-time snapshot of '{to}': {why}"))
+                }
+                error => error,
+            },
+        )?;
+        let done = self.diff_snapshots(from, &now, tell);
+        let gone = self
+            .without(&names, || commit(Change::Destroy { names: names.clone(), force: true, defer: false }));
+        done.and(gone.map(drop))
+    }
+
+    fn diff_snapshots(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {
+        let dsl = &self.inner().dsl;
+        let open = |name: &str| dsl.open_dataset(name).map_err(api_error);
+        let (earlier, later) = (open(from)?, open(to)?);
+        let mut differ = Differ::new(earlier.objset(), later.objset())?;
+        let mut failed = Ok(());
+        let walked = dsl.changed_objects(from, to, &mut |span| {
+            failed = differ.look_at(span, tell);
+            failed.is_ok()
+        });
+        failed.and(walked.map_err(api_error))
+    }
+}

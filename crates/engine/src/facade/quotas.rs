@@ -1,0 +1,141 @@
+//! Quotas of users, groups and projects as an administrator has them: set like properties, listed by dataset.
+//!
+//! They are no properties of a dataset: its file system keeps them itself, and sets them in open context. A change that
+//! has some of both is done in two steps, properties first; all values are judged before the first.
+//!
+//! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`, `zfs_userspace`), `zfs_prop_set_userquota` in
+//! module/zfs/zfs_ioctl.c.
+
+use std::collections::BTreeMap;
+
+use ::pool::prop::parse_number;
+use engine_api::{Change, Error, PropertyChange, Result, SpaceUse, Spender};
+use ondisk::prop::{self, UserspaceProp};
+
+use super::convert::api_error;
+use super::pool::LocalPool;
+use crate::zpl;
+
+/// A limit to set.
+pub(super) struct Limit {
+    quota: UserspaceProp,
+    id: u64,
+    /// 0: none.
+    limit: u64,
+}
+
+/// The limits in a change, and the change without them; `None` where nothing else is left. Values make sense.
+pub(super) fn split(change: &Change) -> Result<(Vec<Limit>, Option<Change>)> {
+    let (name, verb, props) = match change {
+        Change::SetProperties { name, props } => (name, "set property for", props),
+        Change::CreateFilesystem { name, props, .. } | Change::Clone { name, props, .. } => {
+            (name, "create", props)
+        }
+        _ => return Ok((Vec::new(), Some(change.clone()))),
+    };
+    let refuse = |why: String| Error::Refused(format!("cannot {verb} '{name}': {why}"));
+    let mut limits = Vec::new();
+    let mut rest = Vec::new();
+    for one in props {
+        match UserspaceProp::parse(&one.name) {
+            None => rest.push(one.clone()),
+            Some(_) if name.contains('@') => {
+                return Err(refuse("this property can not be modified for snapshots".into()));
+            }
+            Some((quota, who)) => limits.push(limit(quota, who, one).map_err(refuse)?),
+        }
+    }
+    if limits.is_empty() {
+        return Ok((limits, Some(change.clone())));
+    }
+    let change = match change {
+        Change::SetProperties { .. } if rest.is_empty() => None,
+        Change::SetProperties { name, .. } => Some(Change::SetProperties { name: name.clone(), props: rest }),
+        Change::CreateFilesystem { name, parents, .. } => {
+            Some(Change::CreateFilesystem { name: name.clone(), parents: *parents, props: rest })
+        }
+        Change::Clone { snapshot, name, parents, .. } => Some(Change::Clone {
+            snapshot: snapshot.clone(),
+            name: name.clone(),
+            parents: *parents,
+            props: rest,
+        }),
+        _ => None,
+    };
+    Ok((limits, change))
+}
+
+/// Names are the client's to resolve: here an id is a number.
+fn limit(quota: UserspaceProp, who: &str, set: &PropertyChange) -> std::result::Result<Limit, String> {
+    let id: u32 = who.parse().map_err(|_| format!("'{}' has an invalid user/group name", set.name))?;
+    if !quota.quota {
+        return Err(format!("'{}' is readonly", set.name));
+    }
+    let limit = match set.value.as_str() {
+        "none" => 0,
+        value => parse_number(value).ok_or_else(|| format!("bad numeric value '{value}'"))?,
+    };
+    Ok(Limit { quota, id: id.into(), limit })
+}
+
+fn spender(of: Spender) -> prop::Spender {
+    match of {
+        Spender::User => prop::Spender::User,
+        Spender::Group => prop::Spender::Group,
+        Spender::Project => prop::Spender::Project,
+    }
+}
+
+impl LocalPool {
+    /// Sets limits in a dataset's file system; the transaction group that has the last.
+    pub(super) fn set_limits(&self, name: &str, limits: &[Limit]) -> Result<u64> {
+        let fs = self.mount(name)?.fs.clone();
+        let mut newest = 0;
+        for Limit { quota, id, limit } in limits {
+            newest = fs.set_quota(*quota, *id, *limit).map_err(|error| match error {
+                Error::Unsupported(_) => {
+                    let why = "pool and or dataset must be upgraded to set this property or value";
+                    Error::Refused(format!("cannot set property for '{name}': {why}"))
+                }
+                error => error,
+            })?;
+        }
+        self.inner().core().txgs.wait_synced(newest).map_err(|error| api_error(error.into()))?;
+        Ok(newest)
+    }
+
+    /// What all users, groups or projects use and may use, by id. A number that nobody counts is `None`.
+    pub(super) fn space_use(&self, name: &str, of: Spender) -> Result<Vec<SpaceUse>> {
+        let failed = |error: ::pool::PoolError| match error {
+            ::pool::PoolError::Unsupported(_) => {
+                let why = "operation not supported on this dataset";
+                Error::Refused(format!("cannot get used/quota for {name}: {why}"))
+            }
+            error => api_error(error),
+        };
+        let dataset = self.inner().dsl.open_dataset(name).map_err(api_error)?;
+        if dataset.objset().kind() != ondisk::objset::ObjsetType::Zfs {
+            let why = "operation is only applicable to filesystems and their snapshots";
+            return Err(Error::Refused(why.into()));
+        }
+        let mut found: BTreeMap<u64, SpaceUse> = BTreeMap::new();
+        for (objects, quota) in [(false, false), (false, true), (true, false), (true, true)] {
+            let prop = UserspaceProp { of: spender(of), objects, quota };
+            let numbers = match zpl::everybody(dataset.objset(), prop) {
+                Err(dmu::DmuError::Unsupported(_)) if objects || of == Spender::Project => Vec::new(),
+                numbers => numbers.map_err(|error| failed(error.into()))?,
+            };
+            for (id, number) in numbers {
+                let one = found.entry(id).or_insert_with(|| SpaceUse { id, ..SpaceUse::default() });
+                let (used, limit) = match objects {
+                    false => (&mut one.used, &mut one.quota),
+                    true => (&mut one.objects_used, &mut one.objects_quota),
+                };
+                let (this, other) = if quota { (limit, used) } else { (used, limit) };
+                *this = Some(number);
+                other.get_or_insert(0);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+}
