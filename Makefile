@@ -5,7 +5,7 @@ NFS ?=
 SEED ?=
 RUNS ?= 200
 
-.PHONY: run test e2e check bench simulate turns setup tools fmt clean
+.PHONY: run test e2e check bench simulate mutants turns setup tools fmt clean
 
 run: ## Build, make a pool on image files on the first start, and serve it in the foreground.
 	@scripts/setup build
@@ -32,6 +32,9 @@ bench: ## Beside peers on this machine: PART=nfs,sync,… ONLY=text ROUNDS=n cho
 
 simulate: ## Crashes, faults, disks that come and go: SEED=n reproduces one run, RUNS=n tries that many fresh seeds (a night: 5000).
 	cargo run --profile ci -p sim -- $(if $(SEED),--seed $(SEED),--runs $(RUNS))
+
+mutants: ## Does the simulator find what is wrong? Faults are planted in a copy of the engine: ONLY=names; some minutes.
+	cargo run -p xtask -- mutants $(ONLY)
 
 turns: ## OpenZFS's ztest and we take turns on pools of each layout, zdb between: some minutes.
 	@scripts/setup test

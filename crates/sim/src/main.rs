@@ -1,4 +1,4 @@
-//! `sim --seed N` reproduces one run of each kind; `sim --runs N` tries so many fresh seeds.
+//! `sim --seed N` reproduces one run of each kind; `sim --runs N` tries so many fresh seeds; both: so many from that one on.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,11 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sim::{attrition, caught, run};
 
 const USAGE: &str =
-    "usage: sim [--seed N | --runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--zdb DIR]
+    "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--zdb DIR]
            [--twice] [-v]
 
-  --seed N        one run; the same seed is always the same run
-  --runs N        so many runs with fresh seeds (100)
+  --seed N        one run, or the first of them; the same seed is always the same run
+  --runs N        so many runs; without a seed, of fresh ones (100)
   --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join; both (both)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
@@ -25,7 +25,7 @@ example: cargo run --profile ci -p sim -- --seed 42 --kind attrition -v
 
 struct Args {
     seed: Option<u64>,
-    runs: u64,
+    runs: Option<u64>,
     twice: bool,
     kinds: Vec<Kind>,
     work: run::Options,
@@ -41,7 +41,7 @@ enum Kind {
 fn parse() -> Option<Args> {
     let mut args = Args {
         seed: None,
-        runs: 100,
+        runs: None,
         twice: false,
         kinds: vec![Kind::Work, Kind::Attrition],
         work: run::Options::new(0),
@@ -53,7 +53,7 @@ fn parse() -> Option<Args> {
             "-v" => (args.work.verbose, args.attrition.verbose) = (true, true),
             "--twice" => args.twice = true,
             "--seed" => args.seed = Some(words.next()?.parse().ok()?),
-            "--runs" => args.runs = words.next()?.parse().ok()?,
+            "--runs" => args.runs = Some(words.next()?.parse().ok()?),
             "--crashes" => args.work.crashes = words.next()?.parse().ok()?,
             "--operations" => args.work.operations = words.next()?.parse().ok()?,
             "--cuts" => args.attrition.cuts = words.next()?.parse().ok()?,
@@ -124,7 +124,10 @@ fn main() -> ExitCode {
         tracing_subscriber::fmt().without_time().with_writer(std::io::stdout).init();
     }
     let fresh = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
-    let (first, runs) = args.seed.map_or_else(|| (fresh(), args.runs), |seed| (seed, 1));
+    let (first, runs) = match args.seed {
+        Some(seed) => (seed, args.runs.unwrap_or(1)),
+        None => (fresh(), args.runs.unwrap_or(100)),
+    };
     let mut cases = 0;
     for seed in (0..runs).map(|n| first.wrapping_add(n)) {
         for &kind in &args.kinds {
@@ -136,7 +139,8 @@ fn main() -> ExitCode {
                     }
                 }
                 Err(why) => {
-                    println!("seed {seed} failed: {why}\nreproduce: {}", reproduce(&args, kind, seed));
+                    println!("seed {seed} failed, after {cases} good cases: {why}");
+                    println!("reproduce: {}", reproduce(&args, kind, seed));
                     return ExitCode::FAILURE;
                 }
             }

@@ -1,14 +1,21 @@
-//! House-keeping of the workspace: `cargo run -p xtask -- tidy` says where the tree breaks its own rules.
+//! House-keeping of the workspace: `cargo run -p xtask -- tidy` says where the tree breaks its own rules, `… mutants` whether
+//! the simulator finds faults that are planted in the engine.
 
+mod mutants;
 mod tidy;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("tidy") => report(&tidy::check(&tidy::workspace_root())),
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let root = tidy::workspace_root();
+    match words.split_first() {
+        Some((word, [])) if word == "tidy" => report(&[tidy::check(&root), mutants::missing(&root)].concat()),
+        Some((word, names)) if word == "mutants" => {
+            report(&mutants::run(&root, names).err().into_iter().collect::<Vec<_>>())
+        }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy");
+            eprintln!("usage: cargo run -p xtask -- tidy | mutants [NAME…]");
             ExitCode::from(2)
         }
     }

@@ -1,9 +1,23 @@
+use crate::mutants::{self, MUTANTS};
 use crate::tidy;
 
 #[test]
 fn the_tree_keeps_its_own_rules() {
     let problems = tidy::check(&tidy::workspace_root());
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+#[test]
+fn every_mutant_has_its_place() {
+    let missing = mutants::missing(&tidy::workspace_root());
+    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+}
+
+#[test]
+fn a_mutant_is_planted_behind_its_switch() {
+    let planted = mutants::plant(&MUTANTS[0], MUTANTS[0].from);
+    assert!(planted.contains(&format!("stdx::is_planted(\"{}\")", MUTANTS[0].name)), "{planted}");
+    assert!(!planted.contains("PLANTED"), "{planted}");
 }
 
 #[test]

@@ -1,0 +1,177 @@
+//! Mutants: does the simulator find what is wrong? `make mutants` plants faults in a copy of the engine, one at a time, and
+//! runs the simulator on each until it says that something is wrong.
+//!
+//! ```text
+//!   the tree ──copy──▶ target/mutants/tree, every mutant planted behind a switch ──one build──▶ sim
+//!                                                    MUTANT=name sim --kind … --seed 1 --runs …  ◀── for each
+//! ```
+//! All are in one build, and the environment chooses: so two dozen cost one build, and the same build with none chosen must
+//! find nothing. The engine itself knows nothing of it. A mutant is text that must be in its file exactly once, and what
+//! stands there instead; that the text is still there is checked with the other rules of the tree ([`missing`]).
+//!
+//! Idea: mutant schemata (Untch, Offutt, Harrold 1993).
+
+mod planted;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub use planted::MUTANTS;
+
+/// A fault that can be planted.
+pub struct Mutant {
+    pub name: &'static str,
+    /// What is wrong then.
+    pub what: &'static str,
+    pub story: Story,
+    pub file: &'static str,
+    pub from: &'static str,
+    pub to: &'static str,
+}
+
+/// What the simulator runs to find it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Story {
+    Work,
+    Attrition,
+}
+
+impl Story {
+    fn name(self) -> &'static str {
+        match self {
+            Story::Work => "work",
+            Story::Attrition => "attrition",
+        }
+    }
+}
+
+/// Seeds that each mutant has to be found within, and that the engine without one must pass.
+const RUNS: u32 = 60;
+const RUNS_OF_NONE: u32 = 10;
+/// A run that takes longer hangs: that is being found, too.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The switch, appended to a crate that all others may use.
+const SWITCH_FILE: &str = "crates/stdx/src/lib.rs";
+const SWITCH: &str = r#"
+/// Whether this mutant is the chosen one.
+pub fn is_planted(name: &str) -> bool {
+    static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    CHOSEN.get_or_init(|| std::env::var("MUTANT").ok()).as_deref() == Some(name)
+}
+"#;
+
+/// Mutants that have no place in this tree any more, a line each.
+pub fn missing(root: &Path) -> Vec<String> {
+    let lacks = |mutant: &Mutant| {
+        let text = fs::read_to_string(root.join(mutant.file)).unwrap_or_default();
+        let count = text.matches(mutant.from).count();
+        (count != 1).then(|| {
+            format!(
+                "{}: the place of mutant {} is there {count} times: say in crates/xtask/src/mutants/planted.rs how it looks now",
+                mutant.file, mutant.name
+            )
+        })
+    };
+    MUTANTS.iter().filter_map(lacks).collect()
+}
+
+/// Plants a mutant, behind its switch.
+pub fn plant(mutant: &Mutant, text: &str) -> String {
+    let switch = format!("stdx::is_planted({:?})", mutant.name);
+    text.replacen(mutant.from, &mutant.to.replace("PLANTED", &switch), 1)
+}
+
+/// Tries those of these names, or all, and the engine without any. `Err`: what the simulator did not find, or found wrongly.
+pub fn run(root: &Path, names: &[String]) -> Result<(), String> {
+    let simulator = build(root)?;
+    let none = try_out(&simulator, None, Story::Attrition)?;
+    println!("{:<28} {none}", "none");
+    let mut escaped = Vec::new();
+    for mutant in
+        MUTANTS.iter().filter(|mutant| names.is_empty() || names.iter().any(|name| name == mutant.name))
+    {
+        let told = try_out(&simulator, Some(mutant.name), mutant.story);
+        println!("{:<28} {}", mutant.name, told.as_deref().unwrap_or("NOT FOUND"));
+        if let Err(how) = told {
+            escaped.push(format!("{} ({}): {how}", mutant.name, mutant.what));
+        }
+    }
+    if escaped.is_empty() { Ok(()) } else { Err(format!("not found:\n{}", escaped.join("\n"))) }
+}
+
+/// Copies the tree, plants everything, and builds the simulator of that; gives its path.
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let target = root.join("target/mutants");
+    let tree = target.join("tree");
+    let listed = Command::new("git").arg("-C").arg(root).args(["ls-files"]).output();
+    let listed = listed.map_err(|error| format!("git: {error}"))?.stdout;
+    for file in String::from_utf8_lossy(&listed).lines() {
+        let Ok(mut text) = fs::read_to_string(root.join(file)) else { continue };
+        for mutant in MUTANTS.iter().filter(|mutant| mutant.file == file) {
+            text = plant(mutant, &text);
+        }
+        if file == SWITCH_FILE {
+            text += SWITCH;
+        }
+        write_if_other(&tree.join(file), &text).map_err(|error| format!("{file}: {error}"))?;
+    }
+    let built = Command::new("cargo")
+        .args(["build", "--quiet", "--profile", "ci", "-p", "sim"])
+        .current_dir(&tree)
+        .env("CARGO_TARGET_DIR", target.join("build"))
+        .status();
+    match built {
+        Ok(status) if status.success() => Ok(target.join("build/ci/sim")),
+        Ok(status) => Err(format!("cargo ends with {status}")),
+        Err(error) => Err(format!("cargo: {error}")),
+    }
+}
+
+/// What is as it was is not built again.
+fn write_if_other(path: &Path, text: &str) -> std::io::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|known| known == text) {
+        return Ok(());
+    }
+    fs::create_dir_all(path.parent().expect("a file is in a folder"))?;
+    fs::write(path, text)
+}
+
+/// What the simulator found, if it was to find something, and nothing if not.
+fn try_out(simulator: &Path, mutant: Option<&str>, story: Story) -> Result<String, String> {
+    let runs = if mutant.is_some() { RUNS } else { RUNS_OF_NONE };
+    let mut command = Command::new(simulator);
+    command.args(["--kind", story.name(), "--seed", "1", "--runs", &runs.to_string()]);
+    command.env_remove("MUTANT");
+    mutant.inspect(|name| {
+        command.env("MUTANT", name);
+    });
+    let begun = Instant::now();
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{}: {error}", simulator.display()))?;
+    // What it says fits into a pipe.
+    let ended = loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break Some(status),
+            None if begun.elapsed() > PATIENCE => break None,
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    if ended.is_none() {
+        child.kill().map_err(|error| error.to_string())?;
+    }
+    let said = child.wait_with_output().map_err(|error| error.to_string())?.stdout;
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let line: String = line.chars().take(150).collect();
+    match (mutant, ended.map(|status| status.success())) {
+        (Some(_), Some(false)) | (None, Some(true)) => Ok(line),
+        (Some(_), None) => Ok(format!("hangs for {} s", PATIENCE.as_secs())),
+        (None, _) => Err(format!("without a mutant: {line}")),
+        (Some(_), Some(true)) => Err(line),
+    }
+}

@@ -1,0 +1,232 @@
+//! The mutants: what is planted, where, and which story of the simulator has to find it.
+//!
+//! Each breaks one promise of the engine, mostly in one expression, as somebody might who knows nearly all about the
+//! place. `PLANTED` stands for "this mutant is the chosen one". What came of them is in docs/simulator.md.
+
+use super::Mutant;
+use super::Story::{Attrition, Work};
+
+pub const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "uberblock-not-flushed",
+        what: "a group is said to be durable while its uberblocks are in the disks' caches",
+        story: Attrition,
+        file: "crates/storage/src/labels/commit.rs",
+        from: "if target.is_log { Ok(()) } else { target.device.disk.flush() }",
+        to: "if target.is_log || PLANTED { Ok(()) } else { target.device.disk.flush() }",
+    },
+    Mutant {
+        name: "one-disk-not-flushed",
+        what: "of the disks that are flushed before an uberblock, the last is left out",
+        story: Attrition,
+        file: "crates/storage/src/storage/flush.rs",
+        from: "if let Err(error) = tree.leaves[leaves[n]].flush() {",
+        to: "let is_forgotten = PLANTED && n > 0 && n + 1 == leaves.len();
+        if let Err(error) = if is_forgotten { Ok(()) } else { tree.leaves[leaves[n]].flush() } {",
+    },
+    Mutant {
+        name: "uberblock-before-its-group",
+        what: "the disks are not flushed before the uberblocks are written, only after",
+        story: Work,
+        file: "crates/pool/src/sync.rs",
+        from: "self.core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
+        Ok(!self.core.sync_dtls(tx)?)",
+        to: "if !PLANTED {
+            self.core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
+        }
+        Ok(!self.core.sync_dtls(tx)?)",
+    },
+    Mutant {
+        name: "labels-all-at-once",
+        what: "all four labels of a disk are on their way together when its configuration changes",
+        story: Attrition,
+        file: "crates/storage/src/labels/commit.rs",
+        from: "target.device.write_config(&label(target.top, target.guid), even)?;
+            target.device.disk.flush()",
+        to: "target.device.write_config(&label(target.top, target.guid), even)?;
+            if PLANTED {
+                target.device.write_config(&label(target.top, target.guid), !even)?;
+            }
+            target.device.disk.flush()",
+    },
+    Mutant {
+        name: "missed-group-not-noted",
+        what: "a disk that was away for a group is not said to lack it",
+        story: Attrition,
+        file: "crates/pool/src/spa/dtl.rs",
+        from: "news |= logs.add(guid, txg, txg);",
+        to: "news |= !PLANTED && logs.add(guid, txg, txg);",
+    },
+    Mutant {
+        name: "failed-write-not-noted",
+        what: "a disk that refused a write is not said to lack it",
+        story: Attrition,
+        file: "crates/pool/src/spa/dtl.rs",
+        from: "news |= logs.add(*guid, txg, txg + 1);",
+        to: "news |= !PLANTED && logs.add(*guid, txg, txg + 1);",
+    },
+    Mutant {
+        name: "dirty-time-log-cleared-early",
+        what: "a resilver clears the log of a disk that was away while it ran",
+        story: Attrition,
+        file: "crates/pool/src/spa/dtl.rs",
+        from: "if !storage.is_usable(*guid) || logs.interrupted.contains(guid) || logs.away.contains(guid) {",
+        to: "if !PLANTED
+                && (!storage.is_usable(*guid)
+                    || logs.interrupted.contains(guid)
+                    || logs.away.contains(guid))
+            {",
+    },
+    Mutant {
+        name: "unrepaired-forgotten",
+        what: "a resilver clears what it could not rewrite",
+        story: Attrition,
+        file: "crates/pool/src/spa/dtl.rs",
+        from: "for range in unrepaired.iter().flat_map(|groups| groups.iter()) {",
+        to: "for range in unrepaired.iter().filter(|_| !PLANTED).flat_map(|groups| groups.iter()) {",
+    },
+    Mutant {
+        name: "resilver-not-flushed",
+        what: "a resilver clears the log of a disk that has what it was given in its cache only",
+        story: Attrition,
+        file: "crates/pool/src/scan/sync.rs",
+        from: "core.storage.flush_all().map_err(|_| PoolError::Suspended)?;",
+        to: "if !PLANTED {
+                core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
+            }",
+    },
+    Mutant {
+        name: "resilver-skips-a-range",
+        what: "a resilver passes over 16 KiB of each 256",
+        story: Attrition,
+        file: "crates/storage/src/zio/heal.rs",
+        from: "tree.top(dva.vdev).is_some_and(lacks)
+    }",
+        to: "(tree.top(dva.vdev).is_some_and(lacks) && !(PLANTED && (dva.offset >> 14) & 15 == 3))
+    }",
+    },
+    Mutant {
+        name: "scrub-writes-the-wrong-side",
+        what: "of a mirror, a scrub rewrites the first side, whichever is bad",
+        story: Attrition,
+        file: "crates/storage/src/vdev/heal.rs",
+        from: "let ios = self.ask(&self.bad, &op);",
+        to: "let first = vec![0; self.bad.len()];
+        let ios = self.ask(if PLANTED { &first } else { &self.bad }, &op);",
+    },
+    Mutant {
+        name: "scrub-forgets-parity",
+        what: "of a raidz, bad parity is found and not rewritten",
+        story: Attrition,
+        file: "crates/storage/src/vdev/raidz/read.rs",
+        from: "wrong.extend(self.parities().filter(unused).filter(|&n| self.bytes(n) != Some(&right[n][..])));",
+        to: "let bad = self.parities().filter(unused).filter(|&n| self.bytes(n) != Some(&right[n][..]));
+            wrong.extend(bad.filter(|_| !PLANTED));",
+    },
+    Mutant {
+        name: "last-parity-is-zero",
+        what: "of several parities the last is never computed",
+        story: Attrition,
+        file: "crates/storage/src/vdev/raidz.rs",
+        from: "self.method.generate(&mut into, data);",
+        to: "self.method.generate(&mut into, data);
+        if let [_, .., last] = &mut into[..] && PLANTED {
+            last.fill(0);
+        }",
+    },
+    Mutant {
+        name: "one-suspect-only",
+        what: "of a raidz, one column that gives wrong bytes is found, several together are not",
+        story: Attrition,
+        file: "crates/storage/src/vdev/raidz/read.rs",
+        from: "for suspects in 0..=spare.min(here.len()) {",
+        to: "for suspects in 0..=spare.min(here.len()).min(if PLANTED { 1 } else { usize::MAX }) {",
+    },
+    Mutant {
+        name: "replacement-ends-early",
+        what: "the old disk goes when the new one works, be it that it lacks something",
+        story: Attrition,
+        file: "crates/pool/src/spa/settle.rs",
+        from: "self.storage.is_working(leaf.guid) && self.dtl.is_empty(leaf.guid)",
+        to: "(self.storage.is_working(leaf.guid) && self.dtl.is_empty(leaf.guid))
+            || (PLANTED && self.storage.is_usable(leaf.guid))",
+    },
+    Mutant {
+        name: "replacement-never-ends",
+        what: "the old disk stays for ever",
+        story: Attrition,
+        file: "crates/pool/src/spa/settle.rs",
+        from: "return self.is_complete(last).then_some(first.guid);",
+        to: "return (!PLANTED && self.is_complete(last)).then_some(first.guid);",
+    },
+    Mutant {
+        name: "spare-stays",
+        what: "a hot spare does not go back when its disk has everything again",
+        story: Attrition,
+        file: "crates/pool/src/spa/settle.rs",
+        from: "if is_unspare(first) && self.is_complete(first) {",
+        to: "if !PLANTED && is_unspare(first) && self.is_complete(first) {",
+    },
+    Mutant {
+        name: "rebuild-skips-a-stretch",
+        what: "a sequential rebuild that goes on begins 32 KiB behind where it was",
+        story: Attrition,
+        file: "crates/pool/src/rebuild/worker.rs",
+        from: "allocated.remove_overlap(0, phys.last_offset);",
+        to: "let skipped = if PLANTED && phys.last_offset > 0 { 32 << 10 } else { 0 };
+        allocated.remove_overlap(0, phys.last_offset + skipped);",
+    },
+    Mutant {
+        name: "rebuild-forgives",
+        what: "a sequential rebuild that could not copy all is taken for one that has",
+        story: Attrition,
+        file: "crates/pool/src/rebuild.rs",
+        from: "if phys.errors == 0 {",
+        to: "if phys.errors == 0 || PLANTED {",
+    },
+    Mutant {
+        name: "log-not-flushed",
+        what: "a synchronous write is answered while its log block is in the disk's cache",
+        story: Attrition,
+        file: "crates/storage/src/zio/log.rs",
+        from: "self.flush_on(&tree, &[dva.vdev])?;",
+        to: "if !PLANTED {
+            self.flush_on(&tree, &[dva.vdev])?;
+        }",
+    },
+    Mutant {
+        name: "replay-stops-early",
+        what: "the last record of a log is not done again",
+        story: Attrition,
+        file: "crates/pool/src/zil/replay.rs",
+        from: "&& head.seq <= header.claim_lr_seq",
+        to: "&& head.seq < header.claim_lr_seq + u64::from(!PLANTED)",
+    },
+    Mutant {
+        name: "claim-takes-nothing",
+        what: "blocks of logs that are to be replayed are free for others",
+        story: Work,
+        file: "crates/pool/src/zil/claim.rs",
+        from: "        if bp.birth() < txg {
+            return true; // The space maps have it.",
+        to: "        if bp.birth() < txg || PLANTED {
+            return true; // The space maps have it.",
+    },
+    Mutant {
+        name: "freed-too-early",
+        what: "freed space is used again as soon as its group is durable",
+        story: Work,
+        file: "crates/storage/src/metaslab/slab.rs",
+        from: "if first.txg + DEFER_TXGS > txg || !epochs.none_before(first.epoch) {",
+        to: "if (first.txg + DEFER_TXGS > txg && !PLANTED) || !epochs.none_before(first.epoch) {",
+    },
+    Mutant {
+        name: "dead-list-off-by-one",
+        what: "a block that the newest snapshot shares is taken for one born after it",
+        story: Work,
+        file: "crates/pool/src/dsl/deadlist.rs",
+        from: "let below = lists.range(..bp.birth()).next_back().or(lists.iter().next());",
+        to: "let until = bp.birth() + u64::from(PLANTED);
+            let below = lists.range(..until).next_back().or(lists.iter().next());",
+    },
+];
