@@ -136,6 +136,7 @@ pub fn peek(around: &Surroundings, found: &FoundPool) -> Peeked {
     let look = || -> Result<VdevConfig> {
         let refused = |error: OpenError| PoolError::Corrupt(error.to_string());
         storage.open_tree_without(&labels, OpenIntent::ReadOnly, lenient).map_err(refused)?;
+        read_last(&storage, &found.stragglers());
         let newest = found.uberblocks().into_iter().next().ok_or(PoolError::Io)?;
         let mos = open_mos(&storage, &newest, &Arc::default(), &Arc::default())?;
         let directory = Zap::open(&mos, pool_directory::OBJECT)?;
@@ -212,6 +213,8 @@ fn load(
     // Of devices that were not found, only the pool's own configuration tells whether they hold logs.
     let lenient = Tolerated { logs: true, unknown: true };
     storage.open_tree_without(&tree, intent, lenient).map_err(|error| open_refused(error, &refuse))?;
+    let stragglers = found.stragglers();
+    read_last(storage, &stragglers);
     let frees = Arc::new(FreeQueue::default());
     let usage = Arc::new(MosUsage::default());
     let uberblock = &candidate.uberblock;
@@ -236,6 +239,7 @@ fn load(
         OpenError::MissingLog { .. } => missing_logs(found, &config.tree),
         other => open_refused(other, &refuse),
     })?;
+    read_last(storage, &stragglers);
     let removed = Removed::open(&mos, &directory, &config.tree, storage)?;
     read_biases(&mos, storage)?;
     tree = storage.config();
@@ -248,6 +252,7 @@ fn load(
         storage.set_salt(storage::Salt(bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?));
     }
     let dtl = DirtyTimeLogs::load(&mos, &tree, uberblock.txg);
+    stragglers.iter().for_each(|guid| storage.caught_up(*guid));
     dtl.mark(storage);
     let (maps, has_logs) = open_space(&mos, storage, &tree, &directory)?;
     let mut readonly = spec.readonly || !verdict.unwritable.is_empty();
@@ -402,6 +407,13 @@ fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolErr
         OpenError::MissingTop { .. } | OpenError::MissingLog { .. } => refuse(UNAVAILABLE),
         OpenError::Unsupported { kind } => refuse(&format!("vdevs of type '{kind}' are not supported yet")),
         other => refuse(&other.to_string()),
+    }
+}
+
+/// Until the dirty time logs are known: what one of several disks in a place of a raidz gives, it gives for all of them.
+fn read_last(storage: &Storage, stragglers: &[u64]) {
+    for guid in stragglers {
+        storage.mark_behind(*guid);
     }
 }
 

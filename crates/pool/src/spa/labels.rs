@@ -96,6 +96,18 @@ impl FoundPool {
         newest.or_else(|| self.devices.iter().find(|device| device.guids.contains(&leaf)))
     }
 
+    /// Leaves that had no part in either of the last two groups that any device has. Until the dirty time logs can be read,
+    /// which lie in the pool itself, nothing else tells who lacks something. One group alone tells nothing: the power may
+    /// have gone before all had its uberblock.
+    pub fn stragglers(&self) -> Vec<u64> {
+        let mut groups: Vec<u64> = self.uberblocks().iter().map(|uberblock| uberblock.txg).collect();
+        groups.dedup();
+        let Some(&last_but_one) = groups.get(1) else { return Vec::new() };
+        let newest = |device: &Candidate| device.uberblocks.first().map_or(0, |uberblock| uberblock.txg);
+        let old = self.devices.iter().filter(|device| newest(device) < last_but_one);
+        old.map(|device| device.guid).collect()
+    }
+
     /// Every uberblock of every device, newest first.
     pub fn uberblocks(&self) -> Vec<Uberblock> {
         let mut all: Vec<Uberblock> =

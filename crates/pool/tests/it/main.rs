@@ -1,5 +1,6 @@
 //! A pool on image files, made here and judged by OpenZFS's own zdb.
 
+mod bays;
 mod cache;
 mod create;
 mod dedup;
