@@ -41,18 +41,37 @@ fn state(pool: &Pool, name: &str) -> VdevState {
     leaves.into_iter().find(|leaf| leaf.guid == guid).unwrap().state
 }
 
+/// A pool with a log that was used, and whose disks can be made to fail.
+struct Fallible {
+    dir: Dir,
+    faults: FaultDisks,
+    pool: Arc<Pool>,
+    file: File,
+}
+
+impl Fallible {
+    fn new(test: &str) -> Fallible {
+        let dir = Dir::new(test);
+        let faults = FaultDisks::new(Env::real().disks);
+        let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+        let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("disk0", SIZE))])).unwrap();
+        add(&pool, vec![leaf(&dir, "log0")]);
+        let file = File::new(&dataset(&pool, "tank"));
+        assert!(commit_one(&pool, &file, b"before"));
+        Fallible { dir, faults, pool, file }
+    }
+}
+
+/// The log fails like this.
+fn rule_for(dir: &Dir, op: FaultOp, error: DiskError) -> FaultRule {
+    let path = Some(dir.image_path("log0").to_str().unwrap().to_owned());
+    FaultRule { path, ..FaultRule::new(op, FaultKind::Fail(error)) }
+}
+
 #[test]
 fn a_log_that_had_vanished_is_used_again_when_it_is_back() {
-    let dir = Dir::new("log-change-vanished");
-    let faults = FaultDisks::new(Env::real().disks);
-    let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
-    let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("disk0", SIZE))])).unwrap();
-    add(&pool, vec![leaf(&dir, "log0")]);
-    let file = File::new(&dataset(&pool, "tank"));
-    assert!(commit_one(&pool, &file, b"before"));
-    let path = Some(dir.image_path("log0").to_str().unwrap().to_owned());
-    let rule = FaultRule { path, ..FaultRule::new(FaultOp::Device, FaultKind::Fail(DiskError::Gone)) };
-    let rule = faults.inject(rule);
+    let Fallible { dir, faults, pool, file } = Fallible::new("log-change-vanished");
+    let rule = faults.inject(rule_for(&dir, FaultOp::Device, DiskError::Gone));
     file.write(0, b"while it is away", true);
     file.commit();
     for _ in 0..2 {
@@ -201,16 +220,8 @@ fn a_log_that_waits_to_be_replayed_is_not_taken_away() {
 
 #[test]
 fn a_failed_log_is_remembered_until_it_is_cleared() {
-    let dir = Dir::new("log-change-failed");
-    let faults = FaultDisks::new(Env::real().disks);
-    let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
-    let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("disk0", SIZE))])).unwrap();
-    add(&pool, vec![leaf(&dir, "log0")]);
-    let file = File::new(&dataset(&pool, "tank"));
-    assert!(commit_one(&pool, &file, b"before"));
-    let path = Some(dir.image_path("log0").to_str().unwrap().to_owned());
-    let rule = FaultRule { path, ..FaultRule::new(FaultOp::Write, FaultKind::Fail(DiskError::Io(5))) };
-    let rule = faults.inject(rule);
+    let Fallible { dir, faults, pool, file } = Fallible::new("log-change-failed");
+    let rule = faults.inject(rule_for(&dir, FaultOp::Write, DiskError::Io(5)));
     file.write(0, b"while it fails", true);
     file.commit();
     assert_eq!(state(&pool, "log0"), VdevState::Faulted);
