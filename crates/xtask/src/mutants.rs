@@ -48,8 +48,8 @@ impl Story {
 }
 
 /// Seeds that each mutant has to be found within, and that the engine without one must pass.
-const RUNS: u32 = 60;
-const RUNS_OF_NONE: u32 = 10;
+const RUNS: u32 = 150;
+const RUNS_OF_NONE: u32 = 50;
 /// A run that takes longer hangs: that is being found, too.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The switch, appended to a crate that all others may use.

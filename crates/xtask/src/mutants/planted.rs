@@ -86,16 +86,6 @@ pub const MUTANTS: &[Mutant] = &[
         to: "for range in unrepaired.iter().filter(|_| !PLANTED).flat_map(|groups| groups.iter()) {",
     },
     Mutant {
-        name: "resilver-not-flushed",
-        what: "a resilver clears the log of a disk that has what it was given in its cache only",
-        story: Attrition,
-        file: "crates/pool/src/scan/sync.rs",
-        from: "core.storage.flush_all().map_err(|_| PoolError::Suspended)?;",
-        to: "if !PLANTED {
-                core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
-            }",
-    },
-    Mutant {
         name: "resilver-skips-a-range",
         what: "a resilver passes over 16 KiB of each 256",
         story: Attrition,
@@ -166,6 +156,16 @@ pub const MUTANTS: &[Mutant] = &[
         file: "crates/pool/src/spa/settle.rs",
         from: "if is_unspare(first) && self.is_complete(first) {",
         to: "if !PLANTED && is_unspare(first) && self.is_complete(first) {",
+    },
+    Mutant {
+        name: "stragglers-believed",
+        what: "at import a disk that was away speaks for the spare that stood in for it",
+        story: Attrition,
+        file: "crates/pool/src/spa/import.rs",
+        from: "storage.mark_behind(*guid);",
+        to: "if !PLANTED {
+            storage.mark_behind(*guid);
+        }",
     },
     Mutant {
         name: "rebuild-skips-a-stretch",
