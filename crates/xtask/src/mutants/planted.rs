@@ -189,9 +189,9 @@ pub const MUTANTS: &[Mutant] = &[
         what: "a synchronous write is answered while its log block is in the disk's cache",
         story: Attrition,
         file: "crates/storage/src/zio/log.rs",
-        from: "self.flush_on(&tree, &[dva.vdev])?;",
+        from: "self.flush_on(&tree, &tops)?;",
         to: "if !PLANTED {
-            self.flush_on(&tree, &[dva.vdev])?;
+            self.flush_on(&tree, &tops)?;
         }",
     },
     Mutant {
