@@ -7,6 +7,7 @@
 
 mod chart;
 mod contenders;
+mod datasets;
 mod engine_alone;
 mod kernels;
 mod lab;
@@ -109,6 +110,9 @@ fn parts(options: &Options, about: &str) -> Vec<String> {
     }
     if wants(scans::PART) {
         finish(scans::PART, scans::measure(about));
+    }
+    if wants(datasets::PART) {
+        finish(datasets::PART, datasets::measure(options, about));
     }
     if wants(kernels::PART) {
         finish(kernels::PART, kernels::measure(options, about));

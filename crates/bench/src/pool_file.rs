@@ -42,6 +42,12 @@ impl PoolFile {
         self.fs.write(&ROOT, self.node, at, data, Stable::Unstable).map(drop)
     }
 
+    /// Nothing is in it any more.
+    pub fn truncate(&self) -> Result<(), Error> {
+        let nothing = SetAttr { size: Some(0), ..SetAttr::default() };
+        self.fs.setattr(&ROOT, self.node, &nothing).map(drop)
+    }
+
     /// Waits until everything is stable.
     pub fn sync(&self) -> Result<(), Error> {
         self.fs.sync()
