@@ -87,6 +87,8 @@ pub const DATASET_RENAME: &str = "/v1/datasets/{name}/rename";
 pub const DATASET_ROLLBACK: &str = "/v1/datasets/{name}/rollback";
 /// POST [`crate::Promote`]
 pub const DATASET_PROMOTE: &str = "/v1/datasets/{name}/promote";
+/// POST [`crate::AbortReceive`]
+pub const DATASET_ABORT_RECEIVE: &str = "/v1/datasets/{name}/abort-receive";
 /// GET [`crate::Hold`]s of a snapshot
 pub const DATASET_HOLDS: &str = "/v1/datasets/{name}/holds";
 /// GET [`crate::DeletedFiles`]

@@ -48,6 +48,8 @@ pub struct Receive {
     pub exclude: Vec<String>,
     /// Leave out the holds that were sent.
     pub skip_holds: bool,
+    /// Keep what has been received when the stream ends early, to be resumed.
+    pub resumable: bool,
     pub history: String,
 }
 
@@ -57,6 +59,8 @@ pub struct Receive {
 pub enum StreamEvent {
     /// To be shown as it is.
     Line(String),
+    /// What a token says, as it is shown.
+    Token(String),
     /// A snapshot will be sent: bytes, about. All are told before the first begins.
     Planned { snapshot: String, from: Option<String>, size: u64 },
     /// A snapshot that a dataset of the tree has not got.
@@ -71,11 +75,21 @@ pub enum StreamEvent {
     Failed(Problem),
 }
 
+/// `POST /v1/datasets/{name}/abort-receive`: destroys what a receive that can be resumed has left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AbortReceive {
+    pub history: String,
+}
+
 /// `POST /v1/send`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Send {
+    /// Left alone where there is a token.
     pub snapshot: String,
+    /// The rest of a stream that was interrupted: property `receive_resume_token` of its receiver.
+    pub token: Option<String>,
     /// The snapshot or bookmark that the stream starts from, by its full name.
     pub from: Option<String>,
     /// Blocks above 128 KiB are not cut up.

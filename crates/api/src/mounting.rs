@@ -35,11 +35,13 @@ pub fn candidates(app: &App, root: &str, depth: Option<u32>) -> Result<Vec<Candi
         roots: vec![root.to_owned()],
         depth,
         kinds: vec![DatasetKind::Filesystem],
-        props: vec!["mountpoint".into(), "canmount".into()],
+        props: vec!["mountpoint".into(), "canmount".into(), "inconsistent".into()],
     };
     let found = app.pool_of(root)?.datasets(&filter).map_err(|error| of_error(&error))?;
     Ok(found
         .iter()
+        // What was not received whole cannot be mounted.
+        .filter(|info| value(info, "inconsistent") != Some("1"))
         .map(|info| Candidate {
             dataset: info.name.clone(),
             mountpoint: value(info, "mountpoint").unwrap_or("none").to_owned(),

@@ -165,6 +165,7 @@ fn router(app: App) -> Router {
         .route(routes::DATASET_RENAME, post(datasets::rename))
         .route(routes::DATASET_ROLLBACK, post(snapshots::rollback))
         .route(routes::DATASET_PROMOTE, post(snapshots::promote))
+        .route(routes::DATASET_ABORT_RECEIVE, post(streams::abort))
         .route(routes::DATASET_HOLDS, get(snapshots::holds))
         .route(routes::DATASET_DELETED, get(datasets::deleted))
         .route(routes::DATASET_DIFF, get(snapshots::diff))

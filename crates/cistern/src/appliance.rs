@@ -119,6 +119,10 @@ impl Engine for Appliance {
         self.engine.pools().into_iter().map(|pool| self.guarded(pool)).collect()
     }
 
+    fn snapshot_of_token(&self, token: &str) -> Result<String> {
+        self.engine.snapshot_of_token(token)
+    }
+
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
         self.engine.label_clear(path, force)
     }

@@ -177,7 +177,11 @@ pub const COMMANDS: &[Command] = &[
          \tsend [-DnVvPLecwU] [-i snapshot|bookmark] <filesystem|volume|snapshot>\n\
          \tsend [-DnPpVvLec] [-i bookmark|snapshot] --redact <bookmark> <snapshot>\n\
          \tsend [-nVvPe] -t <receive_resume_token>\n\tsend [-PnVv] --saved filesystem",
-        &["zfs send tank/home@monday > home.zsend", "zfs send -i @monday tank/home@tuesday > next.zsend"],
+        &[
+            "zfs send tank/home@monday > home.zsend",
+            "zfs send -i @monday tank/home@tuesday > next.zsend",
+            "zfs send -t 1-e604ea4bf-e0-789c63a2... > rest.zsend        (receive_resume_token of the receiver)",
+        ],
         send::send,
     ),
     Command::built(
@@ -185,7 +189,12 @@ pub const COMMANDS: &[Command] = &[
         "\treceive [-vMnsFhu] [-o <property>=<value>] ... [-x <property>] ...\n\t    <filesystem|volume|snapshot>\n\
          \treceive [-vMnsFhu] [-o <property>=<value>] ... [-x <property>] ... \n\t    [-d | -e] <filesystem>\n\
          \treceive -A <filesystem|volume>",
-        &["zfs receive backup/home < home.zsend", "zfs receive -F backup/home < next.zsend"],
+        &[
+            "zfs receive backup/home < home.zsend",
+            "zfs receive -F backup/home < next.zsend",
+            "zfs receive -s backup/home < home.zsend        (keeps what came if the rest does not)",
+            "zfs receive -A backup/home        (and gives that up)",
+        ],
         receive::receive,
     ),
     Command::planned("redact", "\tredact <snapshot> <bookmark> <redaction_snapshot> ..."),

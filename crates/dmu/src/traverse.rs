@@ -46,6 +46,18 @@ pub struct Visit<'a> {
     pub dnode: Option<&'a DnodePhys>,
 }
 
+impl Visit<'_> {
+    /// Everything at and below this block comes before a block of an object.
+    pub fn is_before(&self, object: u64, blkid: u64) -> bool {
+        let (Part::Tree { level, blkid: at }, Some(dnode)) = (self.part, self.dnode) else { return false };
+        let end = at.saturating_add(1).saturating_mul(dnode.span(level));
+        if self.object == META_OBJECT {
+            return end.saturating_mul(SLOTS_PER_BLOCK as u64) <= object;
+        }
+        self.object < object || (self.object == object && end <= blkid)
+    }
+}
+
 /// How the walk goes on after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Go {

@@ -80,6 +80,10 @@ pub enum Change {
         force: bool,
         recursive: bool,
     },
+    /// Destroys what a receive that can be resumed has left of a dataset.
+    AbortReceive {
+        name: String,
+    },
     SetPoolProperties {
         props: Vec<PropertyChange>,
     },

@@ -646,6 +646,9 @@ pub trait Engine: Send + Sync {
     fn destroy(&self, name: &str, force: bool) -> Result<()>;
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>>;
     fn pools(&self) -> Vec<Arc<dyn Pool>>;
+    /// The snapshot that a token of `zfs send -t` is of, as its sender called it. `Refused` says in OpenZFS's words what is
+    /// wrong with it.
+    fn snapshot_of_token(&self, token: &str) -> Result<String>;
     /// `zpool labelclear`
     fn label_clear(&self, path: &str, force: bool) -> Result<()>;
     /// Every file system that may be served now (canmount, encryption and pool state allow it), in name order.

@@ -25,6 +25,8 @@ pub struct ReceiveRequest {
     pub exclude: Vec<String>,
     /// `-h`: leave out the holds that were sent.
     pub skip_holds: bool,
+    /// `-s`: what has been received is kept when the stream ends early, to be resumed.
+    pub resumable: bool,
     pub history: String,
 }
 
@@ -51,7 +53,10 @@ pub struct Received {
 /// `zfs send`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SendRequest {
+    /// Left alone where there is a token.
     pub snapshot: String,
+    /// `-t`: the rest of a stream that was interrupted, as its receiver says.
+    pub token: Option<String>,
     /// `-i`: the snapshot or bookmark that the stream starts from, by its full name.
     pub from: Option<String>,
     /// `-L`: blocks above 128 KiB are not cut up.
@@ -79,6 +84,8 @@ pub struct SendRequest {
 /// What is told while something is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEvent {
+    /// What a token says, as it is shown.
+    Token(String),
     /// A snapshot that will be sent: bytes, about. All of them are told before the first begins.
     Planned { snapshot: String, from: Option<String>, size: u64 },
     /// A snapshot that a dataset of the tree has not got.

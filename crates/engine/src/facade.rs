@@ -332,6 +332,10 @@ impl Engine for LocalEngine {
         lock(&self.pools).values().map(|pool| pool.clone() as Arc<dyn Pool>).collect()
     }
 
+    fn snapshot_of_token(&self, token: &str) -> Result<String> {
+        Ok(send::read_token(token)?.1.to_name)
+    }
+
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
         let refuse = |why: &str| Error::Refused(format!("failed to clear label for {path}: {why}"));
         if let Some(found) = labels::probe(&self.around.env, path) {

@@ -60,6 +60,9 @@ impl Engine for MemEngine {
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
         Vec::new()
     }
+    fn snapshot_of_token(&self, _token: &str) -> Result<String> {
+        unsupported()
+    }
     fn label_clear(&self, _path: &str, _force: bool) -> Result<()> {
         unsupported()
     }

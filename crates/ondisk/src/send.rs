@@ -75,6 +75,10 @@ pub const FLAG_FREERECORDS: u32 = 1 << 2;
 /// [`OBJECT_SPILL`] and [`SPILL_UNMODIFIED`] mean something.
 pub const FLAG_SPILL_BLOCK: u32 = 1 << 3;
 
+/// What the list of a stream's BEGIN says where it goes on, with [`feature::RESUMING`].
+pub const RESUME_OBJECT: &str = "resume_object";
+pub const RESUME_OFFSET: &str = "resume_offset";
+
 /// Of OBJECT: it has a spill block.
 pub const OBJECT_SPILL: u8 = 1 << 2;
 /// Of SPILL: only there for receivers that lose spill blocks.

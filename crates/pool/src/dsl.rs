@@ -36,7 +36,7 @@ mod swap;
 mod upgrade;
 mod written;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
@@ -140,8 +140,8 @@ pub struct Dsl {
     dirs: Mutex<HashMap<u64, Weak<Dir>>>,
     /// Open ones; kept while somebody uses them or they are dirty.
     datasets: Mutex<HashMap<u64, Arc<Dataset>>>,
-    /// What a receive writes: inconsistent, and nobody else's.
-    receiving: Mutex<BTreeSet<u64>>,
+    /// What receives write: inconsistent, and nobody else's. Numbers of receives by dataset.
+    receiving: Mutex<BTreeMap<u64, u64>>,
     /// Held while a dataset is opened.
     opening: Mutex<()>,
     config: RwLock<()>,
@@ -312,16 +312,22 @@ impl Dsl {
     }
 
     pub(crate) fn is_receiving(&self, object: u64) -> bool {
-        lock(&self.receiving).contains(&object)
+        lock(&self.receiving).contains_key(&object)
     }
 
-    pub(crate) fn set_receiving(&self, object: u64, receiving: bool) {
-        let mut objects = lock(&self.receiving);
-        if receiving {
-            objects.insert(object)
-        } else {
-            objects.remove(&object)
-        };
+    /// The dataset that a receive writes.
+    pub(crate) fn received_by(&self, number: u64) -> Result<u64> {
+        let receiving = lock(&self.receiving);
+        let found = receiving.iter().find(|(_, by)| **by == number);
+        found.map(|(object, _)| *object).ok_or(PoolError::NotFound)
+    }
+
+    pub(crate) fn begin_receiving(&self, object: u64, number: u64) {
+        lock(&self.receiving).insert(object, number);
+    }
+
+    pub(crate) fn end_receiving(&self, object: u64) {
+        lock(&self.receiving).remove(&object);
     }
 
     pub(crate) fn forget_dir(&self, object: u64) {

@@ -22,6 +22,7 @@ pub mod prop;
 pub mod rebuild;
 pub mod recv;
 pub mod removed;
+pub mod resume;
 pub mod scan;
 pub mod send;
 pub mod spa;

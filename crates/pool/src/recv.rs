@@ -7,7 +7,8 @@
 //! ```
 //! A new dataset is received in its place; one that exists is received into a hidden clone (`%recv`) of the snapshot that
 //! the stream starts from, with which it changes contents at the end. Until then what is received is marked inconsistent:
-//! nobody else opens it, and what a failed receive leaves is destroyed, at the latest by the next import.
+//! nobody else opens it, and what a failed receive leaves is destroyed, at the latest by the next import; or kept, if it is
+//! resumable (`resume`).
 //!
 //! Nothing is believed: a record is followed after it was checked, its running checksum included.
 //!
@@ -21,12 +22,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use ondisk::Endian;
-use ondisk::dsl_dataset::{FIELD_RESUME_TOGUID, FLAG_INCONSISTENT};
 use ondisk::send::{Begin, Limits, Record, feature};
 
 use crate::change::{Change, SyncCx};
 use crate::dsl::names::Found;
-use crate::dsl::{Dataset, Dir, Dsl};
+use crate::dsl::{Dir, Dsl};
 use crate::prop::RawValue;
 use crate::stream::{RecordReader, StreamError};
 use crate::{PoolError, Result};
@@ -49,6 +49,8 @@ pub struct Target {
     pub origin: Option<String>,
     /// Gives up what the dataset has beyond the snapshot that the stream starts from.
     pub force: bool,
+    /// What has been received is kept when the stream ends early.
+    pub resumable: bool,
     pub begin: Begin,
     /// Properties of the dataset, if the stream has such.
     pub props: Option<Vec<(String, RawValue)>>,
@@ -68,6 +70,8 @@ pub enum Failure {
     NotFound,
     /// Another receive into it has not ended.
     Busy,
+    /// A full stream into a dataset that exists goes on only if that may be given up.
+    ResumeExists,
     /// The pool has not got the features that the stream needs.
     Features,
     /// Earlier streams had large blocks, this one has them cut up.
@@ -86,6 +90,7 @@ impl fmt::Display for Failure {
             Failure::Exists => f.write_str("destination already exists"),
             Failure::NotFound => f.write_str("destination does not exist"),
             Failure::Busy => f.write_str("destination has an unfinished receive"),
+            Failure::ResumeExists => f.write_str("resuming into an existing destination without force"),
             Failure::Features => f.write_str("pool must be upgraded to receive this stream"),
             Failure::LargeBlocks => f.write_str("incremental send stream requires -L"),
             Failure::WrongParent => f.write_str("parent is not a filesystem"),
@@ -114,10 +119,14 @@ fn invalid(why: impl fmt::Display) -> PoolError {
 /// What a receive does to the pool's datasets, as a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    Begin(Target),
-    Finish(Target),
+    /// The receive has a number from now on.
+    Begin { target: Target, number: u64 },
+    /// Of what was received: a dataset's object.
+    Finish { target: Target, object: u64 },
     /// Destroys what was received.
-    Abandon(Target),
+    Abandon { object: u64 },
+    /// Destroys what a resumable receive into this dataset has left.
+    Abort { name: String },
     /// Destroys what a receive left that nobody can end: a dataset of this name.
     Sweep(String),
 }
@@ -125,25 +134,27 @@ pub enum Step {
 impl Step {
     pub(crate) fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
         match self {
-            Step::Begin(target) => begin::check(dsl, target),
-            Step::Finish(target) => finish::check(dsl, target, group),
-            Step::Abandon(target) => dsl.receiving(target).map(drop),
+            Step::Begin { target, .. } => begin::check(dsl, target),
+            Step::Finish { target, object } => finish::check(dsl, target, *object, group),
+            Step::Abandon { object } => dsl.received(*object).map(drop),
+            Step::Abort { name } => finish::check_abort(dsl, name),
             Step::Sweep(name) => dsl.find(name).map(drop),
         }
     }
 
     pub(crate) fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
         match self {
-            Step::Begin(target) => begin::sync(cx, target),
-            Step::Finish(target) => finish::sync(cx, target),
-            Step::Abandon(target) => finish::abandon(cx, target),
+            Step::Begin { target, number } => begin::sync(cx, target, *number),
+            Step::Finish { target, object } => finish::sync(cx, target, *object),
+            Step::Abandon { object } => finish::abandon(cx, *object),
+            Step::Abort { name } => finish::abort(cx, name),
             Step::Sweep(name) => finish::sweep(cx, name),
         }
     }
 
     /// Heads whose intent logs have to be empty for it.
     pub(crate) fn closes(&self) -> Vec<&str> {
-        if let Step::Finish(target) = self { vec![&target.dataset] } else { Vec::new() }
+        if let Step::Finish { target, .. } = self { vec![&target.dataset] } else { Vec::new() }
     }
 }
 
@@ -153,54 +164,89 @@ struct Received {
     is_hidden: bool,
 }
 
+/// A stream that is in the pool, all but the last step.
+pub struct Receiving {
+    object: u64,
+    /// What it wrote stays if it fails.
+    is_kept: bool,
+}
+
 impl Dsl {
     /// Receives the stream whose begin has been read, all but the last step: [`Dsl::finish_receive`]. When it fails,
-    /// nothing is left of it.
-    pub fn receive(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<()> {
+    /// nothing is left of it but what can be resumed.
+    pub fn receive(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<Receiving> {
         if stream.endian() != Endian::Little {
             return Err(PoolError::Unsupported("streams of big-endian hosts".into()));
         }
-        stream.payload(u64::from(target.begin.payload_len))?;
-        self.commit(Change::Receive(Step::Begin(target.clone())), "")?;
-        let done = self.receive_records(target, stream);
-        if done.is_err() {
-            self.abandon_receive(target)?;
+        let begin = &target.begin;
+        let list = stream.payload(u64::from(begin.payload_len))?;
+        let number = self.mos.random();
+        self.commit(Change::Receive(Step::Begin { target: target.clone(), number }), "")?;
+        let is_resumed = begin.has(feature::RESUMING);
+        let mut receiving =
+            Receiving { object: self.received_by(number)?, is_kept: target.resumable && is_resumed };
+        match self.receive_records(target, &list, &mut receiving, stream) {
+            Ok(()) => Ok(receiving),
+            Err(error) => {
+                self.leave_receive(&receiving)?;
+                Err(error)
+            }
         }
-        done
     }
 
     /// Makes what was received the target's newest snapshot. Who serves the target has closed it before.
-    pub fn finish_receive(&self, target: &Target) -> Result<u64> {
-        let done = self.commit(Change::Receive(Step::Finish(target.clone())), "");
+    pub fn finish_receive(&self, target: &Target, receiving: &Receiving) -> Result<u64> {
+        let finish = Step::Finish { target: target.clone(), object: receiving.object };
+        let done = self.commit(Change::Receive(finish), "");
         if done.is_err() {
-            self.abandon_receive(target)?;
+            self.leave_receive(receiving)?;
         }
         done
     }
 
-    fn abandon_receive(&self, target: &Target) -> Result<()> {
-        self.commit(Change::Receive(Step::Abandon(target.clone())), "").map(drop)
+    fn leave_receive(&self, receiving: &Receiving) -> Result<()> {
+        if receiving.is_kept {
+            // How far it came is to be on disk when somebody asks.
+            self.parts.txgs.sync_now()?;
+            self.end_receiving(receiving.object);
+            self.close_idle(receiving.object);
+            return Ok(());
+        }
+        self.commit(Change::Receive(Step::Abandon { object: receiving.object }), "").map(drop)
     }
 
-    fn receive_records(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<()> {
+    fn receive_records(
+        &self,
+        target: &Target,
+        list: &[u8],
+        receiving: &mut Receiving,
+        stream: &mut RecordReader<'_>,
+    ) -> Result<()> {
         let begin = &target.begin;
         let features = self.features();
         let limits = Limits {
             block: if features.is_enabled("large_blocks") { LARGE_BLOCK } else { OLD_BLOCK },
             slots: if features.is_enabled("large_dnode") { LARGE_DNODE } else { 1 },
         };
-        let dataset: Arc<Dataset> = {
+        let dataset = {
             let _config = self.reading();
-            self.open_object(self.receiving(target)?.found.object)?
+            self.open_object(receiving.object)?
         };
-        let mut apply = Apply::new(self, dataset.objset(), begin, target.origin.is_some());
+        let mut bytes = 0;
+        if begin.has(feature::RESUMING) {
+            bytes = begin::check_point(self, receiving.object, list)?.bytes;
+        }
+        let before = stream.bytes();
+        let mut apply = Apply::new(self, &dataset, begin, target.origin.is_some(), target.resumable);
         loop {
             let record = stream.record()?;
+            receiving.is_kept = target.resumable;
             record.check(begin, &limits).map_err(|error| invalid(error.what))?;
             if let Record::End { .. } = record {
                 return apply.end();
             }
             let payload = stream.payload(record.payload_len())?;
+            apply.set_bytes(bytes + (stream.bytes() - before));
             apply.record(&record, payload)?;
         }
     }
@@ -227,28 +273,30 @@ impl Dsl {
             }
         }
         let Some(head) = self.head_of(dir)? else { return Ok(()) };
-        let is_unfinished = head.phys.flags & FLAG_INCONSISTENT != 0;
-        let is_resumable =
-            self.mos.is_zapified(head.object)? && self.mos.find(head.object, FIELD_RESUME_TOGUID)?.is_some();
-        if is_unfinished && !is_resumable {
+        if self.is_useless(&head)? {
             names.push(dir.name());
         }
         Ok(())
     }
 
-    /// Where the stream goes to.
-    fn receiving(&self, target: &Target) -> Result<Received> {
-        let hidden = format!("{}/{CLONE}", target.dataset);
-        let (found, is_hidden) = match self.find(&hidden) {
-            Ok(found) => (found, true),
-            Err(PoolError::NotFound) => (self.find(&target.dataset)?, false),
-            Err(error) => return Err(error),
-        };
-        if self.is_receiving(found.object) {
-            Ok(Received { found, is_hidden })
-        } else {
-            Err(PoolError::NotFound)
+    /// What a receive that is under way writes.
+    fn received(&self, object: u64) -> Result<Received> {
+        if !self.is_receiving(object) {
+            return Err(PoolError::NotFound);
         }
+        let phys = self.mos.dataset(object)?;
+        let dir = self.dir(phys.dir_obj)?;
+        let is_hidden = dir.last_name() == CLONE;
+        Ok(Received { found: Found { dir, object, phys }, is_hidden })
+    }
+
+    /// What a receive that was interrupted has left of a dataset.
+    fn left_of(&self, dataset: &str) -> Result<Received> {
+        let head = self.find(dataset)?;
+        Ok(match self.left_clone(&head)? {
+            Some(found) => Received { found, is_hidden: true },
+            None => Received { found: head, is_hidden: false },
+        })
     }
 }
 

@@ -15,13 +15,16 @@ use std::sync::Arc;
 
 use dmu::DmuError;
 use ondisk::dsl_dataset::FLAG_CI_DATASET;
+use ondisk::nvlist::NvList;
 use ondisk::objset::ObjsetType;
 use ondisk::send::{
-    Begin, FLAG_CI_DATA, FLAG_CLONE, FLAG_FREERECORDS, FLAG_SPILL_BLOCK, HeaderType, feature,
+    Begin, FLAG_CI_DATA, FLAG_CLONE, FLAG_FREERECORDS, FLAG_SPILL_BLOCK, HeaderType, RESUME_OBJECT,
+    RESUME_OFFSET, feature,
 };
 
 use crate::dsl::dataset::recorded_features;
 use crate::dsl::{Dataset, Dsl};
+use crate::resume::Resume;
 use crate::stream::RecordWriter;
 use crate::{PoolError, Result};
 use emit::Emit;
@@ -40,6 +43,17 @@ pub struct Flags {
     pub compress: bool,
 }
 
+impl Flags {
+    /// What either asks for.
+    fn and(self, more: Flags) -> Flags {
+        Flags {
+            large_blocks: self.large_blocks || more.large_blocks,
+            embed: self.embed || more.embed,
+            compress: self.compress || more.compress,
+        }
+    }
+}
+
 /// Why nothing is sent, or no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -47,6 +61,8 @@ pub enum Failure {
     NoSource,
     /// It is no earlier state of what is to be sent.
     NotEarlier,
+    /// There is no object to go on with.
+    NoObject,
     /// Nobody takes the stream any more.
     Broken(String),
     Pool(PoolError),
@@ -68,6 +84,9 @@ pub struct Sending {
     begin: Begin,
     /// What was born up to this group is not sent.
     from_txg: u64,
+    /// The object and block that it goes on with; the list that says so.
+    resume: Option<(u64, u64)>,
+    list: Vec<u8>,
     /// Bytes that the stream will have, about.
     size: u64,
 }
@@ -119,7 +138,32 @@ impl Dsl {
             payload_len: 0,
         };
         let size = self.send_size(&to, from, flags.compress)?;
-        Ok(Sending { dataset, begin, from_txg: source.map_or(0, |source| source.txg), size })
+        let from_txg = source.map_or(0, |source| source.txg);
+        Ok(Sending { dataset, begin, from_txg, resume: None, list: Vec::new(), size })
+    }
+
+    /// As [`Dsl::prepare_send`], of the rest of a stream that was interrupted; `flags` beside those that it had.
+    pub fn prepare_resume(
+        &self,
+        snapshot: &str,
+        from: Option<&str>,
+        resume: &Resume,
+        flags: Flags,
+    ) -> std::result::Result<Sending, Failure> {
+        let mut sending = self.prepare_send(snapshot, from, flags.and(resume.flags))?;
+        let point = resume.point;
+        let object = match sending.dataset.objset().hold(point.object) {
+            Err(DmuError::NotFound) => return Err(Failure::NoObject),
+            object => object?,
+        };
+        sending.resume = Some((point.object, point.offset / u64::from(object.block_size())));
+        sending.list =
+            NvList::new().with(RESUME_OBJECT, point.object).with(RESUME_OFFSET, point.offset).encode_xdr();
+        sending.list.resize(sending.list.len().next_multiple_of(8), 0);
+        sending.begin.features |= feature::RESUMING;
+        sending.begin.payload_len = sending.list.len() as u32;
+        sending.size = sending.size.saturating_sub(point.bytes);
+        Ok(sending)
     }
 
     /// What a receiver has to understand (`setup_featureflags`).
@@ -149,10 +193,11 @@ impl Dsl {
 
     /// Sends what was prepared.
     pub fn send(&self, sending: &Sending, to: &mut dyn Write) -> std::result::Result<(), Failure> {
-        let writer = RecordWriter::begin(to, &sending.begin, &[]).map_err(broken)?;
+        let writer = RecordWriter::begin(to, &sending.begin, &sending.list).map_err(broken)?;
         let store = self.parts.store();
         let emit = Emit::new(store, writer, sending.begin.features, sending.from_txg);
-        let writer = walk::walk(store, &sending.dataset.objset().root(), sending.from_txg, emit)?;
+        let root = sending.dataset.objset().root();
+        let writer = walk::walk(store, &root, sending.from_txg, sending.resume, emit)?;
         writer.end().map_err(broken)
     }
 }

@@ -256,7 +256,7 @@ pub fn find(app: &App, name: &str, kind_wanted: DatasetKind) -> Result<engine_ap
         roots: vec![name.to_owned()],
         depth: Some(0),
         kinds: vec![kind_wanted],
-        props: vec!["mountpoint".into(), "canmount".into(), "sharenfs".into()],
+        props: vec!["mountpoint".into(), "canmount".into(), "sharenfs".into(), "inconsistent".into()],
     };
     let found = app.pool_of(name)?.datasets(&filter).map_err(|error| of_error(&error))?;
     found

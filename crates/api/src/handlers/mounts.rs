@@ -51,6 +51,11 @@ fn run_mount(app: &App, request: &MountRequest) -> Result<MountOutcome, Problem>
     if let Some(why) = not_mountable(&one, "mount") {
         return Err(why);
     }
+    if value(&info, "inconsistent") == Some("1") {
+        const PART: &str = "Contains partially-completed state from \"zfs receive -s\", \
+                            which can be resumed with \"zfs send -t\"";
+        return Err(problem(kind::REFUSED, format!("cannot mount '{}': {PART}", one.dataset)));
+    }
     if app.local.mounted().iter().any(|mount| mount.dataset == one.dataset) {
         return Err(problem(kind::BUSY, mount_failure(&one.dataset, &one.mountpoint, &Error::Busy)));
     }

@@ -1,14 +1,15 @@
 //! Sending and receiving streams.
 
-use crate::app::{App, Shared};
+use crate::app::{App, Body as Json, Shared, blocking, parse};
 use crate::flow::{self, Incoming, Outgoing};
-use crate::problem::of_error;
+use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
-use api_types::{Problem, Receive, Send, StreamEvent};
+use api_types::{AbortReceive, Changed, Problem, Receive, Send, StreamEvent, kind};
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::response::Response;
-use engine_api::{ReceiveEvent, ReceiveRequest, SendEvent, SendRequest};
+use engine_api::{Change, Pool, ReceiveEvent, ReceiveRequest, SendEvent, SendRequest};
+use std::sync::Arc;
 
 pub async fn receive(State(app): State<Shared>, body: Body) -> Response {
     flow::run(app, body, run_receive)
@@ -33,6 +34,7 @@ fn run_receive(
         props: convert::props(&request.props),
         exclude: request.exclude,
         skip_holds: request.skip_holds,
+        resumable: request.resumable,
         history: request.history,
     };
     let received = pool.receive(&request, stream, &mut |event| {
@@ -50,6 +52,17 @@ fn run_receive(
     Ok(warnings)
 }
 
+pub async fn abort(State(app): State<Shared>, Path(name): Path<String>, body: Json) -> Response {
+    let request = parse::<AbortReceive>(body);
+    blocking(app, move |app| {
+        let change = Change::AbortReceive { name: name.clone() };
+        let done = app.pool_of(&name)?.commit(&change, &request?.history);
+        let committed = done.map_err(|error| of_error(&error))?;
+        Ok(Changed { txg: committed.txg, warnings: Vec::new() })
+    })
+    .await
+}
+
 pub async fn send(State(app): State<Shared>, body: Body) -> Response {
     flow::run(app, body, run_send)
 }
@@ -60,9 +73,13 @@ fn run_send(
     _nothing: &mut Incoming,
     out: &Outgoing,
 ) -> Result<Vec<String>, Problem> {
-    let pool = app.pool_of(&request.snapshot)?;
+    let pool = match &request.token {
+        None => app.pool_of(&request.snapshot)?,
+        Some(token) => sender_of(app, token)?,
+    };
     let request = SendRequest {
         snapshot: request.snapshot,
+        token: request.token,
         from: request.from,
         large_blocks: request.large_blocks,
         embed: request.embed,
@@ -77,10 +94,20 @@ fn run_send(
     };
     let sent = pool.send(&request, &mut out.stream(), &mut |event| {
         out.tell(&match event {
+            SendEvent::Token(says) => StreamEvent::Token(says),
             SendEvent::Planned { snapshot, from, size } => StreamEvent::Planned { snapshot, from, size },
             SendEvent::Missing(name) => StreamEvent::Missing(name),
             SendEvent::Begins(name) => StreamEvent::Begins(name),
         });
     });
     sent.map(|()| Vec::new()).map_err(|error| of_error(&error))
+}
+
+/// The pool that a stream came from, if it is here.
+fn sender_of(app: &App, token: &str) -> Result<Arc<dyn Pool>, Problem> {
+    let snapshot = app.engine.snapshot_of_token(token).map_err(|error| of_error(&error))?;
+    app.pool_of(&snapshot).map_err(|_| {
+        let why = format!("cannot resume send: '{snapshot}' used in the initial send no longer exists");
+        problem(kind::REFUSED, why)
+    })
 }

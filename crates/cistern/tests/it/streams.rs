@@ -96,8 +96,56 @@ fn snapshots_are_sent_and_received() {
     assert!(daemon.zfs("holds -H backup/tree@three").done().starts_with("backup/tree@three\tkeep\t"));
 
     refusals(&daemon, &scratch);
+    goes_on(&daemon, &scratch);
     drop(client);
     stop_and_check(&mut daemon, &scratch.path("two"), "backup");
+}
+
+/// Streams that ended early, and their rest.
+fn goes_on(daemon: &Daemon, scratch: &Scratch) {
+    let cut = |file: &str, part: usize| {
+        let whole = fs::read(scratch.path(file)).expect("sent");
+        fs::write(scratch.path("part"), &whole[..whole.len() / part]).expect("written");
+    };
+    let token = |dataset: &str| {
+        let shown = daemon.zfs(&format!("get -H -o value receive_resume_token {dataset}")).done();
+        shown.trim_end().to_owned()
+    };
+    let before = daemon.zfs("list -H -o name -r backup").done();
+    for (dataset, file, kind) in
+        [("backup/late", "plain.full", "new filesystem"), ("backup/late", "plain.next", "incremental")]
+    {
+        cut(file, 2);
+        let ran = receive(daemon, scratch, &format!("-s {dataset}"), "part");
+        let said = format!("cannot receive {kind} stream: checksum mismatch or incomplete stream.\n");
+        let tells = format!("    zfs send -t {}\n", token(dataset));
+        assert!(ran.status == 1 && ran.err.starts_with(&said) && ran.err.ends_with(&tells), "{ran:?}");
+        let about = daemon.zfs(&format!("send -nvP -t {}", token(dataset))).done();
+        assert!(about.starts_with("resume token contents:\nnvlist version: 0\n\t"), "{about}");
+        assert!(about.lines().last().is_some_and(|line| line.starts_with("size\t")), "{about}");
+        send(daemon, scratch, &format!("-t {}", token(dataset)), "rest").done();
+        let dump = zstream(scratch, "rest");
+        assert!(dump.contains("resume_object = ") && dump.contains("Total records"), "{dump}");
+        receive(daemon, scratch, &format!("-s {dataset}"), "rest").done();
+        assert_eq!(token(dataset), "-");
+    }
+    let guids = |dataset: &str| daemon.zfs(&format!("get -H -r -t snapshot -o value guid {dataset}")).done();
+    assert_eq!(guids("backup/late"), guids("backup/plain"));
+    daemon.zfs("destroy -r backup/late").done();
+
+    cut("plain.full", 2);
+    receive(daemon, scratch, "-s backup/late", "part");
+    daemon.zfs(&format!("set -u mountpoint={} backup/late", scratch.text("late"))).done();
+    let ran = daemon.zfs("mount backup/late");
+    assert!(ran.err.contains("Contains partially-completed state from \"zfs receive -s\""), "{ran:?}");
+    daemon.zfs("receive -A backup/late").done();
+    assert_eq!(daemon.zfs("list -H -o name -r backup").done(), before);
+    let ran = daemon.zfs("receive -A backup/plain");
+    let why = "'backup/plain' does not have any resumable receive state to abort\n";
+    assert_eq!((ran.status, ran.err.as_str()), (1, why));
+    let ran = send(daemon, scratch, "-t 1-2-3", "none");
+    let why = "cannot resume send: resume token is corrupt (invalid format)\n";
+    assert_eq!((ran.status, ran.err.as_str()), (255, why));
 }
 
 fn refusals(daemon: &Daemon, scratch: &Scratch) {

@@ -5,7 +5,7 @@ use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::human::nicebytes;
 use crate::program::Cx;
 use crate::{getopt, props};
-use api_types::{Receive, StreamEvent, routes};
+use api_types::{AbortReceive, Changed, Receive, StreamEvent, kind, routes};
 use std::io::IsTerminal;
 
 const FROM_TERMINAL: &str =
@@ -13,18 +13,14 @@ const FROM_TERMINAL: &str =
 
 pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "o:x:dehMnuvFsA", &[])?;
-    for letter in ["s", "A"] {
-        if options.has(letter) {
-            return Err(Stop::Fail(format!(
-                "zfs receive -{letter}: not supported by this version of Cistern yet"
-            )));
-        }
-    }
     let target = match options.operands.as_slice() {
         [] => return usage("missing snapshot argument"),
         [target] => target.clone(),
         _ => return usage("too many arguments"),
     };
+    if options.has("A") {
+        return abort(cx, &options, &target);
+    }
     let mut props = Vec::new();
     for text in options.values("o") {
         props::add(&mut props, props::assignment(text, "missing '=' for property=value argument")?)?;
@@ -47,6 +43,7 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         verbose: options.has("v"),
         no_mount: options.has("u"),
         skip_holds: options.has("h"),
+        resumable: options.has("s"),
         origin,
         props,
         exclude: options.values("x").map(str::to_owned).collect(),
@@ -73,6 +70,26 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         Ok(())
     })?;
     Ok(status)
+}
+
+/// `-A`
+fn abort(cx: &mut Cx<'_>, options: &getopt::Parsed, target: &str) -> Outcome {
+    if ["d", "e", "n", "s", "u"].iter().any(|letter| options.has(letter)) {
+        return usage("invalid option");
+    }
+    let request = AbortReceive { history: cx.history.clone() };
+    match cx.client.post::<Changed>(&routes::at(routes::DATASET_ABORT_RECEIVE, target), &request) {
+        Ok(_) => Ok(0),
+        Err(error) => {
+            let problem = error.problem()?;
+            if problem.kind == kind::NOT_FOUND {
+                return usage(format!("cannot open '{target}': dataset does not exist"));
+            }
+            // A sentence of its own: no command stands before it.
+            cx.complain(&problem.detail)?;
+            Ok(1)
+        }
+    }
 }
 
 fn done(cx: &mut Cx<'_>, bytes: u64, nanos: u64) -> Result<(), Stop> {

@@ -20,16 +20,21 @@ const EVERY: Duration = Duration::from_secs(1);
 
 pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "i:I:RsDpVvnPLeht:cwbd:SUX:", &[])?;
-    for letter in ["V", "t", "d", "S", "U", "X"] {
+    for letter in ["V", "d", "S", "U", "X"] {
         if options.has(letter) {
             return Err(Stop::Fail(format!(
                 "zfs send -{letter}: not supported by this version of Cistern yet"
             )));
         }
     }
+    let token = options.value("t").map(str::to_owned);
+    if token.is_some() && ["i", "I", "R", "p", "b", "h"].iter().any(|letter| options.has(letter)) {
+        return usage("invalid flags combined with -t");
+    }
     let snapshot = match options.operands.as_slice() {
+        [] if token.is_some() => String::new(),
         [] => return usage("missing snapshot argument"),
-        [snapshot] => snapshot.clone(),
+        [snapshot] if token.is_none() => snapshot.clone(),
         _ => return usage("too many arguments"),
     };
     if options.values("i").count() + options.values("I").count() > 1 {
@@ -60,8 +65,11 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let from =
         options.value("i").or(options.value("I")).map(|from| source(cx, from, &snapshot)).transpose()?;
     let raw = options.has("w");
+    // OpenZFS ends so when what it resumes fails.
+    let failed = if token.is_some() { 255 } else { 1 };
     let request = Send {
         snapshot: snapshot.clone(),
+        token,
         from,
         large_blocks: raw || options.has("L"),
         embed: raw || options.has("e"),
@@ -92,6 +100,7 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 cx.io.out.write_all(bytes)?;
                 watch.passed(cx, bytes.len() as u64)?;
             }
+            Piece::Event(StreamEvent::Token(says)) if watch.is_verbose => watch.say(cx, &says)?,
             Piece::Event(StreamEvent::Planned { snapshot, from, size }) => {
                 watch.planned(cx, &snapshot, from.as_deref(), size)?;
             }
@@ -108,7 +117,7 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                     &problem,
                     Noun::Dataset,
                 ))?;
-                status = 1;
+                status = failed;
             }
             Piece::Event(_) => {}
         }

@@ -744,6 +744,9 @@ impl Engine for FakeEngine {
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
         lock(&self.pools).values().cloned().map(|pool| pool as Arc<dyn Pool>).collect()
     }
+    fn snapshot_of_token(&self, _token: &str) -> Result<String> {
+        Ok("tank/home@monday".into())
+    }
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
         match force {
             true => Ok(()),

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use ::pool::change::Change as PoolChange;
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
 use ::pool::errlog::HurtObject;
+use ::pool::recv::Step;
 use ::pool::spa::members::NewDisk;
 use ::pool::spa::vdevs::NewVdevs;
 use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
@@ -213,6 +214,7 @@ fn pool_change(change: &Change) -> Option<PoolChange> {
             force: *force,
             recursive: *recursive,
         },
+        Change::AbortReceive { name } => PoolChange::Receive(Step::Abort { name: name.clone() }),
         Change::SetPoolProperties { props } => PoolChange::SetPoolProperties { props: pairs(props) },
         _ => return None,
     })

@@ -28,6 +28,7 @@ const ACTION: &str = "cannot receive";
 const NEW: &str = "cannot receive new filesystem stream";
 const INCREMENTAL: &str = "cannot receive incremental stream";
 const UNREADABLE: &str = "failed to read from stream";
+const RESUMED: &str = "cannot receive resume stream";
 
 fn refuse(action: &str, why: impl std::fmt::Display) -> Error {
     Error::Refused(format!("{action}: {why}"))
@@ -100,11 +101,17 @@ impl LocalPool {
         let before = stream.bytes();
         let destination = destination(one)?;
         let origin = self.origin(one, &destination, tell)?;
-        let is_new = begin.from_guid == 0 || origin.is_some();
-        let action = if is_new { NEW } else { INCREMENTAL };
+        let is_resumed = begin.has(feature::RESUMING);
+        let is_new = (begin.from_guid == 0 || origin.is_some()) && !is_resumed;
+        let action = match (is_new, is_resumed) {
+            (true, _) => NEW,
+            (_, true) => RESUMED,
+            _ => INCREMENTAL,
+        };
         let destination = self.relocate(one, destination, is_new)?;
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
-        let exists = self.check_target(request, dataset, is_new, action)?;
+        let before_it = self.check_target(request, dataset, is_new, action)?;
+        let exists = before_it == Before::Whole;
         let what = if begin.from_guid != 0 { "incremental" } else { "full" };
         if request.verbose {
             let verb = if request.dry_run { "would receive" } else { "receiving" };
@@ -122,6 +129,7 @@ impl LocalPool {
             snapshot: snapshot.to_owned(),
             origin,
             force: request.force,
+            resumable: request.resumable,
             begin: begin.clone(),
             props,
             snapshot_props,
@@ -136,7 +144,7 @@ impl LocalPool {
                 }
                 return skip(begin, stream);
             }
-            return Err(words(error, action, &target, !exists));
+            return Err(self.words(error, action, &target, !exists));
         }
         if !exists {
             received.new.push(dataset.to_owned());
@@ -173,8 +181,9 @@ impl LocalPool {
     }
 
     fn receive_into(&self, target: &Target, stream: &mut RecordReader<'_>) -> ::pool::Result<()> {
-        self.pool.dsl.receive(target, stream)?;
-        self.without(std::slice::from_ref(&target.dataset), || self.pool.dsl.finish_receive(target))?;
+        let receiving = self.pool.dsl.receive(target, stream)?;
+        let finish = || self.pool.dsl.finish_receive(target, &receiving);
+        self.without(std::slice::from_ref(&target.dataset), finish)?;
         self.after_change();
         Ok(())
     }
@@ -196,7 +205,7 @@ impl LocalPool {
             roots: vec![name.to_owned()],
             depth: Some(0),
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
-            props: vec!["origin".into()],
+            props: vec!["origin".into(), "inconsistent".into(), "receive_resume_token".into()],
         };
         match self.datasets(&filter) {
             Ok(mut found) => Ok(found.pop()),
@@ -223,19 +232,12 @@ impl LocalPool {
         Ok(Some(found))
     }
 
-    /// A snapshot of this guid, as near to a name as there is one.
-    fn by_guid(&self, guid: u64, near: &str) -> Result<Option<String>> {
-        let names = self.pool.dsl.snapshots_by_guid(guid).map_err(api_error)?;
-        let common = |name: &String| name.bytes().zip(near.bytes()).take_while(|(a, b)| a == b).count();
-        Ok(names.into_iter().max_by_key(common))
-    }
-
     /// A dataset that is not there under its name any more may have been renamed: its snapshots are found by guid.
     fn relocate(&self, one: &One<'_>, destination: String, is_new: bool) -> Result<String> {
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
         let is_exact =
             !one.request.keep_path && one.begin.to_name.get(one.sent.len()..).unwrap_or("").starts_with('@');
-        if is_new || is_exact || self.dataset(dataset)?.is_some() {
+        if is_new || is_exact || one.begin.from_guid == 0 || self.dataset(dataset)?.is_some() {
             return Ok(destination);
         }
         let Some(found) = self.by_guid(one.begin.from_guid, &destination)? else { return Ok(destination) };
@@ -243,14 +245,14 @@ impl LocalPool {
         Ok(format!("{dataset}@{snapshot}"))
     }
 
-    /// Whether the dataset is there; refused where it must be or must not.
+    /// What there is of the dataset; refused where it must be there or must not.
     fn check_target(
         &self,
         request: &ReceiveRequest,
         dataset: &str,
         is_new: bool,
         action: &str,
-    ) -> Result<bool> {
+    ) -> Result<Before> {
         let Some(found) = self.dataset(dataset)? else {
             let Some((parent, _)) = dataset.rsplit_once('/').filter(|_| is_new) else {
                 return Err(refuse(action, format_args!("destination '{dataset}' does not exist")));
@@ -260,14 +262,14 @@ impl LocalPool {
             }
             let parent_found = self.dataset(parent)?;
             return match parent_found.map(|found| found.kind) {
-                Some(DatasetKind::Filesystem) => Ok(false),
+                Some(DatasetKind::Filesystem) => Ok(Before::Nothing),
                 Some(_) => Err(refuse(action, format_args!("parent '{parent}' is not a filesystem"))),
-                None if request.dry_run && request.keep_path => Ok(false),
+                None if request.dry_run && request.keep_path => Ok(Before::Nothing),
                 None => Err(refuse(&format!("cannot open '{parent}'"), "dataset does not exist")),
             };
         };
         if !is_new {
-            return Ok(true);
+            return Ok(if value(&found, "inconsistent") == "1" { Before::Part } else { Before::Whole });
         }
         if !request.force {
             let why = format!("destination '{dataset}' exists\nmust specify -F to overwrite it");
@@ -280,11 +282,11 @@ impl LocalPool {
             );
             return Err(refuse(action, why));
         }
-        if found.props.iter().any(|prop| prop.name == "origin" && !prop.value.is_empty()) {
+        if !value(&found, "origin").is_empty() {
             let why = format!("destination '{dataset}' is a clone\nmust destroy it to overwrite it");
             return Err(refuse(action, why));
         }
-        Ok(true)
+        Ok(Before::Whole)
     }
 
     fn make_parents(&self, parent: &str, action: &str) -> Result<()> {
@@ -294,6 +296,20 @@ impl LocalPool {
         let change = Change::CreateFilesystem { name: parent.to_owned(), parents: true, props: Vec::new() };
         self.commit(&change, "").map(drop).map_err(|_| refuse(action, "unable to restore to destination"))
     }
+}
+
+/// What there is of a dataset before it is received.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    /// A receive was interrupted when it was new.
+    Part,
+    Whole,
+}
+
+/// A property of a dataset; empty where it has none.
+fn value<'a>(info: &'a DatasetInfo, name: &str) -> &'a str {
+    info.props.iter().find(|prop| prop.name == name).map_or("", |prop| &prop.value)
 }
 
 /// What can be set of what was sent.
@@ -422,38 +438,63 @@ fn stream_words(error: &StreamError) -> &'static str {
     }
 }
 
-/// A failure, as libzfs puts it.
-fn words(error: PoolError, action: &str, target: &Target, is_new: bool) -> Error {
-    let Target { dataset, snapshot, .. } = target;
-    let why = match error {
-        PoolError::Receive(failure) => match failure {
-            Failure::NoSource => {
-                format!("most recent snapshot of {dataset} does not\nmatch incremental source")
-            }
-            Failure::Modified => {
-                format!("destination {dataset} has been modified\nsince most recent snapshot")
-            }
-            Failure::Exists => {
-                let what = if is_new { dataset.clone() } else { format!("{dataset}@{snapshot}") };
-                return refuse(&format!("cannot restore to {what}"), "destination already exists");
-            }
-            Failure::NotFound => "dataset does not exist".into(),
-            Failure::Busy => "dataset is busy".into(),
-            Failure::Features => "pool must be upgraded to receive this stream.".into(),
-            Failure::LargeBlocks => {
-                "incremental send stream requires -L (--large-block), to match previous receive.".into()
-            }
-            Failure::WrongParent => "parent dataset is not a filesystem".into(),
-            Failure::Invalid(what) => {
-                tracing::warn!(what, "send stream refused");
-                "invalid backup stream".into()
-            }
-            Failure::Stream(error) => stream_words(&error).to_owned(),
-        },
-        PoolError::Quota => format!("destination {dataset} space quota exceeded."),
-        PoolError::NoSpace => "out of space".into(),
-        PoolError::Busy | PoolError::Again => "dataset is busy".into(),
-        other => return api_error(other),
-    };
-    refuse(action, why)
+impl LocalPool {
+    /// A failure, as libzfs puts it.
+    fn words(&self, error: PoolError, action: &str, target: &Target, is_new: bool) -> Error {
+        let Target { dataset, snapshot, .. } = target;
+        let why = match error {
+            PoolError::Receive(failure) => match failure {
+                Failure::NoSource => {
+                    format!("most recent snapshot of {dataset} does not\nmatch incremental source")
+                }
+                Failure::Modified => {
+                    format!("destination {dataset} has been modified\nsince most recent snapshot")
+                }
+                Failure::Exists => {
+                    let what = if is_new { dataset.clone() } else { format!("{dataset}@{snapshot}") };
+                    return refuse(&format!("cannot restore to {what}"), "destination already exists");
+                }
+                Failure::ResumeExists => format!(
+                    "Resuming recv on existing destination '{dataset}'\nmust specify -F to overwrite it"
+                ),
+                Failure::NotFound => "dataset does not exist".into(),
+                Failure::Busy if self.token_of(dataset).is_some() => format!(
+                    "destination {dataset} contains partially-complete state from \"zfs receive -s\"."
+                ),
+                Failure::Busy => "dataset is busy".into(),
+                Failure::Features => "pool must be upgraded to receive this stream.".into(),
+                Failure::LargeBlocks => {
+                    "incremental send stream requires -L (--large-block), to match previous receive.".into()
+                }
+                Failure::WrongParent => "parent dataset is not a filesystem".into(),
+                Failure::Invalid(what) => {
+                    tracing::warn!(what, "send stream refused");
+                    match target.resumable {
+                        true => "kernel modules must be upgraded to receive this stream.".into(),
+                        false => "invalid backup stream".into(),
+                    }
+                }
+                Failure::Stream(error) => match self.token_of(dataset).filter(|_| target.resumable) {
+                    Some(token) => format!(
+                        "checksum mismatch or incomplete stream.\n\
+                         Partially received snapshot is saved.\n\
+                         A resuming stream can be generated on the sending system by running:\n    \
+                         zfs send -t {token}"
+                    ),
+                    None => stream_words(&error).to_owned(),
+                },
+            },
+            PoolError::Quota => format!("destination {dataset} space quota exceeded."),
+            PoolError::NoSpace => "out of space".into(),
+            PoolError::Busy | PoolError::Again => "dataset is busy".into(),
+            other => return api_error(other),
+        };
+        refuse(action, why)
+    }
+
+    /// With what its sender can go on, if a receive into the dataset was interrupted.
+    fn token_of(&self, dataset: &str) -> Option<String> {
+        let found = self.dataset(dataset).ok()??;
+        Some(value(&found, "receive_resume_token").to_owned()).filter(|token| !token.is_empty())
+    }
 }

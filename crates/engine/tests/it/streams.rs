@@ -16,15 +16,15 @@ use stdx::prng::Prng;
 use crate::disks::{Dir, new_pool, prop, zdb_is_content};
 use crate::manifest::Fixture;
 
-struct Receiver {
-    fixture: Fixture,
-    dir: Dir,
+pub struct Receiver {
+    pub fixture: Fixture,
+    pub dir: Dir,
     engine: Arc<LocalEngine>,
-    pool: Arc<dyn Pool>,
+    pub pool: Arc<dyn Pool>,
 }
 
 impl Receiver {
-    fn new(name: &str, fixture: Fixture) -> Receiver {
+    pub fn new(name: &str, fixture: Fixture) -> Receiver {
         let dir = Dir::new(name);
         let engine = LocalEngine::new(Env::real(), Options::default());
         let pool = new_pool(&engine, &dir.0);
@@ -40,7 +40,7 @@ impl Receiver {
         self.pool.receive(&request, &mut file, &mut |_| {}).map(drop)
     }
 
-    fn take(&self, stream: &str, target: &str) {
+    pub fn take(&self, stream: &str, target: &str) {
         let request = ReceiveRequest { target: target.into(), ..ReceiveRequest::default() };
         self.receive(stream, request).unwrap_or_else(|error| panic!("{stream}: {error}"));
     }
@@ -51,7 +51,7 @@ impl Receiver {
         self.equals(target, sent);
     }
 
-    fn equals(&self, target: &str, sent: &str) {
+    pub fn equals(&self, target: &str, sent: &str) {
         let (dataset, _) = target.split_once('@').unwrap();
         for name in [target, dataset] {
             let wrong = self.fixture.check_one(sent, &*self.pool.open_fs(name).unwrap());
@@ -60,14 +60,7 @@ impl Receiver {
     }
 
     fn value(&self, name: &str, property: &str) -> (String, Source) {
-        let filter = DatasetFilter {
-            roots: vec![name.into()],
-            depth: Some(0),
-            props: vec![property.into()],
-            ..DatasetFilter::default()
-        };
-        let prop = self.pool.datasets(&filter).unwrap().remove(0).props.remove(0);
-        (prop.value, prop.source)
+        value(&*self.pool, name, property)
     }
 
     fn refuses(&self, stream: &str, target: &str, why: &str) {
@@ -75,7 +68,7 @@ impl Receiver {
         assert_eq!(self.receive(stream, request).unwrap_err().to_string(), why);
     }
 
-    fn end(self) {
+    pub fn end(self) {
         let Receiver { dir, engine, pool, .. } = self;
         drop(pool);
         engine.export("ours", false).unwrap();
@@ -123,14 +116,14 @@ fn streams_with_large_embedded_and_compressed_blocks() {
 }
 
 /// A pool that OpenZFS made, of which it sent what is sent here again.
-struct Sender {
+pub struct Sender {
     fixture: Fixture,
-    engine: Arc<LocalEngine>,
-    pool: Arc<dyn Pool>,
+    pub engine: Arc<LocalEngine>,
+    pub pool: Arc<dyn Pool>,
 }
 
 impl Sender {
-    fn new(name: &str, pool: &str) -> Sender {
+    pub fn new(name: &str, pool: &str) -> Sender {
         let fixture = Fixture::unpack(name);
         let engine = LocalEngine::new(Env::real(), Options::default());
         let options =
@@ -217,8 +210,20 @@ fn read_stream(fixture: &Fixture, stream: &str) -> Vec<u8> {
     std::fs::read(format!("{}/streams/{stream}.zsend", fixture.images())).unwrap()
 }
 
+/// A property of a dataset.
+pub fn value(pool: &dyn Pool, name: &str, property: &str) -> (String, Source) {
+    let filter = DatasetFilter {
+        roots: vec![name.into()],
+        depth: Some(0),
+        props: vec![property.into()],
+        ..DatasetFilter::default()
+    };
+    let prop = pool.datasets(&filter).unwrap().remove(0).props.remove(0);
+    (prop.value, prop.source)
+}
+
 /// All datasets and snapshots.
-fn names(pool: &dyn Pool) -> Vec<String> {
+pub fn names(pool: &dyn Pool) -> Vec<String> {
     let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
     let filter = DatasetFilter { kinds, props: vec!["type".into()], ..DatasetFilter::default() };
     pool.datasets(&filter).unwrap().into_iter().map(|info| info.name).collect()
@@ -259,10 +264,10 @@ fn damaged_streams_leave_nothing_behind() {
 }
 
 /// A stream in the middle of which something happens.
-struct Interrupted<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    then: &'a mut dyn FnMut(),
+pub struct Interrupted<'a> {
+    pub bytes: &'a [u8],
+    pub at: usize,
+    pub then: &'a mut dyn FnMut(),
 }
 
 impl Read for Interrupted<'_> {

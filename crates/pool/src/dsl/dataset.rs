@@ -10,6 +10,7 @@
 //! A dataset in core is unique. Its numbers are written to the meta object set as they change, in syncing context.
 //! Locks: `state`, then `pending` or a directory's. Source: module/zfs/dsl_dataset.c.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -28,6 +29,7 @@ use super::deadlist::Deadlist;
 use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
 use crate::Result;
 use crate::ddt;
+use crate::resume::Point;
 use crate::zil::{self, Zil};
 
 /// Blocks above this size are a feature's.
@@ -57,6 +59,8 @@ pub(crate) struct Core {
     dsl: Weak<Dsl>,
     state: Mutex<State>,
     pending: Mutex<Pending>,
+    /// How far a resumable receive has come, by group.
+    received: Mutex<BTreeMap<u64, Point>>,
     /// What went wrong while blocks were counted; told when they are settled.
     failed: Mutex<Option<crate::PoolError>>,
     readonly: OnceLock<&'static str>,
@@ -214,6 +218,7 @@ impl Core {
             dsl: Arc::downgrade(dsl),
             state: Mutex::new(state),
             pending: Mutex::default(),
+            received: Mutex::default(),
             failed: Mutex::new(None),
             readonly: OnceLock::new(),
             dedups: AtomicBool::new(false),
@@ -246,11 +251,20 @@ impl Core {
         lock(&self.state).phys = phys.clone();
     }
 
+    /// A resumable receive has come so far, with what it wrote in this group.
+    pub fn received(&self, point: Point, txg: u64) {
+        lock(&self.received).insert(txg, point);
+    }
+
     /// Counts what has been pending, with the object set's new root if it has one.
     pub fn settle(&self, dsl: &Dsl, root: Option<BlkPtr>, tx: &Tx) -> Result<()> {
         let pending = std::mem::take(&mut *lock(&self.pending));
         if let Some(error) = lock(&self.failed).take() {
             return Err(error);
+        }
+        let received = lock(&self.received).remove(&tx.txg());
+        if let Some(point) = received {
+            dsl.put_point(self.object, point, tx)?;
         }
         if !pending.changed && root.is_none() {
             return Ok(());

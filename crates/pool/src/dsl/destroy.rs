@@ -17,7 +17,7 @@ use dmu::{Bpobj, Bptree, DmuError, Tx};
 use env::{Nanos, Quirk};
 use ondisk::BlkPtr;
 use ondisk::bptree::BptreeEntry;
-use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
+use ondisk::dnode::DnodePhys;
 use ondisk::dsl_dir::DslDirPhys;
 use ondisk::object_type::pool_directory;
 
@@ -58,14 +58,17 @@ impl Dsl {
         {
             return busy("dataset is busy");
         }
-        if self.mos.find(found.dir.phys().child_dir_zapobj, crate::recv::CLONE)?.is_some() {
+        if self.left_clone(found)?.is_some_and(|clone| self.is_receiving(clone.object)) {
             return busy("dataset is busy");
         }
         Ok(())
     }
 
-    /// Destroys a head that may be. Syncing context.
+    /// Destroys a head that may be, with what a receive has left of it. Syncing context.
     pub(crate) fn destroy_head(&self, found: &Found, tx: &Tx) -> Result<()> {
+        if let Some(clone) = self.left_clone(found)? {
+            self.destroy_head(&clone, tx)?;
+        }
         let object = found.object;
         let features = super::dataset::recorded_features(self, object)?;
         if let Some(open) = self.if_open(object) {
@@ -275,13 +278,7 @@ pub(crate) fn resume_of(entry: &BptreeEntry) -> Option<(u64, u64)> {
 
 /// Everything at and below this block was freed before a walk stopped at `resume`.
 pub(crate) fn is_freed(resume: Option<(u64, u64)>, visit: &Visit<'_>) -> bool {
-    let (Some((object, blkid)), Part::Tree { level, blkid: at }) = (resume, visit.part) else { return false };
-    let Some(dnode) = visit.dnode else { return false };
-    let end = at.saturating_add(1).saturating_mul(dnode.span(level));
-    if visit.object == 0 {
-        return end.saturating_mul(SLOTS_PER_BLOCK as u64) <= object;
-    }
-    visit.object < object || (visit.object == object && end <= blkid)
+    resume.is_some_and(|(object, blkid)| visit.is_before(object, blkid))
 }
 
 /// Frees the blocks of a tree, from a place remembered on.

@@ -109,6 +109,18 @@ impl Dsl {
         found.map(|(_, object)| self.dataset_name(object)).collect()
     }
 
+    /// Names of the bookmarks of snapshots of this guid.
+    pub fn bookmarks_by_guid(&self, guid: u64) -> Result<Vec<String>> {
+        let _config = self.reading();
+        let mut names = Vec::new();
+        for name in self.names_below(&self.root()?)? {
+            let Some(head) = self.head_of(&self.find_dir(&name)?)? else { continue };
+            let bookmarks = super::bookmark::all(self, head.object)?.into_iter();
+            names.extend(bookmarks.filter(|b| b.phys.guid == guid).map(|b| format!("{name}#{}", b.name)));
+        }
+        Ok(names)
+    }
+
     /// Guids and objects of all snapshots of the pool.
     pub fn snapshot_guids(&self) -> Result<Vec<(u64, u64)>> {
         let _config = self.reading();

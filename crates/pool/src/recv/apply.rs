@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use dmu::{Block, DmuError, Dnode, Holds, ObjectSpec, Objset};
+use dmu::{Block, DmuError, Dnode, Holds, ObjectSpec, Objset, Tx};
 use ondisk::dnode::MAX_OBJECT;
 use ondisk::object_type::ObjectType;
 use ondisk::send::{
@@ -16,7 +16,8 @@ use ondisk::send::{
 use ondisk::{CompressKind, Endian, znode};
 
 use super::invalid;
-use crate::dsl::Dsl;
+use crate::dsl::{Dataset, Dsl};
+use crate::resume::Point;
 use crate::{PoolError, Result};
 
 /// Metadata that an object's record may dirty.
@@ -25,6 +26,7 @@ const OBJECT_BLOCKS: u64 = 4;
 /// See the module.
 pub(super) struct Apply<'a> {
     dsl: &'a Dsl,
+    dataset: &'a Dataset,
     objset: &'a Arc<Objset>,
     /// The stream says all there is.
     is_full: bool,
@@ -34,14 +36,37 @@ pub(super) struct Apply<'a> {
     tells_spill: bool,
     /// Blocks come in this order.
     last: (u64, u64),
+    /// Bytes of the stream, and whether it is to be known how many of them are there.
+    bytes: u64,
+    is_resumable: bool,
     max_object: u64,
 }
 
 impl<'a> Apply<'a> {
-    pub fn new(dsl: &'a Dsl, objset: &'a Arc<Objset>, begin: &Begin, is_clone: bool) -> Apply<'a> {
-        let is_full = begin.from_guid == 0;
-        let tells_spill = begin.flags & FLAG_SPILL_BLOCK != 0;
-        Apply { dsl, objset, is_full, is_clone, tells_spill, last: (0, 0), max_object: 0 }
+    pub fn new(
+        dsl: &'a Dsl,
+        dataset: &'a Dataset,
+        begin: &Begin,
+        is_clone: bool,
+        is_resumable: bool,
+    ) -> Apply<'a> {
+        Apply {
+            dsl,
+            dataset,
+            objset: dataset.objset(),
+            is_full: begin.from_guid == 0,
+            is_clone,
+            tells_spill: begin.flags & FLAG_SPILL_BLOCK != 0,
+            last: (0, 0),
+            bytes: 0,
+            is_resumable,
+            max_object: 0,
+        }
+    }
+
+    /// So many bytes of the stream have been read, with the record to come.
+    pub fn set_bytes(&mut self, bytes: u64) {
+        self.bytes = bytes;
     }
 
     /// Does what a record says, which has been checked.
@@ -207,10 +232,18 @@ impl<'a> Apply<'a> {
         let dnode = self.hold(object)?;
         let size = u64::from(dnode.block_size());
         let tx = self.objset.begin(Holds::new((data.len() as u64).max(size), 1))?;
+        self.note(object, offset, &tx);
         if data.len() as u64 == size && offset.is_multiple_of(size) {
             return Ok(dnode.put_block(offset / size, Arc::new(Block::from_slice(data)), &tx)?);
         }
         Ok(dnode.write(offset, data, &tx)?)
+    }
+
+    /// The stream would go on with this block, so that nothing is missing.
+    fn note(&self, object: u64, offset: u64, tx: &Tx) {
+        if self.is_resumable {
+            self.dataset.core.received(Point { object, offset, bytes: self.bytes }, tx.txg());
+        }
     }
 
     fn spill(&mut self, record: &Spill, payload: &[u8]) -> Result<()> {

@@ -5,15 +5,19 @@
 use env::IoClass;
 use ondisk::BlkPtr;
 use ondisk::dsl_dataset::{FLAG_CI_DATASET, FLAG_INCONSISTENT};
+use ondisk::nvlist::NvList;
 use ondisk::objset::{ObjsetPhys, ObjsetType};
-use ondisk::send::{Begin, FLAG_CI_DATA, FLAG_CLONE, FLAG_FREERECORDS, HeaderType, feature};
+use ondisk::send::{
+    Begin, FLAG_CI_DATA, FLAG_CLONE, FLAG_FREERECORDS, HeaderType, RESUME_OBJECT, RESUME_OFFSET, feature,
+};
 
-use super::{CLONE, Failure, Target, check_built, invalid};
+use super::{CLONE, Failure, Received, Target, check_built, invalid};
 use crate::change::SyncCx;
 use crate::dsl::counts::Counted;
 use crate::dsl::dataset::recorded_features;
-use crate::dsl::names::{Found, MAX_NAME, check_point, parent_of};
+use crate::dsl::names::{self, Found, MAX_NAME, parent_of};
 use crate::dsl::{DatasetKind, Dsl};
+use crate::resume::{Point, Resume};
 use crate::{PoolError, Result};
 
 /// Pool features that features of a stream need.
@@ -55,12 +59,18 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
     if NEEDED.iter().any(|(feature, name)| begin.has(*feature) && !dsl.features().is_enabled(name)) {
         return Err(Failure::Features.into());
     }
+    if target.resumable && !dsl.features().is_enabled("extensible_dataset") {
+        return Err(Failure::Features.into());
+    }
+    if begin.has(feature::RESUMING) {
+        return check_resume(dsl, target);
+    }
     let is_clone = begin.flags & FLAG_CLONE != 0;
     if is_clone && target.origin.is_none() {
         return Err(invalid("a clone without an origin"));
     }
     let name = format!("{}@{}", target.dataset, target.snapshot);
-    check_point(&name, '@').map_err(invalid)?;
+    names::check_point(&name, '@').map_err(invalid)?;
     match dsl.find(&target.dataset) {
         Ok(_) if is_clone || target.origin.is_some() => Err(invalid("a clone of what exists")),
         Ok(head) => check_existing(dsl, target, &head),
@@ -77,8 +87,50 @@ fn check_kind(begin: &Begin) -> Result<()> {
     }
 }
 
+/// Whether the stream is the rest of what was interrupted.
+fn check_resume(dsl: &Dsl, target: &Target) -> Result<()> {
+    let begin = &target.begin;
+    let Received { found, is_hidden } = match dsl.left_of(&target.dataset) {
+        Err(PoolError::NotFound) => return Err(Failure::NotFound.into()),
+        left => left?,
+    };
+    if is_hidden && begin.from_guid == 0 && !target.force {
+        return Err(Failure::ResumeExists.into());
+    }
+    let left = dsl.resume_list(found.object)?.and_then(|list| Resume::of_list(&list).ok());
+    let Some(left) = left.filter(|_| found.phys.flags & FLAG_INCONSISTENT != 0) else {
+        return Err(invalid("nothing is to be resumed"));
+    };
+    if left.to_guid != begin.to_guid {
+        return Err(invalid("the rest of another stream"));
+    }
+    if dsl.is_receiving(found.object) {
+        return Err(Failure::Busy.into());
+    }
+    let previous = found.phys.prev_snap_obj;
+    if previous != 0 && dsl.mos.dataset(previous)?.dir_obj == found.dir.object {
+        return Err(invalid("what was left has snapshots"));
+    }
+    if left.from_guid != begin.from_guid {
+        return Err(invalid("the rest of a stream from another snapshot"));
+    }
+    check_large_blocks(dsl, found.object, begin)
+}
+
+/// The place from which a stream goes on, which is that where the receive had stopped.
+pub(super) fn check_point(dsl: &Dsl, object: u64, list: &[u8]) -> Result<Point> {
+    let list = NvList::decode(list)?;
+    let (at, offset) = (list.u64(RESUME_OBJECT), list.u64(RESUME_OFFSET));
+    let left = dsl.resume_list(object)?.and_then(|list| Resume::of_list(&list).ok());
+    let left = left.ok_or_else(|| invalid("nothing is to be resumed"))?.point;
+    if at != Some(left.object) || offset != Some(left.offset) {
+        return Err(invalid("the stream goes on from another place"));
+    }
+    Ok(left)
+}
+
 fn check_existing(dsl: &Dsl, target: &Target, head: &Found) -> Result<()> {
-    if dsl.mos.find(head.dir.phys().child_dir_zapobj, CLONE)?.is_some() || dsl.is_receiving(head.object) {
+    if dsl.left_clone(head)?.is_some() || dsl.is_receiving(head.object) {
         return Err(Failure::Busy.into());
     }
     if head.phys.flags & FLAG_INCONSISTENT != 0 {
@@ -164,8 +216,16 @@ fn check_new(dsl: &Dsl, target: &Target) -> Result<()> {
     check_large_blocks(dsl, origin.object, begin)
 }
 
-pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, number: u64) -> Result<()> {
     let (dsl, begin) = (cx.dsl, &target.begin);
+    if begin.has(feature::RESUMING) {
+        let Received { found, .. } = dsl.left_of(&target.dataset)?;
+        // Who looked at it in the meantime has opened what cannot be written.
+        dsl.forget_dataset(found.object);
+        dsl.begin_receiving(found.object, number);
+        cx.note("resume receive", &found.dir.name(), found.object, " ");
+        return Ok(());
+    }
     let (dir, origin) = match dsl.find(&target.dataset) {
         Ok(head) => {
             let origin = (begin.from_guid != 0).then(|| source(dsl, target, &head)).transpose()?;
@@ -200,7 +260,10 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
             dsl.activate_feature(object, name, cx.tx)?;
         }
     }
-    dsl.set_receiving(object, true);
+    if target.resumable {
+        dsl.begin_resumable(object, begin, cx.tx)?;
+    }
+    dsl.begin_receiving(object, number);
     cx.note("receive", &dir.name(), object, " ");
     dsl.refresh_heads()
 }

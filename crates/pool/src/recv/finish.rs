@@ -9,15 +9,23 @@ use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
 use ondisk::prop::SUFFIX_RECEIVED;
 
-use super::{Failure, Received, Target};
+use super::{CLONE, Failure, Received, Target};
 use crate::change::SyncCx;
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::{PoolError, Result};
 
-pub(super) fn check(dsl: &Dsl, target: &Target, group: Option<u64>) -> Result<()> {
-    let received = dsl.receiving(target)?;
-    let head = dsl.find(&target.dataset)?;
+pub(super) fn check(dsl: &Dsl, target: &Target, object: u64, group: Option<u64>) -> Result<()> {
+    let received = dsl.received(object)?;
+    let head = match dsl.find(&target.dataset) {
+        Err(PoolError::NotFound) => return Err(Failure::NotFound.into()),
+        head => head?,
+    };
+    // It may have been renamed meanwhile.
+    let dir = if received.is_hidden { received.found.dir.parent() } else { Some(received.found.dir.clone()) };
+    if dir.is_none_or(|dir| dir.object != head.dir.object) {
+        return Err(Failure::NotFound.into());
+    }
     // Who lists datasets has them open for a moment: only in syncing context nobody does.
     let are_used = is_used(dsl, received.found.object) || is_used(dsl, head.object);
     if group.is_some() && are_used {
@@ -79,13 +87,13 @@ fn later_snapshots(dsl: &Dsl, clone: &Found, head: &Found) -> Result<Vec<Found>>
     Ok(later)
 }
 
-pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, object: u64) -> Result<()> {
     let (dsl, tx) = (cx.dsl, cx.tx);
     dsl.sync_datasets(&SyncTx { txg: tx.txg(), pass: 1, rewrite: false })?;
-    let Received { found, is_hidden } = dsl.receiving(target)?;
+    let Received { found, is_hidden } = dsl.received(object)?;
     let name = found.dir.name();
     cx.note("finish receiving", &name, found.object, &format!("snap={}", target.snapshot));
-    dsl.set_receiving(found.object, false);
+    dsl.end_receiving(found.object);
     let head = dsl.find(&target.dataset)?;
     if is_hidden {
         for snapshot in later_snapshots(dsl, &found, &head)? {
@@ -97,6 +105,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
         take(cx, target, &again(dsl, &head)?)?;
         dsl.destroy_head(&again(dsl, &clone)?, tx)?;
     } else {
+        dsl.end_resumable(head.object, tx)?;
         take(cx, target, &head)?;
     }
     dsl.refresh_heads()?;
@@ -126,9 +135,32 @@ fn take(cx: &SyncCx<'_>, target: &Target, head: &Found) -> Result<()> {
 }
 
 /// Destroys what was received.
-pub(super) fn abandon(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
-    let Received { found, .. } = cx.dsl.receiving(target)?;
-    cx.dsl.set_receiving(found.object, false);
+pub(super) fn abandon(cx: &SyncCx<'_>, object: u64) -> Result<()> {
+    let Received { found, .. } = cx.dsl.received(object)?;
+    cx.dsl.end_receiving(object);
+    cx.dsl.destroy_head(&found, cx.tx)?;
+    cx.dsl.refresh_heads()
+}
+
+/// In libzfs's words (cmd/zfs/zfs_main.c, `zfs_do_receive`).
+pub(super) fn check_abort(dsl: &Dsl, name: &str) -> Result<()> {
+    let Received { found, is_hidden } = dsl.left_of(name)?;
+    let is_left = found.phys.flags & FLAG_INCONSISTENT != 0 && dsl.resume_list(found.object)?.is_some();
+    if !is_hidden && !is_left {
+        let why = format!("'{name}' does not have any resumable receive state to abort");
+        return Err(PoolError::Refused(why));
+    }
+    let name = if is_hidden { format!("{name}/{CLONE}") } else { name.to_owned() };
+    if dsl.is_receiving(found.object) {
+        return Err(PoolError::Refused(format!("cannot destroy '{name}': dataset is busy")));
+    }
+    dsl.check_destroy(&found, &name)
+}
+
+pub(super) fn abort(cx: &SyncCx<'_>, name: &str) -> Result<()> {
+    let Received { found, .. } = cx.dsl.left_of(name)?;
+    let text = format!("(bptree, mintxg={})", found.phys.prev_snap_txg);
+    cx.note("destroy", &found.dir.name(), found.object, &text);
     cx.dsl.destroy_head(&found, cx.tx)?;
     cx.dsl.refresh_heads()
 }
@@ -136,7 +168,7 @@ pub(super) fn abandon(cx: &SyncCx<'_>, target: &Target) -> Result<()> {
 /// Destroys a dataset that was not received whole.
 pub(super) fn sweep(cx: &SyncCx<'_>, name: &str) -> Result<()> {
     let found = cx.dsl.find(name)?;
-    if found.phys.flags & FLAG_INCONSISTENT != 0 {
+    if cx.dsl.is_useless(&found)? {
         cx.dsl.destroy_head(&found, cx.tx)?;
     }
     cx.dsl.refresh_heads()

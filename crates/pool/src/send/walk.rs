@@ -61,15 +61,24 @@ impl Item {
     }
 }
 
-/// Sends everything that was born after a group.
+/// Sends everything that was born after a group; from a block of an object on.
 pub(super) fn walk<'a>(
     store: &Arc<Storage>,
     root: &BlkPtr,
     from_txg: u64,
+    resume: Option<(u64, u64)>,
     emit: Emit<'a>,
 ) -> Result<RecordWriter<'a>, Failure> {
-    let mut walk =
-        Walk { store, emit, objects: 0, batch: Vec::new(), bytes: 0, next: Vec::new(), failed: None };
+    let mut walk = Walk {
+        store,
+        emit,
+        resume: resume.unwrap_or((0, 0)),
+        objects: 0,
+        batch: Vec::new(),
+        bytes: 0,
+        next: Vec::new(),
+        failed: None,
+    };
     traverse(store.as_ref(), root, from_txg, &mut walk);
     walk.turn();
     walk.turn();
@@ -82,6 +91,8 @@ pub(super) fn walk<'a>(
 struct Walk<'a, 'w> {
     store: &'a Arc<Storage>,
     emit: Emit<'w>,
+    /// The object and block before which nothing is sent.
+    resume: (u64, u64),
     /// Numbers that the meta dnode has had.
     objects: u64,
     /// What is being met, and its bytes; what is asked for, and not written.
@@ -119,6 +130,9 @@ impl Walk<'_, '_> {
 
 impl Visitor for Walk<'_, '_> {
     fn block(&mut self, visit: &Visit<'_>) -> Go {
+        if visit.is_before(self.resume.0, self.resume.1) {
+            return Go::Past;
+        }
         let (object, bp) = (visit.object, *visit.bp);
         match visit.part {
             Part::Spill => self.push(Item::Spill { object, bp }),
@@ -136,7 +150,7 @@ impl Visitor for Walk<'_, '_> {
             return Go::On;
         }
         // The receiver counts for itself.
-        if object >= MAX_OBJECT {
+        if object >= MAX_OBJECT || object < self.resume.0 {
             return Go::Past;
         }
         self.push(Item::Object(object, Box::new(dnode.clone())))
@@ -144,7 +158,7 @@ impl Visitor for Walk<'_, '_> {
 
     fn hole(&mut self, visit: &Visit<'_>) -> Go {
         let (Part::Tree { level, blkid }, Some(dnode)) = (visit.part, visit.dnode) else { return Go::On };
-        if visit.object >= MAX_OBJECT {
+        if visit.object >= MAX_OBJECT || visit.is_before(self.resume.0, self.resume.1) {
             return Go::On;
         }
         let span = dnode.span(level);
@@ -165,7 +179,7 @@ impl Visitor for Walk<'_, '_> {
 
     fn free_slot(&mut self, object: u64) -> Go {
         // The first of all stands for the meta dnode.
-        if object == 0 { Go::On } else { self.free_objects(object, 1) }
+        if object == 0 || object < self.resume.0 { Go::On } else { self.free_objects(object, 1) }
     }
 
     fn unreadable(&mut self, _visit: &Visit<'_>, error: DmuError) -> Go {

@@ -1,0 +1,203 @@
+//! Receives that are interrupted go on where they stopped, however often, whatever happened meanwhile.
+
+use std::process::Command;
+
+use engine::{LocalEngine, Options};
+use engine_api::{
+    Change, Engine, Error, ImportOptions, Pool, ReceiveRequest, Result, SendEvent, SendRequest,
+};
+use env::Env;
+
+use crate::disks::{Dir, zdb_finds_no_leak, zdb_is_content};
+use crate::manifest::Fixture;
+use crate::streams::{Interrupted, Receiver, Sender, names, value};
+
+fn resumable(target: &str) -> ReceiveRequest {
+    ReceiveRequest { target: target.into(), resumable: true, ..ReceiveRequest::default() }
+}
+
+fn token(pool: &dyn Pool, dataset: &str) -> String {
+    value(pool, dataset, "receive_resume_token").0
+}
+
+fn send(pool: &dyn Pool, request: &SendRequest) -> Result<Vec<u8>> {
+    let mut sent = Vec::new();
+    pool.send(request, &mut sent, &mut |_| {}).map(|()| sent)
+}
+
+fn rest(pool: &dyn Pool, token: &str) -> Result<Vec<u8>> {
+    send(pool, &SendRequest { token: Some(token.into()), ..SendRequest::default() })
+}
+
+/// Receives what comes of a stream before it ends early.
+fn receive_part(pool: &dyn Pool, dataset: &str, mut part: &[u8]) {
+    let said = pool.receive(&resumable(dataset), &mut part, &mut |_| {}).unwrap_err().to_string();
+    let token = token(pool, dataset);
+    let ends = format!(
+        ": checksum mismatch or incomplete stream.\nPartially received snapshot is saved.\nA resuming stream can be \
+         generated on the sending system by running:\n    zfs send -t {token}"
+    );
+    assert!(!token.is_empty() && said.ends_with(&ends), "{said}");
+}
+
+#[test]
+fn interrupted_receives_go_on() {
+    let from = Sender::new("snapshots", "g_snap");
+    let to = Receiver::new("resume", Fixture::unpack("snapshots"));
+    to.take("full-s10", "ours/fs@s10");
+    let full = |snapshot: &str| SendRequest { snapshot: snapshot.into(), ..SendRequest::default() };
+    let all = SendRequest { large_blocks: true, embed: true, compress: true, ..full("g_snap/big@b") };
+    let next = SendRequest { from: Some("g_snap/fs@s10".into()), ..full("g_snap/fs@s11") };
+    for (dataset, sent, request) in [
+        ("ours/plain", "g_snap/big@b", full("g_snap/big@b")),
+        ("ours/all", "g_snap/big@b", all),
+        ("ours/files", "g_snap/fs@s20", full("g_snap/fs@s20")),
+        ("ours/fs", "g_snap/fs@s11", next),
+    ] {
+        let mut stream = send(&*from.pool, &request).unwrap();
+        let mut bytes = 0;
+        // A part, then a part of the rest.
+        for part in [3, 2] {
+            receive_part(&*to.pool, dataset, &stream[..stream.len() / part]);
+            let before = stream.len();
+            stream = rest(&*from.pool, &token(&*to.pool, dataset)).unwrap();
+            bytes += before - stream.len();
+        }
+        // Blocks of `big` are too large to have come whole by then.
+        assert!(bytes > 10_000 || dataset == "ours/all", "{dataset}: {bytes}");
+        let said = to.pool.receive(&resumable(dataset), &mut &stream[..stream.len() - 1], &mut |_| {});
+        assert!(said.is_err());
+        let stream = rest(&*from.pool, &token(&*to.pool, dataset)).unwrap();
+        to.pool.receive(&resumable(dataset), &mut &stream[..], &mut |_| {}).unwrap();
+        assert_eq!(token(&*to.pool, dataset), "");
+        let snapshot = sent.split('@').nth(1).unwrap();
+        to.equals(&format!("{dataset}@{snapshot}"), sent);
+    }
+    from.engine.export("g_snap", false).unwrap();
+    to.end();
+}
+
+/// What is left of a receive is looked at, kept, refused to others, and given up.
+#[test]
+fn what_an_interrupted_receive_leaves() {
+    let from = Sender::new("snapshots", "g_snap");
+    let to = Receiver::new("resume-left", Fixture::unpack("snapshots"));
+    to.take("full-s10", "ours/fs@s10");
+    let before = names(&*to.pool);
+    let full = SendRequest { snapshot: "g_snap/fs@s10".into(), ..SendRequest::default() };
+    let next = SendRequest { from: Some("g_snap/fs@s10".into()), ..full.clone() };
+    let next = SendRequest { snapshot: "g_snap/fs@s11".into(), ..next };
+    let (full, next) = (send(&*from.pool, &full).unwrap(), send(&*from.pool, &next).unwrap());
+    let fails = |dataset: &str, force: bool, mut stream: &[u8]| {
+        let request = ReceiveRequest { force, ..resumable(dataset) };
+        to.pool.receive(&request, &mut stream, &mut |_| {}).unwrap_err().to_string()
+    };
+    // Nothing was received yet.
+    assert_eq!(fails("ours/fs", false, &next[..500]), "cannot receive incremental stream: incomplete stream");
+    assert_eq!(
+        fails("ours/new", false, &full[..500]),
+        "cannot receive new filesystem stream: incomplete stream"
+    );
+    assert_eq!(names(&*to.pool), before);
+
+    receive_part(&*to.pool, "ours/fs", &next[..next.len() / 2]);
+    assert_eq!(names(&*to.pool), before, "the clone is hidden");
+    const PARTLY: &str = "contains partially-complete state from \"zfs receive -s\".";
+    let said = fails("ours/fs", false, &next);
+    assert_eq!(said, format!("cannot receive incremental stream: destination ours/fs {PARTLY}"));
+    to.equals("ours/fs@s10", "g_snap/fs@s10");
+
+    receive_part(&*to.pool, "ours/new", &full[..full.len() / 2]);
+    let said = fails("ours/new", false, &full);
+    let exists = "cannot receive new filesystem stream: destination 'ours/new' exists\nmust specify -F to overwrite it";
+    assert_eq!(said, exists);
+    let said = fails("ours/new", true, &full);
+    assert_eq!(said, format!("cannot receive new filesystem stream: destination ours/new {PARTLY}"));
+    assert_eq!(to.pool.open_fs("ours/new").err(), Some(Error::Busy));
+
+    // One token is not the other's, nor yesterday's.
+    let old = token(&*to.pool, "ours/new");
+    let others = rest(&*from.pool, &token(&*to.pool, "ours/fs")).unwrap();
+    let said = fails("ours/new", false, &others);
+    assert_eq!(said, "cannot receive resume stream: kernel modules must be upgraded to receive this stream.");
+    let stream = rest(&*from.pool, &old).unwrap();
+    receive_part(&*to.pool, "ours/new", &stream[..stream.len() / 2]);
+    let said = fails("ours/new", false, &stream);
+    assert_eq!(said, "cannot receive resume stream: kernel modules must be upgraded to receive this stream.");
+    let said = rest(&*to.pool, &old).unwrap_err().to_string();
+    assert_eq!(said, "cannot resume send: 'g_snap/fs@s10' used in the initial send no longer exists");
+    let said = rest(&*from.pool, "1-2-3").unwrap_err().to_string();
+    assert_eq!(said, "cannot resume send: resume token is corrupt (invalid format)");
+    let mut shown = Vec::new();
+    let request =
+        SendRequest { token: Some(token(&*to.pool, "ours/new")), dry_run: true, ..SendRequest::default() };
+    from.pool.send(&request, &mut Vec::new(), &mut |event| shown.push(event)).unwrap();
+    let SendEvent::Token(says) = &shown[0] else { panic!("{shown:?}") };
+    assert!(says.starts_with("resume token contents:\nnvlist version: 0\n\tobject = 0x"), "{says}");
+    assert!(says.ends_with("\n\ttoname = g_snap/fs@s10"), "{says}");
+
+    let abort = |name: &str| to.pool.commit(&Change::AbortReceive { name: name.into() }, "");
+    abort("ours/fs").unwrap();
+    abort("ours/new").unwrap();
+    let said = abort("ours/fs").unwrap_err().to_string();
+    assert_eq!(said, "'ours/fs' does not have any resumable receive state to abort");
+    assert_eq!(names(&*to.pool), before);
+    to.pool.receive(&resumable("ours/fs"), &mut &next[..], &mut |_| {}).unwrap();
+    // Destroying takes along what was left.
+    receive_part(&*to.pool, "ours/new", &full[..full.len() / 2]);
+    let destroy = Change::Destroy { names: vec!["ours/new".into()], force: false, defer: false };
+    to.pool.commit(&destroy, "").unwrap();
+    from.engine.export("g_snap", false).unwrap();
+    to.end();
+}
+
+/// After a power cut a receive goes on as far as it had come on disk; zdb finds such a pool whole.
+#[test]
+fn resumable_receives_survive_power_cuts() {
+    let from = Sender::new("snapshots", "g_snap");
+    let to = Receiver::new("resume-cut", Fixture::unpack("snapshots"));
+    to.take("full-s10", "ours/fs@s10");
+    let full = SendRequest { snapshot: "g_snap/fs@s10".into(), ..SendRequest::default() };
+    let next = SendRequest { from: Some("g_snap/fs@s10".into()), ..full.clone() };
+    let next = SendRequest { snapshot: "g_snap/fs@s11".into(), ..next };
+    for (n, (request, target, sent)) in
+        [(next, "ours/fs", "s11"), (full, "ours/new", "s10")].into_iter().enumerate()
+    {
+        let whole = send(&*from.pool, &request).unwrap();
+        let cut = Dir::new(&format!("resume-cut-{n}"));
+        let mut power_fails = || {
+            to.pool.sync().unwrap();
+            for disk in ["disk0", "disk1"] {
+                let mut cp = Command::new("cp");
+                cp.arg("--sparse=always").arg(to.dir.0.join(disk)).arg(cut.0.join(disk));
+                assert!(cp.status().unwrap().success());
+            }
+        };
+        let mut stream = Interrupted { bytes: &whole, at: whole.len() / 2, then: &mut power_fails };
+        to.pool.receive(&resumable(target), &mut stream, &mut |_| {}).unwrap();
+        let engine = LocalEngine::new(Env::real(), Options::default());
+        let folder = cut.0.to_str().unwrap().to_owned();
+        let options = ImportOptions { search: vec![folder.clone()], force: true, ..ImportOptions::default() };
+        let pool = engine.import("ours", &options).unwrap();
+        let first = token(&*pool, target);
+        assert!(!first.is_empty());
+        drop(pool);
+        engine.export("ours", false).unwrap();
+        // Attributes of files have no meaning yet: more cannot be looked at.
+        zdb_finds_no_leak(&folder, "ours");
+        let pool = engine.import("ours", &options).unwrap();
+        assert_eq!(token(&*pool, target), first);
+        let stream = rest(&*from.pool, &first).unwrap();
+        assert!(stream.len() < whole.len());
+        pool.receive(&resumable(target), &mut &stream[..], &mut |_| {}).unwrap();
+        let wrong = to
+            .fixture
+            .check_one(&format!("g_snap/fs@{sent}"), &*pool.open_fs(&format!("{target}@{sent}")).unwrap());
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        drop(pool);
+        engine.export("ours", false).unwrap();
+        zdb_is_content(&folder, "ours");
+    }
+    from.engine.export("g_snap", false).unwrap();
+    to.end();
+}
