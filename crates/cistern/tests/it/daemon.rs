@@ -173,6 +173,7 @@ pub struct Daemon {
     pub port: u16,
     pub banner: String,
     extra: Vec<String>,
+    env: Vec<(&'static str, String)>,
     child: Option<Child>,
 }
 
@@ -183,6 +184,16 @@ impl Daemon {
     }
 
     pub fn start_with(scratch: &Scratch, state: &str, extra: &[&str]) -> Daemon {
+        Daemon::start_under(scratch, state, extra, &[])
+    }
+
+    /// With more in its environment.
+    pub fn start_under(
+        scratch: &Scratch,
+        state: &str,
+        extra: &[&str],
+        env: &[(&'static str, String)],
+    ) -> Daemon {
         let host = own_host();
         let mut daemon = Daemon {
             state: scratch.folder(state),
@@ -190,6 +201,7 @@ impl Daemon {
             host,
             banner: String::new(),
             extra: extra.iter().map(|&word| word.to_owned()).collect(),
+            env: env.to_vec(),
             child: None,
         };
         daemon.begin();
@@ -207,6 +219,7 @@ impl Daemon {
             .args(["--nfs", &format!("{}:{}", self.host, self.port)])
             .args(["--search", &text(&self.state)])
             .args(&self.extra)
+            .envs(self.env.clone())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log);

@@ -16,6 +16,7 @@ mod log_devices;
 mod multihost;
 mod nfs3;
 mod operations;
+mod policies;
 mod posix;
 mod qemu;
 mod quotas;
