@@ -21,6 +21,8 @@ const TRIALS: [(Nanos, usize); POINTS] = [
     (Nanos::from_micros(6_400), 16),
 ];
 pub const POINTS: usize = 5;
+/// So often is all that measured; the median counts.
+const TIMES: usize = 3;
 
 /// What one change of threads costs.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -72,7 +74,18 @@ struct Sleeper {
 /// Measures, in the time of `clock`.
 pub fn measure(clock: &dyn Clock) -> WakeCosts {
     let processors = processors();
-    WakeCosts(TRIALS.map(|(rest, rounds)| (rest, trial(clock, rest, rounds, &processors))))
+    let times: [_; TIMES] =
+        std::array::from_fn(|_| TRIALS.map(|(rest, rounds)| trial(clock, rest, rounds, &processors)));
+    let median = |point: usize, of: fn(&WakeCost) -> f64| {
+        let mut all = times.each_ref().map(|costs| of(&costs[point]));
+        all.sort_by(f64::total_cmp);
+        all[TIMES / 2]
+    };
+    WakeCosts(std::array::from_fn(|point| {
+        let cost =
+            WakeCost { latency: median(point, |cost| cost.latency), work: median(point, |cost| cost.work) };
+        (TRIALS[point].0, cost)
+    }))
 }
 
 fn trial(clock: &dyn Clock, rest: Nanos, rounds: usize, processors: &[usize]) -> WakeCost {

@@ -18,7 +18,7 @@ fn the_error_is_a_share_of_what_came() {
 /// The whole way once: how right it is depends on the machine's other work.
 #[test]
 fn a_prediction_is_made_and_tried() {
-    let options = Options { json: true, span: Duration::from_millis(1500), only: String::new(), writers: 10 };
+    let options = Options { json: true, span: Duration::from_millis(3600), only: String::new(), writers: 10 };
     let (figures, finding) = try_out(&CASES[1], &options).unwrap();
     assert!(figures.before > 0.0 && figures.measured > figures.before && figures.predicted > figures.before);
     assert_eq!(finding.about, "log");
