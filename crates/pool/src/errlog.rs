@@ -8,7 +8,8 @@
 //! each head dataset, which leads to a ZAP of its own; a key there says where the block is and when it was born, so that
 //! one entry speaks for all snapshots and clones that have the block, however they come and go ([`holders`]).
 //!
-//! Locks: `pending` is held for moments, by whoever meets an error; `objects` while the logs are read or written.
+//! Locks: `pending` and `counted` are held for moments, by whoever meets an error or wants to know how many there are;
+//! `objects` while the logs are read or written.
 //!
 //! Source: module/zfs/spa_errlog.c.
 
@@ -39,6 +40,8 @@ const PENDING_MAX: usize = 1 << 16;
 pub(crate) struct ErrorLog {
     pending: Mutex<Pending>,
     objects: Mutex<Objects>,
+    /// Entries of the logs on disk, once they were counted; changes with `objects` held.
+    counted: Mutex<Option<u64>>,
 }
 
 /// Blocks that cannot be had, with their births.
@@ -79,7 +82,8 @@ impl ErrorLog {
         let last = object(pool_directory::ERRLOG_LAST)?;
         let scrub = object(pool_directory::ERRLOG_SCRUB)?;
         let pending = Mutex::new(Pending { scanning, ..Pending::default() });
-        Ok(ErrorLog { pending, objects: Mutex::new(Objects { last, scrub, by_head }) })
+        let objects = Mutex::new(Objects { last, scrub, by_head });
+        Ok(ErrorLog { pending, objects, counted: Mutex::default() })
     }
 
     /// A block cannot be had; `birth` is its physical one, 0 if that is not known.
@@ -144,7 +148,19 @@ impl ErrorLog {
                 add(mos, &new.scrub, &mut objects.last, by_head, tx)?;
             }
         }
-        objects.store(mos, tx)
+        self.store(&objects, mos, tx)
+    }
+
+    fn store(&self, objects: &Objects, mos: &Mos, tx: &Tx) -> Result<()> {
+        mos.set_root(pool_directory::ERRLOG_LAST, objects.last, tx)?;
+        mos.set_root(pool_directory::ERRLOG_SCRUB, objects.scrub, tx)?;
+        self.recount(objects, mos).map(drop)
+    }
+
+    fn recount(&self, objects: &Objects, mos: &Mos) -> Result<u64> {
+        let count = objects.count(mos)?;
+        *lock(&self.counted) = Some(count);
+        Ok(count)
     }
 
     /// Brings the logs into the form by dataset, if they have the old one. `birth` says when a block was born: `None` if
@@ -161,7 +177,7 @@ impl ErrorLog {
             let known = old.into_keys().filter_map(|place| Some((place, birth(&place)?)));
             add(mos, &known.collect(), log, true, tx)?;
         }
-        objects.store(mos, tx)
+        self.store(&objects, mos, tx)
     }
 
     /// A head is destroyed, and with it all that only it had. Syncing context.
@@ -173,7 +189,7 @@ impl ErrorLog {
                 mos.free(list, tx)?;
             }
         }
-        Ok(())
+        self.recount(&objects, mos).map(drop)
     }
 
     /// A clone takes over its origin, which was taken in group `taken`, and all before. Syncing context.
@@ -187,26 +203,19 @@ impl ErrorLog {
                 mos.remove(list, &name, tx)?;
             }
         }
-        Ok(())
+        self.recount(&objects, mos).map(drop)
     }
 
-    /// Number of entries, what two logs both have counted twice (`spa_approx_errlog_size`).
+    /// Number of entries, what two logs both have counted twice (`spa_approx_errlog_size`). Reads no disk but for the
+    /// first time.
     pub fn count(&self, mos: &Mos) -> Result<u64> {
-        let objects = lock(&self.objects);
-        let mut count = {
-            let pending = lock(&self.pending);
-            (pending.last.len() + pending.scrub.len()) as u64
+        let counted = *lock(&self.counted);
+        let on_disk = match counted {
+            Some(counted) => counted,
+            None => self.recount(&lock(&self.objects), mos)?,
         };
-        for log in objects.logs() {
-            count += match objects.by_head {
-                false => mos.count(log)?,
-                true => mos
-                    .entries(log)?
-                    .iter()
-                    .try_fold(0, |sum, (_, list)| Ok::<u64, dmu::DmuError>(sum + mos.count(list.first())?))?,
-            };
-        }
-        Ok(count)
+        let pending = lock(&self.pending);
+        Ok(on_disk + (pending.last.len() + pending.scrub.len()) as u64)
     }
 
     /// Every entry of both logs; whether they name heads.
@@ -241,9 +250,19 @@ impl Objects {
         Ok(())
     }
 
-    fn store(&self, mos: &Mos, tx: &Tx) -> Result<()> {
-        mos.set_root(pool_directory::ERRLOG_LAST, self.last, tx)?;
-        Ok(mos.set_root(pool_directory::ERRLOG_SCRUB, self.scrub, tx)?)
+    fn count(&self, mos: &Mos) -> Result<u64> {
+        let mut count = 0;
+        for log in self.logs() {
+            match self.by_head {
+                false => count += mos.count(log)?,
+                true => {
+                    for (_, list) in mos.entries(log)? {
+                        count += mos.count(list.first())?;
+                    }
+                }
+            }
+        }
+        Ok(count)
     }
 }
 

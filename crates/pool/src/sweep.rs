@@ -22,6 +22,7 @@ use ondisk::{initialize, trim};
 use storage::{Storage, Sweep, SweepError, VdevConfig};
 
 use crate::Result;
+use crate::txg::Txgs;
 
 /// Bytes forgotten in one step, and bytes written.
 const STEP: u64 = 64 << 20;
@@ -183,9 +184,13 @@ impl Sweeps {
     }
 
     /// Begins to work on what is active.
-    pub fn start(&self, storage: &Arc<Storage>) {
-        let worker =
-            Sweeper { env: self.env.clone(), storage: Arc::downgrade(storage), shared: self.shared.clone() };
+    pub fn start(&self, storage: &Arc<Storage>, txgs: &Arc<Txgs>) {
+        let worker = Sweeper {
+            env: self.env.clone(),
+            storage: Arc::downgrade(storage),
+            txgs: Arc::downgrade(txgs),
+            shared: self.shared.clone(),
+        };
         let handle = self.env.driver.spawn(Box::new(worker));
         assert!(self.worker.set(handle).is_ok(), "it is started once");
     }
@@ -334,6 +339,7 @@ impl Progress {
 struct Sweeper {
     env: Env,
     storage: Weak<Storage>,
+    txgs: Weak<Txgs>,
     shared: Arc<Shared>,
 }
 
@@ -383,6 +389,12 @@ impl Sweeper {
                 tracing::warn!(leaf, ?error, "{} is suspended", kind.name());
                 progress.sweep.state = STATE_SUSPENDED;
             }
+        }
+        let has_ended = !progress.is_active();
+        drop(leaves);
+        if let Some(txgs) = self.txgs.upgrade().filter(|_| has_ended) {
+            // It is told of, and written down, also where nobody writes anything.
+            txgs.request_sync();
         }
     }
 }

@@ -187,7 +187,13 @@ impl Core {
 
     fn of_pool(&self) -> Payload {
         let name = lock(&self.name).clone();
-        vec![("pool", name.as_str().into()), ("pool_guid", self.storage.pool_guid().into())]
+        let (guid, active, at_work) = (self.storage.pool_guid(), 0u64, 0u64);
+        vec![
+            ("pool", name.as_str().into()),
+            ("pool_guid", guid.into()),
+            ("pool_state", active.into()),
+            ("pool_context", at_work.into()),
+        ]
     }
 
     fn of_ereport(&self) -> Payload {
@@ -197,7 +203,6 @@ impl Core {
             FailMode::Panic => "panic",
         };
         let mut payload = self.of_pool();
-        payload.extend([("pool_state", 0u64.into()), ("pool_context", 0u64.into())]);
         payload.push(("pool_failmode", failmode.into()));
         payload
     }

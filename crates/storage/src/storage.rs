@@ -326,6 +326,11 @@ impl Storage {
         self.level2.reopen(guid)
     }
 
+    /// Takes a cache device out of use until it is opened again; `false` if there is none of this guid.
+    pub fn offline_cache(&self, guid: u64) -> bool {
+        self.level2.offline(guid)
+    }
+
     /// All of them, in the order they were added.
     pub fn cache_devices(&self) -> Vec<CacheDevice> {
         self.level2.devices()

@@ -65,7 +65,7 @@ fn print(cx: &mut Cx<'_>, event: &Event, scripted: bool) -> Result<(), Stop> {
 }
 
 fn print_payload(cx: &mut Cx<'_>, event: &Event) -> Result<(), Stop> {
-    writeln!(cx.io.out, "{:8}class = \"{}\"", "", event.class)?;
+    writeln!(cx.io.out, "{:8}version = 0x0\n{:8}class = \"{}\"", "", "", event.class)?;
     for (name, value) in &event.payload {
         match value {
             EventValue::Text(text) => writeln!(cx.io.out, "{:8}{name} = \"{text}\"", "")?,

@@ -7,7 +7,8 @@ use crate::human::nicenum;
 use crate::program::Cx;
 use crate::{getopt, jobs};
 use api_types::{
-    Pool, PoolScan, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState, Vdev, kind, routes,
+    Pool, PoolScan, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState, SweepStatus, Vdev,
+    kind, routes,
 };
 use std::time::{Duration, Instant};
 
@@ -186,7 +187,7 @@ fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>
         _ => Ok(get(cx, pool)?.map(|pool| match activity {
             "scrub" => running(&pool, ScanKind::Scrub).is_some() || of_errors(&pool),
             "resilver" => resilvering(&pool).is_some(),
-            "replace" => any_replacing(&pool.root),
+            "replace" => any_replacing(&pool.root, resilvering(&pool).is_some()),
             "trim" => any_at(&pool.root, &|vdev| vdev.trim.state),
             "initialize" => any_at(&pool.root, &|vdev| vdev.initialize.state),
             // Nothing of the kind exists here.
@@ -207,7 +208,9 @@ fn left(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<u64>, Stop
     Ok(get(cx, pool)?.map(|pool| match activity {
         "scrub" => running(&pool, ScanKind::Scrub).unwrap_or(0),
         "resilver" => resilvering(&pool).unwrap_or(0),
-        "replace" if any_replacing(&pool.root) => resilvering(&pool).unwrap_or(0),
+        "replace" if any_replacing(&pool.root, true) => resilvering(&pool).unwrap_or(0),
+        "trim" => left_at(&pool.root, &|vdev| vdev.trim),
+        "initialize" => left_at(&pool.root, &|vdev| vdev.initialize),
         _ => 0,
     }))
 }
@@ -246,8 +249,24 @@ fn resilvering(pool: &Pool) -> Option<u64> {
     running(pool, ScanKind::Resilver).or_else(|| left.reduce(|a, b| a + b))
 }
 
-fn any_replacing(vdev: &Vdev) -> bool {
-    vdev.kind == "replacing" || vdev.children.iter().any(any_replacing)
+/// Whether a disk is being replaced, be it by a spare that has not everything yet.
+fn any_replacing(vdev: &Vdev, resilvering: bool) -> bool {
+    let is_replacing = match vdev.kind.as_str() {
+        "replacing" => true,
+        "spare" => resilvering || vdev.children.len() > 2,
+        _ => false,
+    };
+    is_replacing || vdev.children.iter().any(|child| any_replacing(child, resilvering))
+}
+
+/// Bytes left of what goes over the free space of disks.
+fn left_at(vdev: &Vdev, of: &dyn Fn(&Vdev) -> SweepStatus) -> u64 {
+    let sweep = of(vdev);
+    let here = match sweep.state {
+        SweepState::Running => vdev.physical / 100 * u64::from(100 - sweep.percent.min(100)),
+        _ => 0,
+    };
+    here + vdev.children.iter().map(|child| left_at(child, of)).sum::<u64>()
 }
 
 fn any_at(vdev: &Vdev, of: &dyn Fn(&Vdev) -> SweepState) -> bool {

@@ -466,6 +466,7 @@ impl Pool for LocalPool {
     }
 
     fn errors(&self) -> Result<Vec<String>> {
+        self.not_suspended()?;
         let hurt = self.pool.hurt_objects().map_err(api_error)?;
         Ok(hurt.iter().map(|hurt| self.name_of_hurt(hurt)).collect())
     }

@@ -254,7 +254,7 @@ fn first_group(
     pool.core.rebuilds.start(&pool);
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by();
-    pool.core.sweeps.start(&pool.core.storage);
+    pool.core.sweeps.start(&pool.core.storage, &pool.core.txgs);
     pool.follow_props()?;
     pool.core.open_pools.enter(&pool.core);
     pool.core.sysevent("pool_create");

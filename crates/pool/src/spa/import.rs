@@ -355,7 +355,7 @@ fn load(
     }
     pool.dsl.log_command(&spec.history)?;
     pool.stand_by();
-    pool.core.sweeps.start(&pool.core.storage);
+    pool.core.sweeps.start(&pool.core.storage, &pool.core.txgs);
     pool.core.sysevent("pool_import");
     Ok(Loaded::Pool(pool))
 }

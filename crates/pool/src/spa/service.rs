@@ -44,9 +44,14 @@ impl Pool {
         self.list_vdevs(history)
     }
 
-    /// Takes a device out of use; with `temporary` until the next import, else until it is brought online.
+    /// Takes a device out of use; with `temporary` until the next import, else until it is brought online. A cache device
+    /// is in use again after an import in either case.
     pub fn offline_vdev(&self, guid: u64, temporary: bool, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
+        if self.core.storage.offline_cache(guid) {
+            drop(alone);
+            return self.list_vdevs(history);
+        }
         let refused = |name: &str| format!("cannot offline {name}");
         let place = self.core.place(guid, &refused)?;
         let refused = refused(&place.name());

@@ -86,6 +86,9 @@ fn all_free_space_is_given_back_and_zdb_is_content() {
         }
     }
     wait_for("the end", || [0, 1].iter().all(|n| state(&pool, *n) == STATE_COMPLETE));
+    // Nobody writes anything any more, and it is written down all the same.
+    let told = || pool.dsl.history(true).unwrap().iter().filter(|it| it.text.ends_with(" complete")).count();
+    wait_for("a group of its own", || told() == 2);
     assert!(verify(&pool, Options { data: true }, &mut |_, _| {}).unwrap().is_clean());
     pool.export().unwrap();
     for name in ["a.img", "b.img"] {

@@ -253,6 +253,24 @@ impl Level2 {
         true
     }
 
+    /// Takes a device out of use until it is opened again; `false` if there is none of this guid.
+    pub fn offline(&self, guid: u64) -> bool {
+        let taken = {
+            let mut state = lock(&self.state);
+            let Some(at) = state.devices.iter().position(|device| device.config.guid == guid) else {
+                return false;
+            };
+            self.empty(&mut state, at);
+            state.numbers += 1;
+            let absent = Device::absent(state.numbers, &state.devices[at].config);
+            absent.leaf.set_state(VdevState::Offline);
+            std::mem::replace(&mut state.devices[at], absent)
+        };
+        self.look_who_is_there();
+        drop(taken); // Closes the disk, which may wait for its workers.
+        true
+    }
+
     /// Stops the writer and closes all devices.
     pub fn close(&self) {
         let feeder = lock(&self.feeder).take();
