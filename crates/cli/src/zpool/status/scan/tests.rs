@@ -61,3 +61,23 @@ fn what_runs_tells_rates_and_the_time_left_where_they_mean_something() {
          \t0B resilvered, 25.00% done, no estimated completion time"
     );
 }
+
+#[test]
+fn a_scrub_of_errors_counts_blocks() {
+    let of = |state| ErrorScrubStatus {
+        state,
+        start: 1_795_238_000,
+        end: 1_795_238_000 + 90_061,
+        to_examine: 30,
+        examined: 10,
+        paused: 1_795_238_060,
+    };
+    let told = |state| error_lines(&of(state));
+    let [start, paused, end] = [1_795_238_000, 1_795_238_060, 1_795_328_061].map(clock::ctime);
+    let progress = "\n\t25.00% done, issued I/O for 10 error blocks";
+    assert_eq!(told(ScanState::Finished), format!("scrubbed 10 error blocks in 1 days 01:01:01 on {end}"));
+    assert_eq!(told(ScanState::Canceled), format!("error scrub canceled on {end}"));
+    assert_eq!(told(ScanState::Running), format!("error scrub in progress since {start}{progress}"));
+    let pause = format!("error scrub paused since {paused}\n\terror scrub started on {start}{progress}");
+    assert_eq!(told(ScanState::Paused), pause);
+}
