@@ -16,7 +16,7 @@ use env::{Nanos, Next, lock};
 use ondisk::BlkPtr;
 use ondisk::object_type::pool_directory;
 use ondisk::scan::{ErrorScrubPhys, FUNC_ERRORSCRUB, STATE_CANCELED, STATE_ERRORSCRUBBING, STATE_FINISHED};
-use ondisk::zbookmark::ErrorBlock;
+use ondisk::zbookmark::{ErrorBlock, Zbookmark};
 use storage::Patient;
 
 use super::Scan;
@@ -171,6 +171,8 @@ pub(super) struct ErrorWalk {
     phys: ErrorScrubPhys,
     /// What is still to be looked at, by head, once it was read.
     waiting: Option<Vec<(u64, ErrorBlock)>>,
+    /// What could not be healed in this step, with the births.
+    lost: Vec<(Zbookmark, u64)>,
 }
 
 impl ErrorWalk {
@@ -181,7 +183,7 @@ impl ErrorWalk {
             let state = lock(&core.scan.state);
             let errors = &state.errors;
             if errors.serial != self.serial {
-                *self = ErrorWalk { serial: errors.serial, phys: errors.live, waiting: None };
+                *self = ErrorWalk { serial: errors.serial, phys: errors.live, ..ErrorWalk::default() };
             }
             if !errors.stored.is_running() || errors.stored.is_paused() || errors.through.is_some() {
                 return None;
@@ -201,7 +203,10 @@ impl ErrorWalk {
         };
         {
             let mut state = lock(&core.scan.state);
+            let lost = std::mem::take(&mut self.lost);
+            // What was seen for a scrub that has ended meanwhile says nothing for the one that may have begun.
             if state.errors.serial == self.serial {
+                lost.into_iter().for_each(|(place, birth)| core.errlog.log(place, birth));
                 let paused_flags = state.errors.stored.paused_flags;
                 state.errors.live = ErrorScrubPhys { paused_flags, ..self.phys };
                 state.errors.through = through;
@@ -242,7 +247,7 @@ impl ErrorWalk {
                 Ok(None) => {}
                 Ok(Some((dataset, bp))) if bp.is_gang() => {
                     if storage.heal_gang(&bp).is_err() {
-                        self.hurt(pool, dataset, &block);
+                        self.hurt(dataset, &block);
                     }
                 }
                 Ok(Some((dataset, bp))) => {
@@ -251,7 +256,7 @@ impl ErrorWalk {
                         patients.push(Patient { bp, copy });
                     }
                 }
-                Err(_) => self.hurt(pool, head, &block),
+                Err(_) => self.hurt(head, &block),
             }
         }
         let healer = storage.healer();
@@ -259,12 +264,12 @@ impl ErrorWalk {
         let lost = sick.into_iter().zip(healed).filter(|(_, healed)| healed.is_err());
         let mut lost: Vec<(u64, ErrorBlock)> = lost.map(|(sick, _)| sick).collect();
         lost.dedup();
-        lost.iter().for_each(|(dataset, block)| self.hurt(pool, *dataset, block));
+        lost.iter().for_each(|(dataset, block)| self.hurt(*dataset, block));
     }
 
-    fn hurt(&mut self, pool: &Pool, dataset: u64, block: &ErrorBlock) {
+    fn hurt(&mut self, dataset: u64, block: &ErrorBlock) {
         self.phys.errors += 1;
-        pool.core.errlog.log(block.place(dataset), block.birth);
+        self.lost.push((block.place(dataset), block.birth));
     }
 }
 
