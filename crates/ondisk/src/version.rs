@@ -12,14 +12,10 @@ pub const DEFLATE: u64 = 3;
 pub const HISTORY: u64 = 4;
 /// Space is counted by user and group.
 pub const USERSPACE: u64 = 15;
-/// Blocks of intent logs say how much of them is used.
-pub const SLIM_ZIL: u64 = 23;
 /// Dead lists are sorted by snapshot, and what was destroyed is freed in the background.
 pub const DEADLISTS: u64 = 26;
 /// A snapshot may have the head of an intent log.
 pub const FAST_SNAPSHOTS: u64 = 27;
-/// Several disks of a mirror may be replaced at once.
-pub const MULTI_REPLACE: u64 = 28;
 /// The last numbered version, before feature flags.
 pub const LAST_NUMBERED: u64 = 28;
 /// The version of every pool with feature flags.

@@ -142,6 +142,8 @@ pub struct PlaceStats {
 /// What a log is built on.
 #[derive(Clone)]
 pub(crate) struct Parts {
+    /// Whether a log may begin: in pools of old versions none does, and commits wait for their groups.
+    pub may_begin: Arc<dyn Fn() -> bool + Send + Sync>,
     pub env: Env,
     pub storage: Arc<Storage>,
     pub txgs: Arc<Txgs>,

@@ -11,7 +11,7 @@
 //! Locks: `state`, then `pending` or a directory's. Source: module/zfs/dsl_dataset.c.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dmu::{Admission, BlockOwner, DmuError, Holds, LostBlock, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold};
@@ -19,6 +19,7 @@ use env::lock;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_INCONSISTENT};
 use ondisk::feature;
 use ondisk::objset::{FLAG_PROJECTQUOTA_COMPLETE, FLAG_USEROBJACCOUNTING_COMPLETE};
+use ondisk::version;
 use ondisk::zbookmark::Zbookmark;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 use storage::metaslab::DEFER_TXGS;
@@ -124,6 +125,11 @@ impl Dataset {
                 objset: objset.clone(),
                 dataset: core.object,
                 stats: dsl.parts.zil_stats.clone(),
+                // A snapshot with the head of a log in it would mislead programs of that time.
+                may_begin: {
+                    let version = dsl.parts.version.clone();
+                    Arc::new(move || version.load(Ordering::Acquire) >= version::FAST_SNAPSHOTS)
+                },
                 pool_can_spare: {
                     let dsl = core.dsl.clone();
                     Arc::new(move |size| dsl.upgrade().is_some_and(|dsl| dsl.can_spare(size)))

@@ -186,7 +186,7 @@ impl Zil {
         match &state.chain {
             Some(chain) if chain.retiring => self.parts.objset.mark_dirty(&tx),
             Some(chain) => return Some(chain.since),
-            None if state.unreplayed => return None,
+            None if state.unreplayed || !(self.parts.may_begin)() => return None,
             None => {
                 let mut first = self.allocate(FIRST_BLOCK, &tx)?;
                 let random = || self.parts.env.entropy.u64();
