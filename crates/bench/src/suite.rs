@@ -204,6 +204,7 @@ pub const PARTS: &[Part] = &[
         groups: &[
             fresh(&[row("write 1 MiB, then fsync", write(M1), 1)]),
             fresh(&[row("write 64 KiB, then fsync", write(K64), 1)]),
+            fresh(&[row("write 1 MiB, O_DSYNC", write_stable(M1), 1)]),
             fresh(&[row("write 64 KiB, O_DSYNC", write_stable(K64), 1)]),
             on_file(&[row("read 1 MiB", read(M1), 1)]),
             on_file(&[row("random read 4 KiB, 1 reader", read_anywhere(K4), 1)]),
@@ -212,7 +213,9 @@ pub const PARTS: &[Part] = &[
             on_file(&[row("random write 4 KiB, O_DSYNC, 1 writer", write_anywhere(K4, true), 1).long()]),
             on_file(&[row("random write 4 KiB, O_DSYNC, 8 writers", write_anywhere(K4, true), 8).long()]),
             on_file(&[row("random write 4 KiB, O_DSYNC, 64 writers", write_anywhere(K4, true), 64).long()]),
+            names(&[row("append 512 B, O_DSYNC, 1 writer", Work::Append { block: 512 }, 1)]),
             names(&[row("append 512 B, O_DSYNC, 8 writers", Work::Append { block: 512 }, 8)]),
+            names(&[row("append 512 B, O_DSYNC, 400 writers", Work::Append { block: 512 }, 400)]),
             names(&[
                 row("create", Work::Create { files: FILES }, 1),
                 row("stat", Work::Stat { files: FILES }, 1),
