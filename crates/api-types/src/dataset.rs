@@ -98,6 +98,10 @@ pub struct DatasetCreate {
     pub parents: bool,
     /// Don't mount it now.
     pub no_mount: bool,
+    /// A volume, of `volsize` bytes rounded up to whole blocks.
+    pub volume: bool,
+    /// Of a volume: no space is kept for what it has not written.
+    pub sparse: bool,
     pub props: Vec<PropSet>,
     /// Command line for the pool's history; empty: none.
     pub history: String,

@@ -11,6 +11,7 @@ use engine::LocalEngine;
 use engine_api::{
     Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec,
     PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
+    ServedVolume,
 };
 use env::lock;
 
@@ -136,6 +137,12 @@ impl Engine for Appliance {
         self.engine.served_by_id(id).filter(|served| !lock(&self.withdrawn).contains(&served.dataset))
     }
 
+    fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
+        let withdrawn = lock(&self.withdrawn).clone();
+        let volumes = self.engine.served_volumes(property);
+        volumes.into_iter().filter(|served| !withdrawn.contains(&served.dataset)).collect()
+    }
+
     fn served_generation(&self) -> u64 {
         self.engine.served_generation() + self.shares.load(SeqCst)
     }
@@ -241,7 +248,7 @@ impl Pool for Guarded {
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn engine_api::FileSystem>> {
         self.pool.open_fs(dataset)
     }
-    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn engine_api::BlockDevice>> {
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn engine_api::Volume>> {
         self.pool.open_volume(dataset)
     }
     fn give_up(&self) {

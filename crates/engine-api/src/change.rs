@@ -19,6 +19,14 @@ pub enum Change {
         parents: bool,
         props: Vec<PropertyChange>,
     },
+    /// A volume of `volsize` bytes, rounded up to whole blocks. Unless it is `sparse`, or its `refreservation` is given, all that
+    /// it can ever take is kept for it.
+    CreateVolume {
+        name: String,
+        parents: bool,
+        sparse: bool,
+        props: Vec<PropertyChange>,
+    },
     /// All of them or none. Names are datasets, snapshots (`fs@snap`) and bookmarks (`fs#mark`), in the order of a
     /// [`crate::DestroyPlan`]. With `defer`, snapshots that clones or holds keep go with the last of these.
     Destroy {

@@ -1,10 +1,9 @@
 //! What a server, a service or an administrator can ask of the storage engine, and nothing about how it is done.
 //!
-//! Five traits ([`Engine`], [`Diagnostics`], [`Pool`], [`FileSystem`], [`BlockDevice`]), plain data, one [`Error`]. Every call blocks
+//! Five traits ([`Engine`], [`Diagnostics`], [`Pool`], [`FileSystem`], [`Volume`]), plain data, one [`Error`]. Every call blocks
 //! until it is done; every object is `Send + Sync`. Nothing in here serialises: a wire form belongs to the crate that
 //! owns the wire. Two implementations exist: `engine` (the real one) and `model` (in memory, the oracle of the tests).
 
-mod block;
 mod change;
 mod dedup;
 mod diagnostics;
@@ -14,9 +13,9 @@ mod inject;
 mod measure;
 mod pool;
 mod stream;
+mod volume;
 mod zevent;
 
-pub use block::{BlockDevice, VolumeGeometry};
 pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
 pub use dedup::{DedupBucket, DedupEstimate, DedupTables};
 pub use diagnostics::{Diagnostics, NoDiagnostics};
@@ -26,4 +25,5 @@ pub use inject::*;
 pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
 pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest};
+pub use volume::{Volume, VolumeGeometry, VolumeId};
 pub use zevent::{Zevent, ZeventValue};

@@ -1,9 +1,9 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DedupEstimate, DedupTables, Diagnostics,
-    FileSystem, FsId, NodeKind, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
-    SendRequest, Time, VdevTallies,
+    Advice, AdviceQuestion, Change, Committed, Counts, DedupEstimate, DedupTables, Diagnostics, FileSystem,
+    FsId, NodeKind, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest,
+    Time, VdevTallies, Volume,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -572,6 +572,15 @@ pub struct Upgradable {
     pub stays_legacy: bool,
 }
 
+/// A volume that is open for serving.
+#[derive(Clone)]
+pub struct ServedVolume {
+    pub dataset: String,
+    /// The property as set: what it is served as.
+    pub share: String,
+    pub volume: Arc<dyn Volume>,
+}
+
 /// An imported pool.
 pub trait Pool: Send + Sync {
     fn name(&self) -> String;
@@ -614,7 +623,7 @@ pub trait Pool: Send + Sync {
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>>;
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>>;
-    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>>;
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn Volume>>;
     /// Nobody waits any more for the devices of a pool that is suspended: what waits fails, and the pool can be exported.
     fn give_up(&self);
     /// Write out everything and wait for it.
@@ -655,7 +664,9 @@ pub trait Engine: Send + Sync {
     fn served(&self) -> Vec<Served>;
     /// One of them, for a file handle.
     fn served_by_id(&self, id: FsId) -> Option<Served>;
-    /// Grows whenever the answer of `served` may have changed.
+    /// Every volume of which this property of the user's is set, and not to `off`; in name order.
+    fn served_volumes(&self, property: &str) -> Vec<ServedVolume>;
+    /// Grows whenever the answer of `served` or `served_volumes` may have changed.
     fn served_generation(&self) -> u64;
     /// What is told of troubles, and how some are made.
     fn diagnostics(&self) -> &dyn Diagnostics;

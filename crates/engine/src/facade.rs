@@ -20,6 +20,7 @@ mod quotas;
 mod receive;
 mod send;
 mod serve;
+mod volumes;
 mod words;
 
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
     ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
-    Importable, Pool, PoolSpec, PropertyChange, Result, Served, Zevent,
+    Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, Zevent,
 };
 use env::{Env, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
@@ -361,6 +362,14 @@ impl Engine for LocalEngine {
         let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
         let pool = pools.iter().find(|pool| pool.guid() == id.pool_guid)?;
         served_of(pool).into_iter().find(|served| served.id == id)
+    }
+
+    fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        let of = |pool: &Arc<LocalPool>| {
+            catch_unwind(AssertUnwindSafe(|| pool.served_volumes(property))).unwrap_or_default()
+        };
+        pools.iter().flat_map(of).collect()
     }
 
     fn served_generation(&self) -> u64 {

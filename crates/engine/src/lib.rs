@@ -3,6 +3,9 @@
 mod advise;
 pub mod facade;
 pub mod inspect;
+mod readbuf;
+mod rlock;
 pub mod zpl;
+mod zvol;
 
 pub use facade::{LocalEngine, Options};

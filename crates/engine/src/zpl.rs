@@ -36,7 +36,6 @@ mod perm;
 mod quota;
 mod rename;
 mod replay;
-mod rlock;
 mod setattr;
 mod size;
 mod unlinked;

@@ -1,12 +1,15 @@
 //! An engine that only knows which file systems it serves: enough for the servers' tests.
 
-use engine_api::{Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served};
+use engine_api::{
+    Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served, ServedVolume,
+};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Serves what it is told to; pools it has none.
 #[derive(Default)]
 pub struct MemEngine {
     served: Mutex<(u64, Vec<Served>)>,
+    volumes: Mutex<Vec<ServedVolume>>,
 }
 
 impl MemEngine {
@@ -21,6 +24,12 @@ impl MemEngine {
         served.sort_by(|a, b| a.dataset.cmp(&b.dataset));
         let mut now = self.lock();
         *now = (now.0 + 1, served);
+    }
+
+    /// Likewise, for volumes.
+    pub fn set_volumes(&self, volumes: Vec<ServedVolume>) {
+        *self.volumes.lock().expect("nothing panics under this lock") = volumes;
+        self.lock().0 += 1;
     }
 
     fn lock(&self) -> MutexGuard<'_, (u64, Vec<Served>)> {
@@ -71,6 +80,9 @@ impl Engine for MemEngine {
     }
     fn served_by_id(&self, id: FsId) -> Option<Served> {
         self.lock().1.iter().find(|served| served.id == id).cloned()
+    }
+    fn served_volumes(&self, _property: &str) -> Vec<ServedVolume> {
+        self.volumes.lock().expect("nothing panics under this lock").clone()
     }
     fn served_generation(&self) -> u64 {
         self.lock().0

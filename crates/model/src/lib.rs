@@ -4,6 +4,8 @@
 //! alike; the servers are tested over it. Invariants: deterministic (time comes from the clock it is given), nothing
 //! here does I/O, and a call that fails has changed nothing.
 //!
+//! [`MemVolume`] is the same for `engine_api::Volume`.
+//!
 //! [`dump`] walks any file system into a [`Tree`], and [`Tree::differences`] says in words how two of them differ.
 
 mod attrs;
@@ -16,11 +18,13 @@ mod node;
 mod rename;
 mod state;
 mod tree;
+mod volume;
 mod xattrs;
 
 pub use engine::MemEngine;
 pub use memfs::MemFs;
 pub use tree::{Compare, Tree, TreeNode, dump};
+pub use volume::MemVolume;
 
 /// What a clock is: asked once per change.
 pub type Clock = Box<dyn Fn() -> engine_api::Time + Send + Sync>;

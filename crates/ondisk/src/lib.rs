@@ -45,6 +45,7 @@ pub mod zap;
 pub mod zbookmark;
 pub mod zil;
 pub mod znode;
+pub mod zvol;
 
 pub use blkptr::{BlkPtr, ChecksumKind, CompressKind, Dva};
 pub use malformed::{Endian, Malformed};

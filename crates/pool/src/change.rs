@@ -18,6 +18,7 @@ mod rename;
 mod rollback;
 mod set;
 mod snapshot;
+mod volume;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -36,6 +37,13 @@ pub enum Change {
     CreateFilesystem {
         name: String,
         parents: bool,
+        props: Vec<(String, String)>,
+    },
+    /// Of `volsize` bytes, rounded up to whole blocks; `sparse`: it may lack space when it is written to.
+    CreateVolume {
+        name: String,
+        parents: bool,
+        sparse: bool,
         props: Vec<(String, String)>,
     },
     /// Datasets, snapshots and bookmarks, all of them or none; what depends on another before it. Who serves them has closed
@@ -125,6 +133,9 @@ impl Change {
     fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
         match self {
             Change::CreateFilesystem { name, parents, props } => create::check(dsl, name, *parents, props),
+            Change::CreateVolume { name, parents, sparse, props } => {
+                volume::check(dsl, name, *parents, *sparse, props)
+            }
             Change::Destroy { names, defer, .. } => destroy::check(dsl, names, *defer),
             Change::Snapshot { names, recursive, props } => {
                 snapshot::check(dsl, names, *recursive, props, group)
@@ -153,6 +164,9 @@ impl Change {
     fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
         match self {
             Change::CreateFilesystem { name, parents, props } => create::sync(cx, name, *parents, props),
+            Change::CreateVolume { name, parents, sparse, props } => {
+                volume::sync(cx, name, *parents, *sparse, props)
+            }
             Change::Destroy { names, defer, .. } => destroy::sync(cx, names, *defer),
             Change::Snapshot { names, recursive, props } => snapshot::sync(cx, names, *recursive, props),
             Change::Rollback { snapshot } => rollback::sync(cx, snapshot),

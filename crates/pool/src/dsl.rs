@@ -34,6 +34,7 @@ pub(crate) mod snapshot;
 mod stats;
 mod swap;
 mod upgrade;
+pub(crate) mod volume;
 mod written;
 
 use std::collections::{BTreeMap, HashMap};

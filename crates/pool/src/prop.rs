@@ -12,7 +12,7 @@ use ondisk::prop::{Prop, PropType, Render, UNLIMITED, dataset_prop};
 use ondisk::version::newest_file_system;
 use ondisk::znode;
 
-pub use check::{Checker, is_built, parse_pool_value};
+pub use check::{AUTO, Checker, is_built, parse_pool_value};
 pub use number::parse_number;
 
 /// A stored value.

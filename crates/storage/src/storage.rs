@@ -287,6 +287,20 @@ impl Storage {
         real.map(|top| top.deflate(top.asize_of(1 << top.ashift))).max().unwrap_or(512)
     }
 
+    /// What so many blocks of `size` bytes count for, where that is most: on a vdev with parity, blocks that fill its rows
+    /// badly count for more than they hold (`volsize_from_vdevs` in lib/libzfs/libzfs_dataset.c).
+    pub fn largest_volume(&self, blocks: u64, size: u64) -> u64 {
+        const USUAL_BLOCK: u64 = 128 << 10;
+        let tree = self.tree();
+        let raidz = tree.tops.iter().filter(|top| matches!(top.vdev.kind, Kind::Raidz(_)));
+        let worth = raidz.map(|top| {
+            let usual = u128::from(top.asize_of(USUAL_BLOCK) >> 9);
+            let taken = u128::from(blocks) * u128::from(top.asize_of(size)) / usual;
+            u64::try_from(taken * u128::from(USUAL_BLOCK >> 9)).unwrap_or(u64::MAX)
+        });
+        worth.max().filter(|worth| *worth > 0).unwrap_or_else(|| blocks.saturating_mul(size))
+    }
+
     /// Disks that do not have everything that was written, others of their top-level vdev having it: absent, faulted or
     /// behind.
     pub fn behind(&self) -> Vec<u64> {

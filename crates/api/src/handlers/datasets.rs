@@ -78,10 +78,10 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
 }
 
 fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Problem> {
-    let change = Change::CreateFilesystem {
-        name: create.name.clone(),
-        parents: create.parents,
-        props: convert::props(&create.props),
+    let (name, parents, props) = (create.name.clone(), create.parents, convert::props(&create.props));
+    let change = match create.volume {
+        true => Change::CreateVolume { name, parents, sparse: create.sparse, props },
+        false => Change::CreateFilesystem { name, parents, props },
     };
     let pool = app.pool_of(&create.name)?;
     let topmost = first_missing(app, &create.name);

@@ -3,19 +3,20 @@
 use super::name_fault;
 use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::program::Cx;
-use crate::{getopt, props};
+use crate::{getopt, human, props};
 use api_types::{Changed, Dataset, DatasetCreate, Edit, PropSet, dataset_property, kind, routes};
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "PV:b:nso:puv", &[])?;
-    if options.has("V") {
-        return fail("cannot create volumes: not supported by this version of Cistern yet");
-    }
-    if options.has("s") || options.has("b") {
+    let volume = options.has("V");
+    if !volume && (options.has("s") || options.has("b")) {
         return usage("'-s' and '-b' can only be used when creating a volume");
     }
+    if volume && options.has("u") {
+        return usage("'-u' can only be used when creating a filesystem");
+    }
     let name = match options.operands.as_slice() {
-        [] => return usage("missing filesystem argument"),
+        [] => return usage(format!("missing {} argument", if volume { "volume" } else { "filesystem" })),
         [name] => name,
         _ => return usage("too many arguments"),
     };
@@ -23,9 +24,20 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         name: name.clone(),
         parents: options.has("p"),
         no_mount: options.has("u"),
+        volume,
+        sparse: options.has("s"),
         history: cx.history.clone(),
         ..DatasetCreate::default()
     };
+    for (option, name, what) in [("V", "volsize", "volume size"), ("b", "volblocksize", "volume block size")]
+    {
+        if let Some(text) = options.value(option) {
+            let Some(value) = human::bytes(text) else {
+                return fail(format!("bad {what} '{text}': bad numeric value"));
+            };
+            props::add(&mut request.props, PropSet { name: name.into(), value: value.to_string() })?;
+        }
+    }
     for text in options.values("o") {
         props::add(&mut request.props, props::assignment(text, "missing '=' for property=value argument")?)?;
     }

@@ -619,7 +619,7 @@ impl Pool for FakePool {
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {
         Err(Error::Unsupported(dataset.into()))
     }
-    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>> {
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn Volume>> {
         Err(Error::Unsupported(dataset.into()))
     }
     fn give_up(&self) {}
@@ -760,6 +760,9 @@ impl Engine for FakeEngine {
     }
     fn served_by_id(&self, _id: FsId) -> Option<Served> {
         None
+    }
+    fn served_volumes(&self, _property: &str) -> Vec<ServedVolume> {
+        Vec::new()
     }
     fn served_generation(&self) -> u64 {
         0

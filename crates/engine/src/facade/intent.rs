@@ -1,4 +1,4 @@
-//! Between a file system and the intent log of its dataset: `zpl` knows no logs of pools, and `pool` no files.
+//! Between a file system or volume and the intent log of its dataset: `zpl` knows no logs of pools, and `pool` no files.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +10,7 @@ use engine_api::Error;
 use env::lock;
 
 use crate::zpl::{IntentLog, Zpl};
+use crate::zvol::Zvol;
 
 /// The log of a dataset, as its file system uses it.
 pub(super) struct FileSystemLog {
@@ -77,6 +78,12 @@ impl LogData for Zpl {
     }
 }
 
+impl LogData for Zvol {
+    fn read(&self, _object: u64, _gen: u64, offset: u64, len: u64) -> Result<Option<Vec<u8>>, DmuError> {
+        self.logged_data(offset, len)
+    }
+}
+
 /// An error of a file system on its way through the log; its words are lost.
 fn dmu_error(error: &Error) -> DmuError {
     match error {
@@ -93,17 +100,15 @@ fn dmu_error(error: &Error) -> DmuError {
     }
 }
 
-/// Applies records to a file system, and keeps the words of what went wrong.
+/// Applies records, and keeps the words of what went wrong.
 struct Again<'a> {
-    fs: &'a Zpl,
+    apply: &'a (dyn Fn(&LoggedRecord<'_>) -> engine_api::Result<()> + Sync),
     failure: Mutex<Option<String>>,
 }
 
 impl Replay for Again<'_> {
     fn replay(&self, record: &LoggedRecord<'_>) -> Result<(), DmuError> {
-        let applied =
-            self.fs.replay_record(&record.head, record.bytes, record.endian, record.data.as_deref());
-        applied.map_err(|error| {
+        (self.apply)(record).map_err(|error| {
             let (txtype, seq) = (record.head.txtype, record.head.seq);
             *lock(&self.failure) = Some(format!("record {seq} of type {txtype}: {error}"));
             dmu_error(&error)
@@ -111,26 +116,42 @@ impl Replay for Again<'_> {
     }
 }
 
-/// Does again what the log says; in words what went wrong, else. What lost its last name before the crash goes first:
-/// its number may be taken by a record.
-pub(super) fn replay(fs: &Zpl, zil: &Zil, name: &str) -> Result<(), String> {
-    if !zil.needs_replay() {
-        // A log that holds nothing is given back all the same.
-        return zil
-            .replay(&Again { fs, failure: Mutex::default() })
-            .map(drop)
-            .map_err(|error| error.to_string());
-    }
-    let again = Again { fs, failure: Mutex::default() };
-    let done = fs.while_replaying(|| {
-        fs.drain_unlinked().map_err(|error| error.to_string())?;
-        zil.replay(&again).map_err(|error| {
-            let words = lock(&again.failure).take();
-            words.unwrap_or_else(|| error.to_string())
-        })
+/// Does again what the log says; in words what went wrong, else. A log that holds nothing is given back all the same.
+fn run(
+    zil: &Zil,
+    name: &str,
+    apply: &(dyn Fn(&LoggedRecord<'_>) -> engine_api::Result<()> + Sync),
+) -> Result<(), String> {
+    let again = Again { apply, failure: Mutex::default() };
+    let done = zil.replay(&again).map_err(|error| {
+        let words = lock(&again.failure).take();
+        words.unwrap_or_else(|| error.to_string())
     })?;
-    tracing::info!(name, records = done, "the intent log was replayed");
+    if done > 0 {
+        tracing::info!(name, records = done, "the intent log was replayed");
+    }
     Ok(())
+}
+
+/// As [`run`], for a file system. What lost its last name before the crash goes first: its number may be taken by a record.
+pub(super) fn replay(fs: &Zpl, zil: &Zil, name: &str) -> Result<(), String> {
+    let apply = |record: &LoggedRecord<'_>| {
+        fs.replay_record(&record.head, record.bytes, record.endian, record.data.as_deref())
+    };
+    if !zil.needs_replay() {
+        return run(zil, name, &apply);
+    }
+    fs.while_replaying(|| {
+        fs.drain_unlinked().map_err(|error| error.to_string())?;
+        run(zil, name, &apply)
+    })
+}
+
+/// As [`run`], for a volume.
+pub(super) fn replay_volume(zvol: &Zvol, zil: &Zil, name: &str) -> Result<(), String> {
+    run(zil, name, &|record| {
+        zvol.replay_record(&record.head, record.bytes, record.endian, record.data.as_deref())
+    })
 }
 
 /// Properties of the dataset that the log goes by.

@@ -13,11 +13,11 @@ use ::pool::spa::members::NewDisk;
 use ::pool::spa::vdevs::NewVdevs;
 use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use engine_api::{
-    Advice, AdviceQuestion, BlockDevice, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
+    Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
     DedupEstimate, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, Health, HistoryRecord,
     InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
-    Result, ScanState, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable,
-    VdevTallies,
+    Result, ScanState, SendEvent, SendRequest, ServedVolume, SpaceExplained, SpaceUse, Spender, TrimCommand,
+    Upgradable, VdevTallies, Volume,
 };
 use env::{Env, lock};
 
@@ -28,6 +28,7 @@ use super::convert::{
 use super::counting::Counting;
 use super::ctldir::Ctldir;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
+use super::volumes::{OpenVolume, VolumeHandle};
 use super::{measure, pool_props, quotas, vdev_spec, words};
 use crate::zpl::path::path_of;
 
@@ -42,6 +43,11 @@ pub(super) struct LocalPool {
     pub(super) ctldirs: Mutex<BTreeMap<u64, Arc<Ctldir>>>,
     pub(super) guids: Mutex<SnapshotGuids>,
     pub(super) shared: Mutex<Option<SharedList>>,
+    /// Open volumes by dataset object, and what servers are given of each that was ever open.
+    pub(super) volumes: Mutex<BTreeMap<u64, Arc<OpenVolume>>>,
+    pub(super) volume_handles: Mutex<BTreeMap<u64, Arc<VolumeHandle>>>,
+    /// By property, as of a generation: the volumes that it says are to be served.
+    pub(super) served_volumes: Mutex<BTreeMap<String, (u64, Vec<ServedVolume>)>>,
     /// Names of datasets, by object, whose logs could not be replayed: they are read-only.
     pub(super) unreplayable: Mutex<BTreeMap<u64, String>>,
     /// The engine's: grows with every change of what may be served.
@@ -61,6 +67,9 @@ impl LocalPool {
             mounted: Mutex::default(),
             mounting: Mutex::default(),
             shared: Mutex::default(),
+            volumes: Mutex::default(),
+            volume_handles: Mutex::default(),
+            served_volumes: Mutex::default(),
             unreplayable: Mutex::default(),
             generation,
             counting: Arc::default(),
@@ -82,6 +91,7 @@ impl LocalPool {
     /// What a change means for open file systems, and for those who serve them.
     pub(super) fn after_change(&self) {
         self.refresh_file_systems();
+        self.refresh_volumes();
         self.generation.fetch_add(1, SeqCst);
     }
 
@@ -132,6 +142,10 @@ impl LocalPool {
                 let head = snapshot.split('@').next().unwrap_or_default().to_owned();
                 self.without(&[head], || self.pool.dsl.commit(inner, history))
             }
+            Change::SetProperties { name, props } => match new_size(props) {
+                Some(size) => self.resize(name, size, || self.pool.dsl.commit(inner, history)),
+                None => self.pool.dsl.commit(inner, history),
+            },
             _ => self.pool.dsl.commit(inner, history),
         };
         let txg = txg.map_err(api_error)?;
@@ -172,12 +186,23 @@ fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
     props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect()
 }
 
+/// What a volume's size is to be; what is no number is refused later.
+fn new_size(props: &[PropertyChange]) -> Option<u64> {
+    ::pool::prop::parse_number(&props.iter().find(|prop| prop.name == "volsize")?.value)
+}
+
 /// `None`: a change this version of the engine does not know.
 fn pool_change(change: &Change) -> Option<PoolChange> {
     Some(match change {
         Change::CreateFilesystem { name, parents, props } => {
             PoolChange::CreateFilesystem { name: name.clone(), parents: *parents, props: pairs(props) }
         }
+        Change::CreateVolume { name, parents, sparse, props } => PoolChange::CreateVolume {
+            name: name.clone(),
+            parents: *parents,
+            sparse: *sparse,
+            props: pairs(props),
+        },
         Change::Destroy { names, force, defer } => {
             PoolChange::Destroy { names: names.clone(), force: *force, defer: *defer }
         }
@@ -449,8 +474,9 @@ impl Pool for LocalPool {
         Ok(self.mount(dataset)?.served())
     }
 
-    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn BlockDevice>> {
-        Err(Error::Unsupported(format!("volume {dataset}")))
+    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn Volume>> {
+        self.not_suspended()?;
+        Ok(self.volume(dataset)?)
     }
 
     fn give_up(&self) {

@@ -7,7 +7,7 @@ use engine_api::{
     Upgradable,
 };
 use ondisk::feature::{self, Feature, READONLY_COMPAT};
-use ondisk::prop::{POOL, PropType};
+use ondisk::prop::{FILESYSTEM, POOL, PropType};
 use ondisk::version;
 
 use super::convert::{api_error, prop_kind};
@@ -180,7 +180,7 @@ impl ForCreate {
             props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect();
         let has_feature = |name: &str| self.features.iter().any(|feature| feature.name == name);
         let (prefix, version) = (format!("cannot create '{pool}'"), self.version);
-        let checker = Checker { prefix, creating: true, version, has_feature: &has_feature };
+        let checker = Checker { prefix, of: FILESYSTEM, creating: true, version, has_feature: &has_feature };
         checker.all(&pairs).map_err(api_error)
     }
 }

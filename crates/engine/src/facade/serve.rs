@@ -55,7 +55,7 @@ pub(super) struct SharedList {
 
 /// What becomes of a log that cannot be replayed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unreplayable {
+pub(super) enum Unreplayable {
     Keep,
     GiveUp,
 }
@@ -117,6 +117,10 @@ impl LocalPool {
     pub(super) fn give_up_logs(&self) -> Result<()> {
         let failed = std::mem::take(&mut *lock(&self.unreplayable));
         for object in failed.into_keys() {
+            if self.close_volume(object).is_some() {
+                self.open_volume_or(object, Unreplayable::GiveUp)?;
+                continue;
+            }
             lock(&self.mounted).remove(&object).inspect(|mounted| mounted.ctldir.detach());
             self.mount_or(object, Unreplayable::GiveUp)?;
         }
@@ -260,25 +264,34 @@ impl LocalPool {
         let _nobody_opens = lock(&self.mounting);
         for name in names.iter().filter(|name| !name.contains('#')) {
             let Ok(object) = self.pool.dsl.object_of(name) else { continue };
+            if let Some(zvol) = self.close_volume(object) {
+                self.wait_for_calls(&zvol);
+            }
             let mounted = lock(&self.mounted).remove(&object);
             if let Some(ctldir) = lock(&self.ctldirs).get(&object) {
                 ctldir.detach();
             }
             let Some(mounted) = mounted else { continue };
-            for _ in 0..PATIENCE {
-                if Arc::strong_count(&mounted.fs) == 1 {
-                    break;
-                }
-                self.env.clock.sleep(A_MOMENT);
-            }
+            self.wait_for_calls(&mounted.fs);
         }
         *lock(&self.shared) = None;
         change()
     }
 
+    /// Until nobody else uses what was taken away, or for as long as is bearable.
+    fn wait_for_calls<T>(&self, last: &Arc<T>) {
+        for _ in 0..PATIENCE {
+            if Arc::strong_count(last) == 1 {
+                return;
+            }
+            self.env.clock.sleep(A_MOMENT);
+        }
+    }
+
     pub(super) fn close_file_systems(&self) {
         lock(&self.ctldirs).values().for_each(|ctldir| ctldir.detach());
         lock(&self.mounted).clear();
+        self.close_volumes();
         *lock(&self.shared) = None;
     }
 

@@ -2,10 +2,8 @@
 //!
 //! Source: `zfs_read`, `zfs_write`, `zfs_holey` in module/zfs/zfs_vnops.c.
 
-use std::sync::{Arc, OnceLock};
-
-use dmu::{Chunk, Holds};
-use engine_api::{Cred, Error, NodeId, Promise, ReadBuf, Result, Seek, Slice, Stable, Time, Written};
+use dmu::Holds;
+use engine_api::{Cred, Error, NodeId, Promise, ReadBuf, Result, Seek, Stable, Time, Written};
 use ondisk::znode::{attr, flags, kind};
 use stdx::posix;
 
@@ -16,11 +14,10 @@ use super::node::Node;
 use super::perm::{check_data, check_mutable, check_read, refused, rules, who};
 use super::size::grow_block;
 use super::{Zpl, acl};
+use crate::readbuf::slices;
 
 /// Largest file in bytes: 2^63 - 1.
 pub const MAX_FILE_SIZE: u64 = i64::MAX as u64;
-/// Zeros handed out for holes, shared by all.
-const ZEROS: usize = 128 << 10;
 const DAY_SECS: i64 = 24 * 60 * 60;
 /// Blocks of metadata a write may dirty: its dnode, and the way down to its blocks.
 const META_BLOCKS: u64 = 4;
@@ -321,25 +318,6 @@ pub fn check_file(attrs: &Attrs) -> Result<()> {
         kind::DIR => Err(Error::IsDir),
         _ => Err(Error::Invalid("only regular files have data".into())),
     }
-}
-
-fn slices(chunks: Vec<Chunk>) -> Vec<Slice> {
-    static ZERO: OnceLock<Arc<Vec<u8>>> = OnceLock::new();
-    let mut parts = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        match chunk {
-            Chunk::Data(block, range) => parts.push(Slice::new(block, range.start, range.len())),
-            Chunk::Zero(mut len) => {
-                let zero = ZERO.get_or_init(|| Arc::new(vec![0; ZEROS]));
-                while len > 0 {
-                    let part = len.min(ZEROS);
-                    parts.push(Slice::new(zero.clone(), 0, part));
-                    len -= part;
-                }
-            }
-        }
-    }
-    parts
 }
 
 /// A refusal of `stdx::posix` as the engine's error, for the callers of its rules here.

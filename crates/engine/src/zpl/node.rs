@@ -18,7 +18,7 @@ use ondisk::object_type::ObjectType;
 
 use super::Zpl;
 use super::error::api_error;
-use super::rlock::RangeLock;
+use crate::rlock::RangeLock;
 
 const SHARDS: usize = 16;
 /// Nodes a shard keeps before it forgets idle ones.

@@ -18,3 +18,4 @@ mod resume;
 mod streams;
 mod threads;
 mod unreplayable;
+mod volumes;

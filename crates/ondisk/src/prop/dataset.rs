@@ -18,7 +18,7 @@ pub const DATASET: &[Prop] = &[
     Prop::new("quota", "QUOTA", Number(0), Own, FILESYSTEM).values("<size> | none"),
     Prop::new("reservation", "RESERV", Number(0), Own, FILESYSTEM | VOLUME).values("<size> | none"),
     Prop::new("volsize", "VOLSIZE", Number(0), Own, SNAPSHOT | VOLUME).values("<size>"),
-    Prop::new("volblocksize", "VOLBLOCK", Number(16 << 10), Once, VOLUME).values("512 to 16M, power of 2"),
+    Prop::new("volblocksize", "VOLBLOCK", Number(crate::zvol::DEFAULT_BLOCK), Once, VOLUME).values("512 to 16M, power of 2"),
     Prop::new("recordsize", "RECSIZE", Number(128 << 10), Inherit, FILESYSTEM).values("512 to 16M, power of 2"),
     Prop::new("mountpoint", "MOUNTPOINT", Text(Some("/")), Inherit, FILESYSTEM).values("<path> | legacy | none"),
     Prop::new("sharenfs", "SHARENFS", Text(Some("off")), Inherit, FILESYSTEM).values("on | off | NFS share options"),

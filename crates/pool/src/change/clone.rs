@@ -7,10 +7,11 @@ use crate::dsl::names::{Found, check_filesystem, parent_of};
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
 
-fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+fn raw_props(dsl: &Dsl, from: &Found, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let prefix = format!("cannot create '{name}'");
-    Checker { prefix, creating: false, version: dsl.version(), has_feature: &has_feature }.all(props)
+    let of = dsl.head_kind(from.object, &from.phys)?.types();
+    Checker { prefix, of, creating: false, version: dsl.version(), has_feature: &has_feature }.all(props)
 }
 
 fn origin(dsl: &Dsl, snapshot: &str) -> Result<Found> {
@@ -30,11 +31,11 @@ pub(super) fn check(
     props: &[(String, String)],
 ) -> Result<()> {
     check_filesystem(name).map_err(|why| refuse(name, &why))?;
-    raw_props(dsl, name, props)?;
     if snapshot.split(['/', '@']).next() != name.split('/').next() {
         return Err(refuse(name, "source and target pools differ"));
     }
     let from = origin(dsl, snapshot)?;
+    raw_props(dsl, &from, name, props)?;
     if crate::dsl::dataset::recorded_features(dsl, from.object)?.contains(&"encryption") {
         return Err(PoolError::Unsupported("clones of encrypted datasets".into()));
     }
@@ -51,8 +52,8 @@ pub(super) fn sync(
     if cx.dsl.find_dir(name).is_ok() {
         return Ok(());
     }
-    let raw = raw_props(cx.dsl, name, props)?;
     let from = origin(cx.dsl, snapshot)?;
+    let raw = raw_props(cx.dsl, &from, name, props)?;
     let above = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
     if parents {
         make_parents(cx, above)?;

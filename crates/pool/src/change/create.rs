@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ondisk::prop::FILESYSTEM;
+
 use super::{SyncCx, missing};
 use crate::dsl::counts::Counted;
 use crate::dsl::names::{check_filesystem, parent_of};
@@ -19,8 +21,8 @@ pub(super) fn refuse(name: &str, why: &str) -> PoolError {
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    Checker { prefix: prefix(name), creating: true, version: dsl.version(), has_feature: &has_feature }
-        .all(props)
+    let (prefix, version) = (prefix(name), dsl.version());
+    Checker { prefix, of: FILESYSTEM, creating: true, version, has_feature: &has_feature }.all(props)
 }
 
 pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {

@@ -1,9 +1,10 @@
 //! Setting properties of a dataset, all of them or none.
 
 use super::{SyncCx, missing};
-use crate::dsl::Dsl;
 use crate::dsl::names::Found;
-use crate::prop::{Checker, RawProps, RawValue, exact};
+use crate::dsl::volume::{block_of, size_of};
+use crate::dsl::{DatasetKind, Dsl};
+use crate::prop::{AUTO, Checker, RawProps, RawValue, exact};
 use crate::{PoolError, Result};
 
 fn prefix(name: &str) -> String {
@@ -14,11 +15,51 @@ fn refuse(name: &str, why: &str) -> PoolError {
     PoolError::Refused(format!("{}: {why}", prefix(name)))
 }
 
-fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let checker =
-        Checker { prefix: prefix(name), creating: false, version: dsl.version(), has_feature: &has_feature };
-    if name.contains('@') { checker.of_snapshot(props) } else { checker.all(props) }
+    let kind = dsl.kind_of(found)?;
+    let (prefix, of, version) = (prefix(name), kind.types(), dsl.version());
+    let checker = Checker { prefix, of, creating: false, version, has_feature: &has_feature };
+    let mut raw = match kind {
+        DatasetKind::Snapshot => checker.of_snapshot(props)?,
+        _ => checker.all(props)?,
+    };
+    if kind == DatasetKind::Volume {
+        follow_size(dsl, name, found, &mut raw)?;
+    }
+    Ok(raw)
+}
+
+/// A volume's refreservation goes with its size, where it did before or is to (`zfs_add_synthetic_resv`,
+/// `zfs_fix_auto_resv` in lib/libzfs/libzfs_dataset.c).
+fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Result<()> {
+    let dataset = dsl.open_object(found.object)?;
+    let (now, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);
+    let given = |raw: &RawProps, wanted: &str| {
+        raw.local.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.number())
+    };
+    let size = given(raw, "volsize");
+    if size == Some(0) {
+        return Err(refuse(name, "'volsize' cannot be zero"));
+    }
+    if size.is_some_and(|size| size % block != 0 || i64::try_from(size).is_err()) {
+        let block = if block < 1024 { format!("{block}B") } else { format!("{}K", block >> 10) };
+        return Err(refuse(name, &format!("'volsize' must be a multiple of volume block size ({block})")));
+    }
+    for limit in ["reservation", "refreservation"] {
+        if given(raw, limit).is_some_and(|number| number > size.unwrap_or(now) && number != AUTO) {
+            return Err(refuse(name, &format!("'{limit}' is greater than current volume size")));
+        }
+    }
+    let whole = || RawValue::Number(dsl.volume_reservation(size.unwrap_or(now), block, 1));
+    match raw.local.iter_mut().find(|(name, _)| name == "refreservation") {
+        Some((_, value)) if value.number() == Some(AUTO) => *value = whole(),
+        None if size.is_some() && dsl.has_auto_reservation(&found.dir, now, block)? => {
+            raw.local.push(("refreservation".into(), whole()));
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 fn target(dsl: &Dsl, name: &str) -> Result<Found> {
@@ -27,7 +68,7 @@ fn target(dsl: &Dsl, name: &str) -> Result<Found> {
 
 pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<()> {
     let found = target(dsl, name)?;
-    let raw = raw_props(dsl, name, props)?;
+    let raw = raw_props(dsl, name, &found, props)?;
     for (property, number) in &raw.creation {
         if *property == "version" && *number < dsl.file_system_version(found.object)? {
             return Err(refuse(name, "Invalid argument"));
@@ -76,10 +117,13 @@ fn check_limit(dsl: &Dsl, name: &str, found: &Found, property: &str, number: u64
 
 pub(super) fn sync(cx: &SyncCx<'_>, name: &str, props: &[(String, String)]) -> Result<()> {
     let found = target(cx.dsl, name)?;
-    for (property, value) in raw_props(cx.dsl, name, props)?.local {
-        match found.is_snapshot() {
-            true => cx.dsl.write_snapshot_prop(found.object, &property, Some(&value), cx.tx)?,
-            false => cx.dsl.write_prop(&found.dir, &property, Some(&value), cx.tx)?,
+    for (property, value) in raw_props(cx.dsl, name, &found, props)?.local {
+        match (property.as_str(), value.number()) {
+            ("volsize", Some(size)) => cx.dsl.set_volume_size(found.object, size, cx.tx)?,
+            _ if found.is_snapshot() => {
+                cx.dsl.write_snapshot_prop(found.object, &property, Some(&value), cx.tx)?;
+            }
+            _ => cx.dsl.write_prop(&found.dir, &property, Some(&value), cx.tx)?,
         }
         cx.note("set", name, found.object, &format!("{property}={}", shown(&property, &value)));
     }

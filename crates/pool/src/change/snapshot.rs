@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
+use ondisk::prop::SNAPSHOT;
 
 use super::{SyncCx, reason};
 use crate::dsl::counts::Counted;
@@ -57,8 +58,8 @@ fn below(dsl: &Dsl, dir: &Arc<Dir>, snapshot: &str, heads: &mut Vec<(Found, Stri
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    Checker { prefix: prefix(name), creating: false, version: dsl.version(), has_feature: &has_feature }
-        .of_snapshot(props)
+    let (prefix, version) = (prefix(name), dsl.version());
+    Checker { prefix, of: SNAPSHOT, creating: false, version, has_feature: &has_feature }.of_snapshot(props)
 }
 
 pub(super) fn check(

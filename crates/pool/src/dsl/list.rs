@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use ondisk::prop::{BOOKMARK, FILESYSTEM, SNAPSHOT, VOLUME};
+
 use super::Dsl;
 use super::bookmark::{self, Bookmark};
 use super::dir::Dir;
@@ -25,6 +27,16 @@ pub enum DatasetKind {
 }
 
 impl DatasetKind {
+    /// Its bit in the table of properties.
+    pub(crate) fn types(self) -> u8 {
+        match self {
+            DatasetKind::Filesystem => FILESYSTEM,
+            DatasetKind::Volume => VOLUME,
+            DatasetKind::Snapshot => SNAPSHOT,
+            DatasetKind::Bookmark => BOOKMARK,
+        }
+    }
+
     /// As property `type` has it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -99,7 +99,7 @@ impl Dsl {
         }
         self.write_props(dir, props, tx)?;
         let fs_props = self.fs_props(object)?.with_creation(self.version(), props);
-        let dataset = self.new_objset(object, &fs_props, tx)?;
+        let dataset = self.new_objset(object, ObjsetType::Zfs, &fs_props, tx)?;
         self.parts.fs_format.create(dataset.objset(), &fs_props, tx)?;
         Ok(dataset)
     }
@@ -107,7 +107,7 @@ impl Dsl {
     /// A file system without anything in it, not even a root directory, in a directory that has no dataset yet.
     pub(crate) fn create_empty(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<u64> {
         let object = self.create_dataset(dir, self.origin_snap(), tx)?;
-        self.new_objset(object, &self.fs_props(object)?, tx)?;
+        self.new_objset(object, ObjsetType::Zfs, &self.fs_props(object)?, tx)?;
         Ok(object)
     }
 
@@ -378,18 +378,26 @@ impl Dsl {
     }
 
     /// The new object set of a new dataset, dirty in this group.
-    fn new_objset(&self, object: u64, props: &FsProps, tx: &Tx) -> Result<Arc<Dataset>> {
+    pub(super) fn new_objset(
+        &self,
+        object: u64,
+        kind: ObjsetType,
+        props: &FsProps,
+        tx: &Tx,
+    ) -> Result<Arc<Dataset>> {
         let core = self.core_of(object)?;
         let policy = self.policy_for(&core, props);
         let objset = Objset::create(
             self.parts.store().clone(),
-            ObjsetType::Zfs,
+            kind,
             core.clone(),
             core.admission(),
             policy,
             tx.txg(),
         );
-        objset.set_owner_of(self.parts.fs_format.owner_of());
+        if kind == ObjsetType::Zfs {
+            objset.set_owner_of(self.parts.fs_format.owner_of());
+        }
         let dataset = Dataset::new(core, objset);
         lock(&self.datasets).insert(object, dataset.clone());
         Ok(dataset)

@@ -7,9 +7,7 @@ use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT};
 use ondisk::dsl_dir::{DslDirPhys, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN};
 use ondisk::objset::ObjsetType;
-use ondisk::prop::{
-    BOOKMARK, DATASET, FILESYSTEM, Prop, Render, SNAPSHOT, UserspaceProp, VOLUME, dataset_prop, is_user_prop,
-};
+use ondisk::prop::{BOOKMARK, DATASET, Prop, Render, UserspaceProp, dataset_prop, is_user_prop};
 
 use super::Dsl;
 use super::counts::Counted;
@@ -22,10 +20,6 @@ use crate::{PoolError, Result};
 
 /// A ratio of nothing: 1.00.
 const RATIO_ONE: u64 = 100;
-
-/// Objects of a volume (include/sys/zvol.h).
-const VOLUME_DATA: u64 = 1;
-const VOLUME_PROPS: u64 = 2;
 
 fn ratio(uncompressed: u64, compressed: u64) -> u64 {
     uncompressed.saturating_mul(100).checked_div(compressed).unwrap_or(RATIO_ONE)
@@ -51,7 +45,7 @@ impl Dsl {
             }
             return Ok(shown);
         }
-        let types = types_of(subject.kind);
+        let types = subject.kind.types();
         for prop in DATASET.iter().filter(|prop| !prop.hidden && prop.is_of(types)) {
             if let Some(value) = self.native(subject, prop)? {
                 shown.push(value);
@@ -108,7 +102,7 @@ impl Dsl {
         }
         let prop = dataset_prop(name)
             .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
-        if !prop.is_of(types_of(subject.kind)) {
+        if !prop.is_of(subject.kind.types()) {
             return Ok(absent(prop.name, prop.render));
         }
         Ok(self.native(subject, prop)?.unwrap_or_else(|| absent(prop.name, prop.render)))
@@ -126,7 +120,12 @@ impl Dsl {
             (value, if prop.name.ends_with("_count") { Source::Local } else { Source::None })
         } else if matches!(prop.name, "volsize" | "volblocksize") {
             let Some(value) = self.of_volume(subject, prop.name)? else { return Ok(None) };
-            (value, if prop.name == "volsize" { Source::Local } else { Source::Default })
+            let source = match prop.name {
+                "volsize" => Source::Local,
+                _ if value == crate::prop::default_of(prop) => Source::Default,
+                _ => Source::None,
+            };
+            (value, source)
         } else if CREATION.iter().any(|(name, _)| *name == prop.name) {
             let Some(value) = self.kept_in_content(subject, prop.name)? else { return Ok(None) };
             (value, Source::None)
@@ -181,8 +180,8 @@ impl Dsl {
             _ => return Ok(None),
         };
         let number = match name {
-            "volsize" => dmu::Zap::open(dataset.objset(), VOLUME_PROPS)?.find_u64("size")?,
-            _ => Some(u64::from(dataset.objset().hold(VOLUME_DATA)?.block_size())),
+            "volsize" => Some(super::volume::size_of(dataset.objset())?),
+            _ => Some(super::volume::block_of(dataset.objset())?),
         };
         Ok(number.map(RawValue::Number))
     }
@@ -310,15 +309,6 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
         None => Err(PoolError::Invalid(format!("bad property list: invalid property '{name}'"))),
     };
     names.iter().map(one).collect()
-}
-
-fn types_of(kind: DatasetKind) -> u8 {
-    match kind {
-        DatasetKind::Filesystem => FILESYSTEM,
-        DatasetKind::Volume => VOLUME,
-        DatasetKind::Snapshot => SNAPSHOT,
-        DatasetKind::Bookmark => BOOKMARK,
-    }
 }
 
 /// The statistics that are one field.

@@ -7,6 +7,9 @@ use ondisk::znode::VERSION_FUID;
 use super::{CREATION, RawProps, RawValue, none_number, parse_number};
 use crate::{PoolError, Result};
 
+/// The number of `refreservation=auto` until it is known.
+pub const AUTO: u64 = u64::MAX;
+
 /// Known, but of no effect here unless at their default.
 const UNBUILT: [&str; 10] = [
     "encryption",
@@ -36,6 +39,8 @@ pub fn is_built(prop: &Prop, value: &RawValue) -> bool {
 pub struct Checker<'a> {
     /// What the message starts with: `cannot create 'tank/a'`.
     pub prefix: String,
+    /// What kind of dataset it is: [`prop::FILESYSTEM`] or [`prop::VOLUME`].
+    pub of: u8,
     /// The dataset is being made: set-once properties may be given.
     pub creating: bool,
     /// Of the pool.
@@ -99,7 +104,7 @@ impl Checker<'_> {
         if prop.is_readonly() || (prop.is_once() && !self.creating) {
             return Err(self.refuse(format_args!("'{}' is readonly", prop.name)));
         }
-        if prop.name == "volsize" || !prop.is_of(prop::FILESYSTEM) {
+        if !prop.is_of(self.of) {
             return Err(self.refuse(format_args!("'{}' does not apply to datasets of this type", prop.name)));
         }
         let raw = self.parse(prop, value)?;
@@ -131,6 +136,7 @@ impl Checker<'_> {
                 let none = || self.refuse(format_args!("'{}' must be one of '{}'", prop.name, prop.values));
                 number.ok_or_else(none)
             }
+            PropType::Number(_) if value == "auto" => self.auto(prop),
             PropType::Number(_) if value == "none" => Ok(RawValue::Number(none_number(prop.name))),
             PropType::Number(_) => {
                 let number = parse_number(value)
@@ -140,6 +146,15 @@ impl Checker<'_> {
                 }
                 Ok(RawValue::Number(number))
             }
+        }
+    }
+
+    /// As large as it has to be: whoever knows the dataset finds out.
+    fn auto(&self, prop: &Prop) -> Result<RawValue> {
+        match prop.name {
+            "refreservation" if self.of == prop::VOLUME => Ok(RawValue::Number(AUTO)),
+            "refreservation" => Err(self.refuse("'refreservation=auto' only allowed on volumes")),
+            name => Err(self.refuse(format_args!("'auto' is invalid value for '{name}'"))),
         }
     }
 
@@ -161,7 +176,7 @@ impl Checker<'_> {
         let number = raw.number().unwrap_or(0);
         let feature = |name: &str| (self.has_feature)(name);
         match prop.name {
-            "recordsize" => {
+            "recordsize" | "volblocksize" => {
                 let max: u64 = if feature("large_blocks") { 1 << 20 } else { 128 << 10 };
                 if !number.is_power_of_two() || !(512..=max).contains(&number) {
                     let max = if max == 1 << 20 { "1M" } else { "128K" };

@@ -1,10 +1,12 @@
 use super::*;
+use ondisk::prop::FILESYSTEM;
 
 fn check(creating: bool, props: &[(&str, &str)]) -> crate::Result<RawProps> {
     let props: Vec<_> = props.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let has_feature = |name: &str| name != "large_dnode";
     Checker {
         prefix: "cannot set property for 'tank'".into(),
+        of: FILESYSTEM,
         creating,
         version: 5000,
         has_feature: &has_feature,

@@ -1,0 +1,273 @@
+//! Open volumes of a pool, and what servers are given of them.
+//!
+//! Servers keep a [`VolumeHandle`], never an open volume: it leads to the one that is open now, which is taken away when its
+//! dataset goes or is rolled back, and opened again at the next call.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex, Weak};
+
+use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
+use ::pool::zil::LogData;
+use engine_api::{
+    Error, Promise, ReadBuf, Result, Seek, ServedVolume, Stable, Volume, VolumeGeometry, VolumeId,
+};
+use env::lock;
+use ondisk::objset::ObjsetType;
+
+use super::convert::api_error;
+use super::intent;
+use super::pool::LocalPool;
+use super::serve::Unreplayable;
+use crate::zvol::Zvol;
+
+/// A dataset that is open as a volume.
+pub(super) struct OpenVolume {
+    dataset: Arc<Dataset>,
+    zvol: Arc<Zvol>,
+}
+
+/// See the module.
+pub(super) struct VolumeHandle {
+    pool: Weak<LocalPool>,
+    object: u64,
+    id: VolumeId,
+    open: Mutex<Option<Arc<Zvol>>>,
+}
+
+impl VolumeHandle {
+    /// The volume is about to be taken away: calls under way keep it.
+    pub fn detach(&self) {
+        *lock(&self.open) = None;
+    }
+
+    fn zvol(&self) -> Result<Arc<Zvol>> {
+        if let Some(open) = lock(&self.open).clone() {
+            return Ok(open);
+        }
+        let again = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
+        if again.dataset.guid() != self.id.dataset_guid {
+            return Err(Error::Stale);
+        }
+        Ok(lock(&self.open).insert(again.zvol.clone()).clone())
+    }
+
+    fn pool(&self) -> Result<Arc<LocalPool>> {
+        self.pool.upgrade().ok_or(Error::Stale)
+    }
+}
+
+impl Volume for VolumeHandle {
+    fn id(&self) -> VolumeId {
+        self.id
+    }
+
+    fn geometry(&self) -> Result<VolumeGeometry> {
+        Ok(self.zvol()?.geometry())
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.pool().is_ok_and(|pool| pool.inner().core().storage.suspension().makes_wait())
+    }
+
+    fn read(&self, offset: u64, len: usize) -> Result<ReadBuf> {
+        self.zvol()?.read(offset, len)
+    }
+
+    fn write(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
+        self.zvol()?.write(offset, data, stable)
+    }
+
+    fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {
+        self.zvol()?.write_promised(offset, data)
+    }
+
+    fn modify(
+        &self,
+        offset: u64,
+        len: usize,
+        stable: Stable,
+        change: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<()> {
+        self.zvol()?.modify(offset, len, stable, change)
+    }
+
+    fn unmap(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
+        self.zvol()?.unmap(offset, len, stable)
+    }
+
+    fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
+        self.zvol()?.write_zeroes(offset, len, stable)
+    }
+
+    fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
+        self.zvol()?.seek(offset, what)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.zvol()?.flush()
+    }
+}
+
+impl LocalPool {
+    pub(super) fn volume(&self, name: &str) -> Result<Arc<VolumeHandle>> {
+        let object = self.pool.dsl.object_of(name).map_err(api_error)?;
+        let open = self.open_volume_object(object)?;
+        let id = VolumeId { pool_guid: self.pool.guid(), dataset_guid: open.dataset.guid() };
+        let mut handles = lock(&self.volume_handles);
+        // The number may have been that of a dataset that is no more.
+        let known = handles.get(&object).filter(|known| known.id == id).cloned();
+        Ok(known.unwrap_or_else(|| {
+            let handle = VolumeHandle { pool: self.this.clone(), object, id, open: Mutex::default() };
+            let handle = Arc::new(handle);
+            handles.insert(object, handle.clone());
+            handle
+        }))
+    }
+
+    fn open_volume_object(&self, object: u64) -> Result<Arc<OpenVolume>> {
+        self.open_volume_or(object, Unreplayable::Keep)
+    }
+
+    pub(super) fn open_volume_or(&self, object: u64, unreplayable: Unreplayable) -> Result<Arc<OpenVolume>> {
+        let found = || lock(&self.volumes).get(&object).cloned();
+        if let Some(open) = found() {
+            return Ok(open);
+        }
+        // Nobody uses a volume before its log has been replayed, once.
+        let _one = lock(&self.mounting);
+        if let Some(open) = found() {
+            return Ok(open);
+        }
+        let dataset = self.pool.dsl.open_by_object(object).map_err(api_error)?;
+        let name = dataset.name().map_err(api_error)?;
+        if dataset.is_inconsistent() {
+            return Err(Error::Busy);
+        }
+        if dataset.objset().kind() != ObjsetType::Zvol {
+            return Err(Error::Invalid(format!("'{name}' is not a volume")));
+        }
+        let zvol = self.open_zvol(&name, &dataset, unreplayable)?;
+        let open = Arc::new(OpenVolume { dataset, zvol });
+        lock(&self.volumes).insert(object, open.clone());
+        Ok(open)
+    }
+
+    /// A volume ready for use: what its log says has been done. Where that cannot be, it can be read, and the log is kept.
+    fn open_zvol(&self, name: &str, dataset: &Arc<Dataset>, unreplayable: Unreplayable) -> Result<Arc<Zvol>> {
+        let open = |zil| Zvol::open(dataset.objset().clone(), self.env.clone(), zil);
+        let zil = dataset.zil().filter(|_| !self.pool.core().readonly && !dataset.is_snapshot());
+        let Some(zil) = zil.filter(|_| dataset.readonly().is_none()) else { return open(None) };
+        let zvol = open(Some(zil.clone()))?;
+        let props = dataset.props().map_err(api_error)?;
+        intent::set_mode(zil, &props);
+        if let Err(why) = intent::replay_volume(&zvol, zil, name) {
+            if unreplayable == Unreplayable::Keep {
+                tracing::error!(
+                    name,
+                    why,
+                    "the intent log cannot be replayed: the volume is read-only, its log kept"
+                );
+                lock(&self.unreplayable).insert(dataset.object(), name.to_owned());
+                return open(None);
+            }
+            tracing::error!(name, why, "the intent log is given up: its last records are lost");
+            zil.abandon().map_err(|error| api_error(error.into()))?;
+        }
+        zvol.set_readonly(props.is_on("readonly"));
+        let source: Weak<dyn LogData> = Arc::<Zvol>::downgrade(&zvol);
+        zil.attach(source);
+        Ok(zvol)
+    }
+
+    /// Makes a change after which the volume is to have so many bytes.
+    pub(super) fn resize(
+        &self,
+        name: &str,
+        size: u64,
+        commit: impl FnOnce() -> ::pool::Result<u64>,
+    ) -> ::pool::Result<u64> {
+        let open = self.volume(name).and_then(|handle| handle.zvol());
+        // What is no volume is refused by the change.
+        let Ok(zvol) = open else { return commit() };
+        let before = self.pool.dsl.volume_size(name)?;
+        if size < before {
+            zvol.set_size(size);
+        }
+        let done = commit();
+        let after = self.pool.dsl.volume_size(name)?;
+        zvol.set_size(after);
+        if after < before
+            && let Err(error) = zvol.trim_end()
+        {
+            tracing::warn!(name, %error, "what lies behind the new end of the volume is not freed");
+        }
+        done
+    }
+
+    /// Properties may have changed: tell the open volumes.
+    pub(super) fn refresh_volumes(&self) {
+        let open: Vec<Arc<OpenVolume>> = lock(&self.volumes).values().cloned().collect();
+        for volume in open {
+            match volume.dataset.props() {
+                Ok(props) => {
+                    volume.zvol.set_readonly(props.is_on("readonly"));
+                    volume.dataset.zil().inspect(|zil| intent::set_mode(zil, &props));
+                }
+                Err(error) => tracing::warn!(%error, "properties of an open volume cannot be read"),
+            }
+        }
+    }
+
+    /// Nobody has the volume open afterwards but who is in the middle of a call; gives what that uses.
+    pub(super) fn close_volume(&self, object: u64) -> Option<Arc<Zvol>> {
+        if let Some(handle) = lock(&self.volume_handles).get(&object) {
+            handle.detach();
+        }
+        Some(lock(&self.volumes).remove(&object)?.zvol.clone())
+    }
+
+    pub(super) fn close_volumes(&self) {
+        lock(&self.volume_handles).values().for_each(|handle| handle.detach());
+        lock(&self.volumes).clear();
+        lock(&self.served_volumes).clear();
+    }
+
+    /// Volumes of which this property is set, opened.
+    pub(super) fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
+        let generation = self.generation.load(SeqCst);
+        let waits = self.pool.core().storage.suspension().is_waiting();
+        let known = lock(&self.served_volumes).get(property).cloned();
+        match known {
+            // What was served is served still; to look again may take until an operator comes.
+            Some((at, list)) if at == generation || waits => return list,
+            None if waits => return Vec::new(),
+            _ => {}
+        }
+        let list = self.find_served_volumes(property);
+        lock(&self.served_volumes).insert(property.to_owned(), (generation, list.clone()));
+        list
+    }
+
+    fn find_served_volumes(&self, property: &str) -> Vec<ServedVolume> {
+        let filter = ListFilter {
+            kinds: vec![DatasetKind::Volume],
+            props: vec![property.to_owned()],
+            ..ListFilter::default()
+        };
+        let listed = self.pool.dsl.list(&filter).unwrap_or_else(|error| {
+            tracing::warn!(%error, "volumes cannot be listed");
+            Vec::new()
+        });
+        let served = listed.into_iter().filter_map(|dataset| {
+            let share = dataset.props.first()?.value.clone();
+            if share.is_empty() || share == "off" {
+                return None;
+            }
+            let volume = self.volume(&dataset.name);
+            let volume =
+                volume.inspect_err(|error| tracing::warn!(name = dataset.name, %error, "cannot be served"));
+            Some(ServedVolume { dataset: dataset.name, share, volume: volume.ok()? })
+        });
+        served.collect()
+    }
+}

@@ -1,0 +1,302 @@
+//! A volume over an object set: reads, writes and holes of one object, and their records in the intent log.
+//!
+//! A change takes its range, enters the open group, changes the object and leaves its record; whoever wants it stable
+//! commits afterwards, with nothing held. Ranges are what makes each call whole for the others.
+//!
+//! Invariants:
+//! - A large range is freed in several transactions, and the record that says so belongs to the last: it is needed for as long
+//!   as any of them is not durable.
+//! - The size in memory changes before that on disk when it shrinks, and after it when it grows: nobody writes to what is
+//!   about to be no part of the volume.
+//!
+//! Sources: module/zfs/zvol.c; `zvol_discard` in module/os/linux/zfs/zvol_os.c.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+
+use ::pool::zil::{LoggedWrite, Zil};
+use dmu::{DmuError, Dnode, Holds, Objset, Tx, Zap};
+use engine_api::{Error, Promise, ReadBuf, Result, Seek, Stable, VolumeGeometry};
+use env::Env;
+use ondisk::zil::RecordHead;
+use ondisk::zil::record::{LrTruncate, LrWrite, Record, Written};
+use ondisk::{Endian, zvol};
+
+use crate::readbuf::slices;
+use crate::rlock::RangeLock;
+use crate::zpl::api_error;
+
+/// Blocks of metadata that a change may dirty: the dnode, and the way down to its blocks.
+const META_BLOCKS: u64 = 4;
+/// Bytes from which on a range is freed in several transactions.
+const FREE_STEP: u64 = 8 << 30;
+
+/// One open volume. See the module.
+pub struct Zvol {
+    env: Env,
+    objset: Arc<Objset>,
+    data: Arc<Dnode>,
+    /// `None` where it can never be written: a snapshot, or a pool imported read-only.
+    zil: Option<Arc<Zil>>,
+    ranges: RangeLock,
+    size: AtomicU64,
+    readonly: AtomicBool,
+}
+
+impl Zvol {
+    /// Opens the volume in `objset`.
+    pub fn open(objset: Arc<Objset>, env: Env, zil: Option<Arc<Zil>>) -> Result<Arc<Zvol>> {
+        let zap = Zap::open(&objset, zvol::PROPS).map_err(api_error)?;
+        let size = zap.lookup_u64(zvol::SIZE).map_err(api_error)?;
+        let data = objset.hold(zvol::DATA).map_err(api_error)?;
+        Ok(Arc::new(Zvol {
+            env,
+            objset,
+            data,
+            zil,
+            ranges: RangeLock::default(),
+            size: AtomicU64::new(size),
+            readonly: AtomicBool::new(false),
+        }))
+    }
+
+    /// Property `readonly`.
+    pub fn set_readonly(&self, readonly: bool) {
+        self.readonly.store(readonly, SeqCst);
+    }
+
+    /// The size that calls go by from now on; those that began before are done when this returns.
+    pub fn set_size(&self, size: u64) {
+        self.size.store(size, SeqCst);
+        drop(self.ranges.whole(&self.env));
+    }
+
+    /// Frees what lies behind the end.
+    pub fn trim_end(&self) -> Result<()> {
+        let size = self.size.load(SeqCst);
+        self.objset.free_range_in_steps(&self.data, size, u64::MAX).map_err(api_error)
+    }
+
+    pub fn geometry(&self) -> VolumeGeometry {
+        VolumeGeometry {
+            size: self.size.load(SeqCst),
+            block: self.data.block_size(),
+            readonly: self.zil.is_none() || self.readonly.load(SeqCst),
+        }
+    }
+
+    pub fn read(&self, offset: u64, len: usize) -> Result<ReadBuf> {
+        let _range = self.ranges.shared(&self.env, offset, len as u64);
+        let end = self.check(offset, len as u64)?;
+        let parts = slices(self.data.read(offset, len).map_err(api_error)?);
+        Ok(ReadBuf { parts, eof: end == self.size.load(SeqCst) })
+    }
+
+    pub fn write(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
+        let soon = self.is_soon(stable)?;
+        let range = self.ranges.alone(&self.env, offset, data.len() as u64);
+        self.check(offset, data.len() as u64)?;
+        self.put(offset, data, soon)?;
+        drop(range);
+        self.settle(soon)
+    }
+
+    pub fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {
+        let zil = self.log()?;
+        let range = self.ranges.alone(&self.env, offset, data.len() as u64);
+        self.check(offset, data.len() as u64)?;
+        self.put(offset, data, true)?;
+        drop(range);
+        let promise = zil.promise(Some(zvol::DATA));
+        Ok(Box::new(move || promise.keep().map_err(api_error)))
+    }
+
+    pub fn modify(
+        &self,
+        offset: u64,
+        len: usize,
+        stable: Stable,
+        change: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<()> {
+        let soon = self.is_soon(stable)?;
+        let range = self.ranges.alone(&self.env, offset, len as u64);
+        self.check(offset, len as u64)?;
+        let mut bytes = self.data.read_bytes(offset, len).map_err(api_error)?;
+        if change(&mut bytes) {
+            self.put(offset, &bytes, soon)?;
+        }
+        drop(range);
+        self.settle(soon)
+    }
+
+    pub fn unmap(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
+        let block = u64::from(self.data.block_size());
+        self.check(offset, len)?;
+        let (start, end) = (offset.next_multiple_of(block), (offset + len) / block * block);
+        if start < end { self.free(start, end - start, stable) } else { self.settle(self.is_soon(stable)?) }
+    }
+
+    pub fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
+        self.free(offset, len, stable)
+    }
+
+    pub fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
+        let size = self.size.load(SeqCst);
+        let _range = self.ranges.shared(&self.env, offset, u64::MAX);
+        if offset >= size {
+            return Err(past_the_end());
+        }
+        let next = |seek| self.data.next_offset(offset, seek).map_err(api_error);
+        let found = match what {
+            Seek::Data => next(dmu::Seek::Data)?.unwrap_or(size),
+            Seek::Hole if next(dmu::Seek::Data)? != Some(offset) => offset,
+            Seek::Hole => {
+                let blocks = self.data.max_blkid().saturating_add(1);
+                let end = blocks.saturating_mul(self.data.block_size().into());
+                next(dmu::Seek::Hole)?.unwrap_or(end)
+            }
+        };
+        Ok(found.min(size))
+    }
+
+    pub fn flush(&self) -> Result<()> {
+        self.zil.as_ref().map_or(Ok(()), |zil| zil.commit(Some(zvol::DATA)).map_err(api_error))
+    }
+
+    /// The bytes of a logged write, for its record; `None` where the volume ends before them.
+    pub fn logged_data(&self, offset: u64, len: u64) -> std::result::Result<Option<Vec<u8>>, DmuError> {
+        let _range = self.ranges.shared(&self.env, offset, len);
+        if offset >= self.size.load(SeqCst) {
+            return Ok(None);
+        }
+        let len = usize::try_from(len).map_err(|_| DmuError::TooBig)?;
+        self.data.read_bytes(offset, len).map(Some)
+    }
+
+    /// Applies one record of the intent log. `block`: what the block holds that a write record leads to, where that is not a
+    /// hole. What lies past the end now is passed over.
+    pub fn replay_record(
+        &self,
+        head: &RecordHead,
+        bytes: &[u8],
+        endian: Endian,
+        block: Option<&[u8]>,
+    ) -> Result<()> {
+        let broken = Error::Corrupt { object: zvol::DATA, block: 0 };
+        match Record::decode(head, bytes, endian).map_err(|_| broken)? {
+            Record::Write(write, written) => self.replay_write(&write, &written, block),
+            Record::Truncate(truncate) => self.replay_free(truncate.offset, truncate.length),
+            _ => Err(Error::Unsupported("a record that is no volume's".into())),
+        }
+    }
+
+    fn replay_write(&self, write: &LrWrite, written: &Written<'_>, block: Option<&[u8]>) -> Result<()> {
+        match (written, block) {
+            (Written::Here(data), _) => {
+                let data = data.get(..write.length as usize).unwrap_or(data);
+                self.replay_bytes(write.offset, data)
+            }
+            (Written::Block { .. }, Some(block)) => {
+                let size = block.len() as u64;
+                let at = if write.length < size { write.offset - write.offset % size } else { write.offset };
+                self.replay_bytes(at, block)
+            }
+            (Written::Block { .. }, None) => self.replay_free(write.offset, write.length),
+            (Written::Elsewhere, _) => Ok(()),
+        }
+    }
+
+    fn replay_bytes(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let room = self.size.load(SeqCst).saturating_sub(offset);
+        let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
+        let tx = self.begin(Holds { netfree: true, ..self.holds(data.len() as u64) })?;
+        self.data.write(offset, data, &tx).map_err(api_error)?;
+        self.replayed(&tx);
+        Ok(())
+    }
+
+    fn replay_free(&self, offset: u64, len: u64) -> Result<()> {
+        let len = len.min(self.size.load(SeqCst).saturating_sub(offset));
+        let tx = self.free_range(offset, len)?;
+        self.replayed(&tx);
+        Ok(())
+    }
+
+    /// The transaction has done what the record says: while it replays, the log takes no more than that from this.
+    fn replayed(&self, tx: &Tx) {
+        if let Some(zil) = &self.zil {
+            zil.log(tx, Vec::new());
+        }
+    }
+
+    /// The end of the range, which lies in the volume.
+    fn check(&self, offset: u64, len: u64) -> Result<u64> {
+        let end = offset.checked_add(len).filter(|end| *end <= self.size.load(SeqCst));
+        end.ok_or_else(past_the_end)
+    }
+
+    fn log(&self) -> Result<&Arc<Zil>> {
+        self.zil.as_ref().filter(|_| !self.readonly.load(SeqCst)).ok_or(Error::ReadOnly)
+    }
+
+    /// Whether a change that is to be so stable has to be committed. It may be made at all.
+    fn is_soon(&self, stable: Stable) -> Result<bool> {
+        Ok(self.log()?.is_always() || stable > Stable::Unstable)
+    }
+
+    fn settle(&self, soon: bool) -> Result<()> {
+        if soon { self.flush() } else { Ok(()) }
+    }
+
+    fn begin(&self, holds: Holds) -> Result<Tx> {
+        self.objset.begin(holds).map_err(api_error)
+    }
+
+    fn holds(&self, len: u64) -> Holds {
+        Holds::new(len + 2 * u64::from(self.data.block_size()), META_BLOCKS)
+    }
+
+    /// One transaction. The caller holds the range, and says whether it will commit.
+    fn put(&self, offset: u64, data: &[u8], soon: bool) -> Result<()> {
+        let zil = self.log()?;
+        let tx = self.begin(self.holds(data.len() as u64))?;
+        self.data.write(offset, data, &tx).map_err(api_error)?;
+        let logged = LoggedWrite {
+            object: zvol::DATA,
+            generation: 0,
+            offset,
+            len: data.len() as u64,
+            block_size: self.data.block_size().into(),
+            data: soon.then_some(data),
+        };
+        zil.log_write(&tx, &logged);
+        Ok(())
+    }
+
+    fn free(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
+        let (soon, zil) = (self.is_soon(stable)?, self.log()?);
+        let range = self.ranges.alone(&self.env, offset, len);
+        self.check(offset, len)?;
+        let tx = self.free_range(offset, len)?;
+        let record = Record::Truncate(LrTruncate { object: zvol::DATA, offset, length: len });
+        zil.log_of(&tx, zvol::DATA, record.encode());
+        drop(tx);
+        drop(range);
+        self.settle(soon)
+    }
+
+    /// Gives the last of its transactions.
+    fn free_range(&self, offset: u64, len: u64) -> Result<Tx> {
+        if len > FREE_STEP {
+            self.objset.free_range_in_steps(&self.data, offset, len).map_err(api_error)?;
+        }
+        let holds = Holds { write: 2 * u64::from(self.data.block_size()), ..Holds::freeing(META_BLOCKS) };
+        let tx = self.begin(holds)?;
+        self.data.free_range(offset, len, &tx).map_err(api_error)?;
+        Ok(tx)
+    }
+}
+
+fn past_the_end() -> Error {
+    Error::Invalid("past the end of the volume".into())
+}

@@ -1,0 +1,270 @@
+//! Volumes: those that OpenZFS made, beside their manifest; our own, from making to destroying, before zdb; and what a crash
+//! leaves of them.
+
+use std::sync::Arc;
+
+use engine::facade::{LocalEngine, Options};
+use engine_api::{
+    Change, DatasetFilter, DatasetKind, Engine, Error, ImportOptions, Pool, PoolSpec, Seek, Stable, VdevSpec,
+    Volume,
+};
+use env::{Disks, Env, MemDisks};
+
+use crate::disks::{Dir, new_pool, prop, zdb_finds_no_leak, zdb_is_content};
+use crate::manifest::Fixture;
+
+const DISK: &str = "/disks/a";
+const BLOCK: usize = 16 << 10;
+
+#[test]
+fn volumes_of_openzfs_are_read_and_written_on() {
+    let Some(fixture) = Fixture::unpack_shared("zvols") else { return };
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let options = ImportOptions { search: vec![fixture.images()], force: true, ..ImportOptions::default() };
+    let pool = engine.import("g_zvol", &options).unwrap();
+    assert_eq!(fixture.check(&*pool), Vec::<String>::new());
+    assert_eq!(
+        pool.open_volume("g_zvol/v4k@s1").unwrap().write(0, b"x", Stable::Unstable),
+        Err(Error::ReadOnly)
+    );
+    for name in ["v4k", "v512", "v128k", "v16k_sparse", "v4k_clone"] {
+        let volume = pool.open_volume(&format!("g_zvol/{name}")).unwrap();
+        volume.write(777, &vec![7; 300_000], Stable::DataSync).unwrap();
+        volume.write_zeroes(1 << 20, 1 << 20, Stable::DataSync).unwrap();
+        assert_eq!(volume.read(776, 3).unwrap().to_vec()[1..], [7, 7]);
+    }
+    let grown = [prop("volsize", "16M")];
+    let set = Change::SetProperties { name: "g_zvol/v4k".into(), props: grown.to_vec() };
+    pool.commit(&set, "").unwrap();
+    // What OpenZFS had kept for it was what its size asked for: it goes with the size, 24 blocks of metadata in all.
+    assert_eq!(property(&*pool, "g_zvol/v4k", "refreservation"), ((16 << 20) + 24 * (128 << 10)).to_string());
+    drop(pool);
+    engine.export("g_zvol", false).unwrap();
+    zdb_is_content(fixture.partitions().to_str().unwrap(), "g_zvol");
+}
+
+fn property(pool: &dyn Pool, name: &str, wanted: &str) -> String {
+    let filter = DatasetFilter {
+        roots: vec![name.into()],
+        depth: Some(0),
+        props: vec![wanted.into()],
+        ..DatasetFilter::default()
+    };
+    pool.datasets(&filter).unwrap()[0].props[0].value.clone()
+}
+
+fn number(pool: &dyn Pool, name: &str, wanted: &str) -> u64 {
+    property(pool, name, wanted).parse().unwrap()
+}
+
+fn create(pool: &dyn Pool, name: &str, sparse: bool, props: &[(&str, &str)]) -> Result<(), Error> {
+    let props = props.iter().map(|(name, value)| prop(name, value)).collect();
+    let change = Change::CreateVolume { name: name.into(), parents: false, sparse, props };
+    pool.commit(&change, "").map(drop)
+}
+
+/// What the pools of OpenZFS say of volumes of the same sizes (`zfs-get.txt` of `zvols`).
+#[test]
+fn what_is_kept_for_a_volume_is_what_openzfs_keeps() {
+    let (dir, engine) = (Dir::new("volume-reservations"), LocalEngine::new(Env::real(), Options::default()));
+    let pool = new_pool(&engine, &dir.0);
+    let cases = [
+        ("8388608", "4K", 11_010_048),
+        ("5242880", "512", 9_961_472),
+        ("33554432", "8K", 36_700_160),
+        ("3145728", "8K", 5_242_880),
+    ];
+    for (at, (size, block, kept)) in cases.into_iter().enumerate() {
+        let name = format!("ours/v{at}");
+        create(&*pool, &name, false, &[("volsize", size), ("volblocksize", block)]).unwrap();
+        assert_eq!(number(&*pool, &name, "refreservation"), kept, "{size} in {block}");
+        assert_eq!(property(&*pool, &name, "volsize"), size);
+    }
+    let refused = |props: &[(&str, &str)]| create(&*pool, "ours/no", false, props).unwrap_err().to_string();
+    assert_eq!(refused(&[("volsize", "100G")]), "cannot create 'ours/no': out of space");
+    assert_eq!(refused(&[("volsize", "0")]), "cannot create 'ours/no': volume size cannot be zero");
+    assert_eq!(
+        refused(&[("volsize", "1M"), ("volblocksize", "3000")]),
+        "cannot create 'ours/no': 'volblocksize' must be power of 2 from 512B to 1M"
+    );
+    assert_eq!(
+        refused(&[("volsize", "1M"), ("atime", "off")]),
+        "cannot create 'ours/no': 'atime' does not apply to datasets of this type"
+    );
+    let below = create(&*pool, "ours/v0/below", true, &[("volsize", "1M")]).unwrap_err().to_string();
+    assert_eq!(below, "cannot create 'ours/v0/below': parent is not a filesystem");
+    let set = |name: &str, props: &[(&str, &str)]| {
+        let props = props.iter().map(|(name, value)| prop(name, value)).collect();
+        pool.commit(&Change::SetProperties { name: name.into(), props }, "").map(drop)
+    };
+    let said = set("ours/v0", &[("volsize", "5000")]).unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "cannot set property for 'ours/v0': 'volsize' must be a multiple of volume block size (4K)"
+    );
+    set("ours/v0", &[("refreservation", "none")]).unwrap();
+    set("ours/v0", &[("refreservation", "auto")]).unwrap();
+    assert_eq!(number(&*pool, "ours/v0", "refreservation"), 11_010_048);
+    drop(pool);
+    engine.export("ours", false).unwrap();
+    zdb_finds_no_leak(dir.0.to_str().unwrap(), "ours");
+}
+
+#[test]
+fn a_volume_from_making_to_destroying() {
+    let (dir, engine) = (Dir::new("volumes"), LocalEngine::new(Env::real(), Options::default()));
+    let pool = new_pool(&engine, &dir.0);
+    create(&*pool, "ours/v", true, &[("volsize", "500G"), ("compression", "lz4")]).unwrap();
+    let commit = |change: Change| pool.commit(&change, "").map(drop);
+    let kinds = DatasetFilter { kinds: vec![DatasetKind::Volume], ..DatasetFilter::default() };
+    assert_eq!(pool.datasets(&kinds).unwrap().len(), 1);
+    let volume = pool.open_volume("ours/v").unwrap();
+    let used = || {
+        pool.sync().unwrap();
+        number(&*pool, "ours/v", "referenced")
+    };
+    let empty = used();
+
+    // Bytes that no compression makes less of.
+    let mut noise = vec![0; 64 * BLOCK];
+    stdx::prng::Prng::new(1).fill(&mut noise);
+    volume.write(300 << 30, &noise, Stable::Unstable).unwrap();
+    let full = used();
+    assert!(full - empty >= noise.len() as u64, "{empty} to {full}");
+    assert_eq!(volume.read(300 << 30, noise.len()).unwrap().to_vec(), noise);
+    assert_eq!(volume.seek(0, Seek::Data), Ok(300 << 30));
+    assert_eq!(volume.seek(300 << 30, Seek::Hole), Ok((300 << 30) + noise.len() as u64));
+    assert_eq!(volume.seek((300 << 30) + noise.len() as u64, Seek::Data), Ok(500 << 30));
+
+    // Half by UNMAP, which leaves what is no whole block; the rest by writing zeroes.
+    let (at, half) = (300u64 << 30, noise.len() as u64 / 2);
+    volume.unmap(at + 100, half - 100, Stable::DataSync).unwrap();
+    assert_eq!(volume.read(at, BLOCK).unwrap().to_vec(), noise[..BLOCK]);
+    assert!(volume.read(at + BLOCK as u64, BLOCK).unwrap().to_vec().iter().all(|byte| *byte == 0));
+    assert!(full - used() >= half - 2 * BLOCK as u64);
+    volume.write(at, &vec![0; noise.len()], Stable::Unstable).unwrap();
+    let zeroed = used();
+    assert!(zeroed < empty + BLOCK as u64 * 2, "{empty}, and {zeroed} when all is zeroes");
+
+    assert!(matches!(volume.read((500 << 30) - 1, 2), Err(Error::Invalid(_))));
+    volume.write(0, b"first", Stable::DataSync).unwrap();
+    commit(Change::Snapshot { names: vec!["ours/v@s".into()], recursive: false, props: Vec::new() }).unwrap();
+    volume.write(0, b"later", Stable::DataSync).unwrap();
+    let name = "ours/clone".to_owned();
+    commit(Change::Clone { snapshot: "ours/v@s".into(), name, parents: false, props: Vec::new() }).unwrap();
+    assert_eq!(pool.open_volume("ours/clone").unwrap().read(0, 5).unwrap().to_vec(), b"first");
+    commit(Change::Rollback { snapshot: "ours/v@s".into() }).unwrap();
+    // The handle leads to what the volume is now.
+    assert_eq!(volume.read(0, 5).unwrap().to_vec(), b"first");
+
+    let resize = |size: &str| {
+        commit(Change::SetProperties { name: "ours/v".into(), props: vec![prop("volsize", size)] }).unwrap();
+        volume.geometry().unwrap().size
+    };
+    volume.write(2 << 20, b"cut off", Stable::DataSync).unwrap();
+    assert_eq!(resize("1M"), 1 << 20);
+    assert!(matches!(volume.write(1 << 20, b"x", Stable::Unstable), Err(Error::Invalid(_))));
+    assert_eq!(resize("4M"), 4 << 20);
+    assert_eq!(volume.read(2 << 20, 7).unwrap().to_vec(), [0; 7]);
+
+    let mut seen = Vec::new();
+    volume
+        .modify(0, 5, Stable::DataSync, &mut |bytes| {
+            seen = bytes.to_vec();
+            bytes.copy_from_slice(b"other");
+            true
+        })
+        .unwrap();
+    assert_eq!((seen, volume.read(0, 5).unwrap().to_vec()), (b"first".to_vec(), b"other".to_vec()));
+
+    let rename = |from: &str, to: &str| Change::Rename {
+        from: from.into(),
+        to: to.into(),
+        parents: false,
+        force: false,
+        recursive: false,
+    };
+    commit(rename("ours/v", "ours/w")).unwrap();
+    commit(Change::Promote { name: "ours/clone".into() }).unwrap();
+    commit(Change::Destroy { names: vec!["ours/w".into()], force: false, defer: false }).unwrap();
+    assert_eq!(volume.read(0, 5).map(drop), Err(Error::Stale));
+    drop((volume, pool));
+    engine.export("ours", false).unwrap();
+    zdb_is_content(dir.0.to_str().unwrap(), "ours");
+}
+
+fn machine(image: Option<Vec<u8>>) -> (Arc<MemDisks>, Arc<LocalEngine>) {
+    let disks = Arc::new(MemDisks::new());
+    match image {
+        Some(image) => disks.add_image(DISK, image),
+        None => disks.add(DISK, 128 << 20),
+    }
+    let options = Options { search: vec!["/disks".into()], ..Options::default() };
+    (disks.clone(), LocalEngine::new(Env::with_disks(disks as Arc<dyn Disks>), options))
+}
+
+/// Changes of a volume, and the same of bytes in memory; all of them stable.
+fn storm(volume: &dyn Volume, bytes: &mut [u8], rng: &mut stdx::prng::Prng) {
+    for _ in 0..40 {
+        let at = rng.below(bytes.len() as u64 - 1);
+        let len = (rng.below(1 << (1 + rng.below(17))) + 1).min(bytes.len() as u64 - at);
+        let range = at as usize..(at + len) as usize;
+        match rng.below(5) {
+            0 => {
+                volume.write_zeroes(at, len, Stable::DataSync).unwrap();
+                bytes[range].fill(0);
+            }
+            1 => {
+                volume.unmap(at, len, Stable::DataSync).unwrap();
+                let (from, to) = (range.start.next_multiple_of(BLOCK), range.end / BLOCK * BLOCK);
+                bytes[from..to.max(from)].fill(0);
+            }
+            2 => {
+                let change = &mut |part: &mut [u8]| {
+                    part.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+                    true
+                };
+                volume.modify(at, len as usize, Stable::DataSync, change).unwrap();
+                change(&mut bytes[range]);
+            }
+            3 => {
+                rng.fill(&mut bytes[range.clone()]);
+                volume.write_promised(at, &bytes[range]).unwrap()().unwrap();
+            }
+            _ => {
+                rng.fill(&mut bytes[range.clone()]);
+                volume.write(at, &bytes[range], Stable::Unstable).unwrap();
+            }
+        }
+    }
+    volume.flush().unwrap();
+}
+
+#[test]
+fn what_was_stable_is_there_after_a_crash() {
+    let (disks, engine) = machine(None);
+    let vdevs = vec![VdevSpec::Leaf(DISK.into())];
+    let spec =
+        PoolSpec { name: "ours".into(), vdevs, mountpoint: Some("none".into()), ..PoolSpec::default() };
+    let pool = engine.create(&spec).unwrap();
+    create(&*pool, "ours/v", true, &[("volsize", "4M")]).unwrap();
+    let (mut bytes, mut rng) = (vec![0; 4 << 20], stdx::prng::Prng::new(7));
+    storm(&*pool.open_volume("ours/v").unwrap(), &mut bytes, &mut rng);
+    let mut left = disks.image(DISK);
+    for turn in 0..3 {
+        let (disks, engine) = machine(Some(left));
+        let pool = engine.import("ours", &ImportOptions { force: true, ..ImportOptions::default() }).unwrap();
+        let volume = pool.open_volume("ours/v").unwrap();
+        assert!(volume.read(0, bytes.len()).unwrap().to_vec() == bytes, "turn {turn}");
+        storm(&*volume, &mut bytes, &mut rng);
+        left = disks.image(DISK);
+        if turn == 2 {
+            drop((volume, pool));
+            engine.export("ours", false).unwrap();
+            left = disks.image(DISK);
+        }
+    }
+    let dir = Dir::new("volume-crash");
+    std::fs::write(dir.0.join("a"), left).unwrap();
+    zdb_is_content(dir.0.to_str().unwrap(), "ours");
+}

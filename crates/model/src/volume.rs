@@ -1,0 +1,141 @@
+//! A volume in memory: bytes behind one lock, and which blocks were ever written since they were last freed.
+
+use std::sync::{Mutex, MutexGuard};
+
+use engine_api::{Error, Promise, ReadBuf, Result, Seek, Slice, Stable, Volume, VolumeGeometry, VolumeId};
+use std::sync::Arc;
+
+/// See the module.
+pub struct MemVolume {
+    id: VolumeId,
+    block: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    bytes: Vec<u8>,
+    /// By block: it has data.
+    mapped: Vec<bool>,
+    readonly: bool,
+    /// What every change ends with, to see what becomes of a failure.
+    failure: Option<Error>,
+}
+
+impl MemVolume {
+    /// All holes; `size` is a multiple of `block`.
+    pub fn new(id: VolumeId, size: usize, block: usize) -> Arc<MemVolume> {
+        let state =
+            State { bytes: vec![0; size], mapped: vec![false; size / block], readonly: false, failure: None };
+        Arc::new(MemVolume { id, block, state: Mutex::new(state) })
+    }
+
+    pub fn set_readonly(&self, readonly: bool) {
+        self.lock().readonly = readonly;
+    }
+
+    /// Every change fails so from now on.
+    pub fn fail(&self, failure: Option<Error>) {
+        self.lock().failure = failure;
+    }
+
+    pub fn resize(&self, size: usize) {
+        let mut state = self.lock();
+        state.bytes.resize(size, 0);
+        state.mapped.resize(size / self.block, false);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics under this lock")
+    }
+
+    /// The state, and the range as indexes into its bytes.
+    fn at(&self, offset: u64, len: u64, changes: bool) -> Result<(MutexGuard<'_, State>, usize, usize)> {
+        let state = self.lock();
+        let end = offset.checked_add(len).filter(|end| *end <= state.bytes.len() as u64);
+        let end = end.ok_or_else(|| Error::Invalid("past the end of the volume".into()))?;
+        if changes && state.readonly {
+            return Err(Error::ReadOnly);
+        }
+        match &state.failure {
+            Some(failure) if changes => Err(failure.clone()),
+            _ => Ok((state, offset as usize, end as usize)),
+        }
+    }
+}
+
+impl Volume for MemVolume {
+    fn id(&self) -> VolumeId {
+        self.id
+    }
+
+    fn geometry(&self) -> Result<VolumeGeometry> {
+        let state = self.lock();
+        let (size, block) = (state.bytes.len() as u64, self.block as u32);
+        Ok(VolumeGeometry { size, block, readonly: state.readonly })
+    }
+
+    fn read(&self, offset: u64, len: usize) -> Result<ReadBuf> {
+        let (state, from, to) = self.at(offset, len as u64, false)?;
+        let part = Slice::new(Arc::new(state.bytes[from..to].to_vec()), 0, len);
+        Ok(ReadBuf { parts: vec![part], eof: to == state.bytes.len() })
+    }
+
+    fn write(&self, offset: u64, data: &[u8], _stable: Stable) -> Result<()> {
+        let (mut state, from, to) = self.at(offset, data.len() as u64, true)?;
+        state.bytes[from..to].copy_from_slice(data);
+        if from < to {
+            state.mapped[from / self.block..=(to - 1) / self.block].fill(true);
+        }
+        Ok(())
+    }
+
+    fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {
+        self.write(offset, data, Stable::FileSync)?;
+        Ok(Box::new(|| Ok(())))
+    }
+
+    fn modify(
+        &self,
+        offset: u64,
+        len: usize,
+        _stable: Stable,
+        change: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<()> {
+        let (mut state, from, to) = self.at(offset, len as u64, true)?;
+        let mut bytes = state.bytes[from..to].to_vec();
+        if change(&mut bytes) {
+            state.bytes[from..to].copy_from_slice(&bytes);
+            state.mapped[from / self.block..to.div_ceil(self.block)].fill(true);
+        }
+        Ok(())
+    }
+
+    fn unmap(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
+        let block = self.block as u64;
+        self.at(offset, len, true)?;
+        let (from, to) = (offset.next_multiple_of(block), (offset + len) / block * block);
+        if from < to { self.write_zeroes(from, to - from, stable) } else { Ok(()) }
+    }
+
+    fn write_zeroes(&self, offset: u64, len: u64, _stable: Stable) -> Result<()> {
+        let (mut state, from, to) = self.at(offset, len, true)?;
+        state.bytes[from..to].fill(0);
+        let (first, after) = (from.div_ceil(self.block), to / self.block);
+        if first < after {
+            state.mapped[first..after].fill(false);
+        }
+        Ok(())
+    }
+
+    fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
+        let (state, from, _) = self.at(offset, 1, false)?;
+        let first = from / self.block;
+        let wanted = (first..state.mapped.len()).find(|at| state.mapped[*at] == (what == Seek::Data));
+        let found = wanted.unwrap_or(state.mapped.len()) * self.block;
+        Ok((found.max(from)) as u64)
+    }
+
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! Creating a volume.
+
+use ondisk::prop::VOLUME;
+use ondisk::zvol;
+
+use super::create::{check_place, make_parents, refuse};
+use super::{SyncCx, missing};
+use crate::Result;
+use crate::dsl::Dsl;
+use crate::dsl::names::{check_filesystem, parent_of};
+use crate::prop::{AUTO, Checker, RawProps, RawValue};
+
+/// A volume to be made.
+struct Plan {
+    /// In bytes: of the volume, and of its blocks.
+    size: u64,
+    block: u64,
+    reserved: u64,
+    props: RawProps,
+}
+
+/// What the properties say, and OpenZFS's defaults where they say nothing.
+fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Result<Plan> {
+    let has_feature = |feature: &str| dsl.features().is_enabled(feature);
+    let prefix = format!("cannot create '{name}'");
+    let mut props =
+        Checker { prefix, of: VOLUME, creating: true, version: dsl.version(), has_feature: &has_feature }
+            .all(props)?;
+    let mut take = |wanted: &str| {
+        let at = props.local.iter().position(|(name, _)| name == wanted)?;
+        props.local.remove(at).1.number()
+    };
+    let size = take("volsize").ok_or_else(|| refuse(name, "missing volume size"))?;
+    let block = take("volblocksize").unwrap_or(zvol::DEFAULT_BLOCK);
+    let (reserved, copies) = (take("refreservation"), take("copies"));
+    if let Some(copies) = copies {
+        props.local.push(("copies".into(), RawValue::Number(copies)));
+    }
+    let size = size.checked_next_multiple_of(block).filter(|size| i64::try_from(*size).is_ok());
+    let size = size.ok_or_else(|| refuse(name, "volume size exceeds limit for this system"))?;
+    if size == 0 {
+        return Err(refuse(name, "volume size cannot be zero"));
+    }
+    let whole = || dsl.volume_reservation(size, block, copies.unwrap_or(1));
+    let reserved = match reserved {
+        None if sparse => 0,
+        None | Some(AUTO) => whole(),
+        Some(reserved) => reserved,
+    };
+    if reserved != 0 {
+        props.local.push(("refreservation".into(), RawValue::Number(reserved)));
+    }
+    Ok(Plan { size, block, reserved, props })
+}
+
+pub(super) fn check(
+    dsl: &Dsl,
+    name: &str,
+    parents: bool,
+    sparse: bool,
+    props: &[(String, String)],
+) -> Result<()> {
+    check_filesystem(name).map_err(|why| refuse(name, &why))?;
+    let plan = plan(dsl, name, sparse, props)?;
+    let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
+    let available = parent.available(dsl.pool_size(), None, false);
+    let reservation = plan.props.local.iter().find(|(name, _)| name == "reservation");
+    let reservation = reservation.and_then(|(_, value)| value.number()).unwrap_or(0);
+    if available == 0 || plan.reserved.max(reservation) > available {
+        return Err(refuse(name, "out of space"));
+    }
+    Ok(())
+}
+
+pub(super) fn sync(
+    cx: &SyncCx<'_>,
+    name: &str,
+    parents: bool,
+    sparse: bool,
+    props: &[(String, String)],
+) -> Result<()> {
+    if cx.dsl.find_dir(name).is_ok() {
+        return Ok(());
+    }
+    let plan = plan(cx.dsl, name, sparse, props)?;
+    let (above, last) = parent_of(name)
+        .and_then(|above| Some((above, name.rsplit('/').next()?)))
+        .ok_or_else(|| refuse(name, "missing dataset name"))?;
+    if parents {
+        make_parents(cx, above)?;
+    }
+    let parent = cx.dsl.find_dir(above).map_err(missing(&format!("cannot create '{name}'")))?;
+    let dir = cx.dsl.create_dir(Some(&parent), last, cx.tx)?;
+    let dataset = cx.dsl.create_volume_in(&dir, &plan.props, (plan.size, plan.block), cx.tx)?;
+    cx.note("create", name, dataset.object(), " ");
+    Ok(())
+}
