@@ -74,6 +74,11 @@ impl Appliance {
 
 /// A share that no client could use is refused when it is made, not when it is mounted.
 fn check_shares(props: &[PropertyChange]) -> Result<()> {
+    for prop in props.iter().filter(|prop| prop.name == iscsi::PROPERTY) {
+        iscsi::parse_share(&prop.value).map_err(|why| {
+            Error::Refused(format!("property '{}' cannot be set to '{}': {why}", prop.name, prop.value))
+        })?;
+    }
     for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
         nfs::parse_sharenfs(&prop.value).map_err(|why| {
             Error::Refused(format!("property 'sharenfs' cannot be set to '{}': {why}", prop.value))
@@ -197,6 +202,7 @@ impl Pool for Guarded {
     }
     fn commit(&self, change: &Change, history: &str) -> Result<engine_api::Committed> {
         if let Change::CreateFilesystem { props, .. }
+        | Change::CreateVolume { props, .. }
         | Change::SetProperties { props, .. }
         | Change::Clone { props, .. } = change
         {

@@ -30,6 +30,7 @@ usage:
   cistern serve [options]        run the appliance (cistern serve --help)
   cistern zpool COMMAND …        manage pools, as zpool(8)
   cistern zfs COMMAND …          manage file systems, as zfs(8)
+  cistern iscsi COMMAND …        which volumes are served by iSCSI (cistern iscsi --help)
   cistern inspect PATH …         look into pools without the daemon (cistern inspect --help)
   cistern arcstat [options]      what the cache does (cistern arcstat -h)
   cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
@@ -77,6 +78,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("advise") => cli::advise(rest),
         Some("dedup-estimate") => cli::dedup_estimate(rest),
         Some("explain-space") => cli::explain_space(rest),
+        Some("iscsi") => cli::iscsi(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {

@@ -12,6 +12,7 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --socket PATH        the management socket                              (default: DIR/cistern.sock)
   --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'         (default: 0.0.0.0:2049 as root,
                        127.0.0.1:12049 otherwise; port 0 picks one)
+  --iscsi ADDR:PORT    where iSCSI is answered, usually at port 3260      (default: off; port 0 picks one)
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
   --cache SIZE         memory for the block cache, as 512M or 8G          (default: a quarter of memory, at most 4G)
   --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
@@ -22,7 +23,7 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
 examples:
   cistern serve --state /var/lib/cistern
   cistern serve --state ./var --nfs 127.0.0.1:12049 --first-start
-  cistern serve --cache 8G --nfs '[::]:2049' --automount
+  cistern serve --cache 8G --nfs '[::]:2049' --iscsi '[::]:3260' --automount
 ";
 
 /// What the daemon is told.
@@ -32,6 +33,8 @@ pub struct Options {
     pub socket: Option<PathBuf>,
     /// `None`: no NFS.
     pub nfs: Option<SocketAddr>,
+    /// `None`: no iSCSI.
+    pub iscsi: Option<SocketAddr>,
     pub search: Vec<String>,
     pub cache: usize,
     pub dirty: u64,
@@ -55,6 +58,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
         state: PathBuf::from("var"),
         socket: None,
         nfs: default_nfs.parse().ok(),
+        iscsi: None,
         search: Vec::new(),
         cache: (memory / 4).clamp(64 << 20, 4 << 30) as usize,
         dirty: 0,
@@ -75,7 +79,8 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
             "--socket" => value().map(|text| options.socket = Some(PathBuf::from(text))),
             "--search" => value().map(|text| options.search.push(text)),
             "--log" => value().map(|text| options.log = Some(text)),
-            "--nfs" => value().and_then(|text| nfs(&text)).map(|addr| options.nfs = addr),
+            "--nfs" => value().and_then(|text| place("--nfs", &text)).map(|addr| options.nfs = addr),
+            "--iscsi" => value().and_then(|text| place("--iscsi", &text)).map(|addr| options.iscsi = addr),
             "--cache" => value().and_then(|text| size(&text)).map(|bytes| options.cache = bytes as usize),
             "--dirty" => value().and_then(|text| size(&text)).map(|bytes| options.dirty = bytes),
             "--automount" => {
@@ -99,11 +104,11 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
     Parsed::Run(options)
 }
 
-fn nfs(text: &str) -> Result<Option<SocketAddr>, String> {
+fn place(option: &str, text: &str) -> Result<Option<SocketAddr>, String> {
     if text == "off" {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| format!("--nfs wants ADDR:PORT or off, not '{text}'"))
+    text.parse().map(Some).map_err(|_| format!("{option} wants ADDR:PORT or off, not '{text}'"))
 }
 
 /// Bytes, with K, M, G or T behind.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use api::{ApiServer, Config};
 use engine::{LocalEngine, Options as EngineOptions};
 use engine_api::Engine;
-use env::Env;
+use env::{Entropy, Env};
 use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -56,6 +56,7 @@ struct Daemon {
     local: Arc<Local>,
     api: ApiServer,
     nfs: Option<Server>,
+    iscsi: Option<iscsi::Server>,
     disks: DiskWatch,
     signals: Signals,
 }
@@ -77,6 +78,7 @@ impl Daemon {
         };
         let memory = Memory::in_state(&state);
         let is_first = memory.load().is_empty();
+        let entropy = env.entropy.clone();
         let engine = LocalEngine::new(env, engine_options);
         let appliance = Appliance::new(engine.clone(), memory);
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
@@ -97,9 +99,13 @@ impl Daemon {
             Some(addr) => Some(start_nfs(addr, appliance.clone())?),
             None => None,
         };
+        let iscsi = match options.iscsi {
+            Some(addr) => Some(start_iscsi(addr, appliance.clone(), entropy)?),
+            None => None,
+        };
         let disks = DiskWatch::start(engine).map_err(|error| error.to_string())?;
-        announce(&*appliance, &socket, nfs.as_ref());
-        Ok(Daemon { appliance, local, api, nfs, disks, signals })
+        announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_ref());
+        Ok(Daemon { appliance, local, api, nfs, iscsi, disks, signals })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -112,6 +118,9 @@ impl Daemon {
         self.appliance.pools().iter().for_each(|pool| pool.give_up());
         if let Some(nfs) = self.nfs.take() {
             nfs.stop();
+        }
+        if let Some(iscsi) = self.iscsi.take() {
+            iscsi.stop();
         }
         self.api.stop();
         drop(self.disks);
@@ -143,8 +152,17 @@ fn start_nfs(addr: SocketAddr, engine: Arc<dyn Engine>) -> Result<Server, String
     Server::start(config, engine).map_err(|error| format!("NFS cannot be served on {addr}: {error}"))
 }
 
+fn start_iscsi(
+    addr: SocketAddr,
+    engine: Arc<dyn Engine>,
+    entropy: Arc<dyn Entropy>,
+) -> Result<iscsi::Server, String> {
+    let config = iscsi::ServerConfig { addr, random: Arc::new(move || entropy.u64()) };
+    iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {addr}: {error}"))
+}
+
 /// Says what is served where, with a command to paste.
-fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>) {
+fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>, iscsi: Option<&iscsi::Server>) {
     println!("Cistern is running.");
     println!("  management   CISTERN_SOCKET={}", socket.display());
     for pool in engine.pools() {
@@ -157,10 +175,18 @@ fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>) {
             cli::nicebytes(status.root.size)
         );
     }
-    let Some(nfs) = nfs else {
-        println!("  NFS          off");
-        return;
-    };
+    match iscsi {
+        Some(iscsi) => println!("  iSCSI        {}", iscsi.addr()),
+        None => println!("  iSCSI        off"),
+    }
+    match nfs {
+        Some(nfs) => announce_nfs(engine, nfs),
+        None => println!("  NFS          off"),
+    }
+    println!("Ctrl-C exports the pools and stops.");
+}
+
+fn announce_nfs(engine: &dyn Engine, nfs: &Server) {
     let addr = nfs.addr();
     println!("  NFS          {addr} (version 3, MOUNT on the same port)");
     let client = if addr.ip().is_unspecified() { "127.0.0.1".to_owned() } else { addr.ip().to_string() };
@@ -173,5 +199,4 @@ fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>) {
             );
         }
     }
-    println!("Ctrl-C exports the pools and stops.");
 }

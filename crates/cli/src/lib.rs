@@ -15,6 +15,7 @@ mod explain;
 mod fail;
 mod getopt;
 mod human;
+mod iscsi;
 mod jobs;
 mod json;
 mod program;
@@ -75,6 +76,11 @@ pub fn explain_space(args: &[String]) -> i32 {
     with_standard_streams(|io| explain::run(args, &default_socket(), io))
 }
 
+/// `cistern iscsi`, likewise.
+pub fn iscsi(args: &[String]) -> i32 {
+    with_standard_streams(|io| iscsi::run(args, &default_socket(), io))
+}
+
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and `zfs`. `None`: there is
 /// no such command.
 pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
@@ -85,6 +91,7 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
         "advise" => Some(advise::run(args, socket, io)),
         "dedup-estimate" => Some(dedup_estimate::run(args, socket, io)),
         "explain-space" => Some(explain::run(args, socket, io)),
+        "iscsi" => Some(iscsi::run(args, socket, io)),
         _ => None,
     }
 }

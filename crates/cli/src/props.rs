@@ -48,8 +48,17 @@ impl Column {
     }
 }
 
+/// How a volume is shared by iSCSI. OpenZFS has no such property: it is a user's, so that others carry it along.
+pub const ISCSI: &str = "cistern:iscsi";
+
+/// A property's name as the daemon knows it: `shareiscsi` is what it was called for years.
+pub fn proper(name: &str) -> &str {
+    if name == "shareiscsi" { ISCSI } else { name }
+}
+
 /// One property by name, alias or pattern.
 pub fn column(domain: Domain, name: &str) -> Option<Column> {
+    let name = proper(name);
     let def = match domain {
         Domain::Dataset => dataset_property(name),
         Domain::Pool => pool_property(name),
@@ -98,7 +107,7 @@ pub fn columns(domain: Domain, list: &str) -> Result<Vec<Column>, Stop> {
 /// `name=value` behind an option.
 pub fn assignment(text: &str, missing: &str) -> Result<PropSet, Stop> {
     match text.split_once('=') {
-        Some((name, value)) => Ok(PropSet { name: name.to_owned(), value: value.to_owned() }),
+        Some((name, value)) => Ok(PropSet { name: proper(name).to_owned(), value: value.to_owned() }),
         None => usage(missing),
     }
 }

@@ -42,8 +42,6 @@ pub trait Volume: Send + Sync {
         stable: Stable,
         change: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<()>;
-    /// Frees the whole blocks of a range, which read as zeroes afterwards; what is left of it at the ends stays as it is.
-    fn unmap(&self, offset: u64, len: u64, stable: Stable) -> Result<()>;
     /// All of the range reads as zeroes afterwards, and its whole blocks are free.
     fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()>;
     /// The next data or hole at or after `offset`, exact to whole blocks; the end where there is none.

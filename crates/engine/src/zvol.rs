@@ -9,6 +9,8 @@
 //! - The size in memory changes before that on disk when it shrinks, and after it when it grows: nobody writes to what is
 //!   about to be no part of the volume.
 //!
+//! Other than there, a range that is freed reads as zeroes to its ends, also where it covers less than a block.
+//!
 //! Sources: module/zfs/zvol.c; `zvol_discard` in module/os/linux/zfs/zvol_os.c.
 
 use std::sync::Arc;
@@ -129,15 +131,16 @@ impl Zvol {
         self.settle(soon)
     }
 
-    pub fn unmap(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
-        let block = u64::from(self.data.block_size());
-        self.check(offset, len)?;
-        let (start, end) = (offset.next_multiple_of(block), (offset + len) / block * block);
-        if start < end { self.free(start, end - start, stable) } else { self.settle(self.is_soon(stable)?) }
-    }
-
     pub fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
-        self.free(offset, len, stable)
+        let (soon, zil) = (self.is_soon(stable)?, self.log()?);
+        let range = self.ranges.alone(&self.env, offset, len);
+        self.check(offset, len)?;
+        let tx = self.free_range(offset, len)?;
+        let record = Record::Truncate(LrTruncate { object: zvol::DATA, offset, length: len });
+        zil.log_of(&tx, zvol::DATA, record.encode());
+        drop(tx);
+        drop(range);
+        self.settle(soon)
     }
 
     pub fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
@@ -271,18 +274,6 @@ impl Zvol {
         };
         zil.log_write(&tx, &logged);
         Ok(())
-    }
-
-    fn free(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
-        let (soon, zil) = (self.is_soon(stable)?, self.log()?);
-        let range = self.ranges.alone(&self.env, offset, len);
-        self.check(offset, len)?;
-        let tx = self.free_range(offset, len)?;
-        let record = Record::Truncate(LrTruncate { object: zvol::DATA, offset, length: len });
-        zil.log_of(&tx, zvol::DATA, record.encode());
-        drop(tx);
-        drop(range);
-        self.settle(soon)
     }
 
     /// Gives the last of its transactions.

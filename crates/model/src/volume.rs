@@ -110,13 +110,6 @@ impl Volume for MemVolume {
         Ok(())
     }
 
-    fn unmap(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
-        let block = self.block as u64;
-        self.at(offset, len, true)?;
-        let (from, to) = (offset.next_multiple_of(block), (offset + len) / block * block);
-        if from < to { self.write_zeroes(from, to - from, stable) } else { Ok(()) }
-    }
-
     fn write_zeroes(&self, offset: u64, len: u64, _stable: Stable) -> Result<()> {
         let (mut state, from, to) = self.at(offset, len, true)?;
         state.bytes[from..to].fill(0);

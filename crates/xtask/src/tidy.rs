@@ -21,12 +21,17 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sunrpc", &["stdx"]),
     ("nfs", &["sunrpc", "engine-api", "stdx"]),
     ("fuse", &["engine-api", "stdx"]),
+    ("scsi", &["engine-api"]),
+    ("iscsi", &["scsi", "engine-api"]),
     ("load", &["sunrpc", "stdx"]),
     ("api-types", &[]),
     ("api", &["engine-api", "api-types"]),
     ("cli", &["api-types"]),
     ("sim", &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "model", "nfs"]),
-    ("cistern", &["engine", "engine-api", "env", "load", "nfs", "fuse", "api", "api-types", "cli", "stdx"]),
+    (
+        "cistern",
+        &["engine", "engine-api", "env", "load", "nfs", "fuse", "iscsi", "api", "api-types", "cli", "stdx"],
+    ),
     ("bench", &["codec", "engine", "engine-api", "env", "load", "stdx"]),
     ("fuzzing", &["stdx", "ondisk", "codec", "sunrpc", "nfs", "engine-api", "model", "api-types"]),
     ("xtask", &[]),
@@ -48,9 +53,9 @@ const BANNED: &[(&str, &[&str], &str)] = &[
 ];
 
 const OUTSIDE_ENGINE: &[&str] =
-    &["env", "nfs", "sunrpc", "fuse", "load", "api", "cli", "cistern", "bench", "sim", "xtask"];
+    &["env", "nfs", "sunrpc", "fuse", "iscsi", "load", "api", "cli", "cistern", "bench", "sim", "xtask"];
 const BYTES: &[&str] =
-    &["stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "sim", "model", "cistern"];
+    &["stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "scsi", "iscsi", "sim", "model", "cistern"];
 
 const MAX_LINES: usize = 1000;
 

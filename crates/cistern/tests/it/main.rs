@@ -11,6 +11,7 @@ mod data_vdevs;
 mod faults;
 mod first_start;
 mod fixtures;
+mod iscsi;
 mod libnfs;
 mod log_devices;
 mod multihost;

@@ -137,6 +137,7 @@ pub fn inherit(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let Some((property, names)) = options.operands.split_first() else {
         return usage("missing property argument");
     };
+    let property = &props::proper(property).to_owned();
     if names.is_empty() {
         return usage("missing dataset argument");
     }

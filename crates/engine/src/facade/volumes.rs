@@ -91,10 +91,6 @@ impl Volume for VolumeHandle {
         self.zvol()?.modify(offset, len, stable, change)
     }
 
-    fn unmap(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
-        self.zvol()?.unmap(offset, len, stable)
-    }
-
     fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
         self.zvol()?.write_zeroes(offset, len, stable)
     }

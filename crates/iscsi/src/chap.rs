@@ -1,0 +1,126 @@
+//! CHAP (RFC 1994, RFC 7143 12.1): the initiator proves that it knows a secret, and may ask the target for the same.
+
+use crate::keys::{Keys, offers};
+use crate::md5::md5;
+use crate::share::Credentials;
+
+/// The algorithm's number.
+const MD5: &str = "5";
+const CHALLENGE: usize = 16;
+/// Longest challenge that is taken.
+const LONGEST: usize = 1024;
+
+/// How far the exchange is.
+#[derive(Debug)]
+pub enum Chap {
+    /// CHAP was agreed on.
+    Begun,
+    Challenged {
+        id: u8,
+        challenge: [u8; CHALLENGE],
+    },
+}
+
+/// What one round comes to.
+pub enum Round {
+    /// To be sent; it goes on.
+    More(Keys, Chap),
+    /// To be sent; this user has proved to be that.
+    Done(Keys, String),
+    Failed,
+}
+
+impl Chap {
+    /// `random` gives entropy. `known`: who may be who.
+    pub fn round(self, keys: &Keys, random: &dyn Fn() -> u64, known: &[Credentials]) -> Round {
+        match self {
+            Chap::Begun => {
+                if !keys.get("CHAP_A").is_some_and(|list| offers(list, MD5)) {
+                    return Round::Failed;
+                }
+                let mut challenge = [0; CHALLENGE];
+                challenge[..8].copy_from_slice(&random().to_le_bytes());
+                challenge[8..].copy_from_slice(&random().to_le_bytes());
+                let id = random() as u8;
+                let mut reply = Keys::default();
+                reply.add("CHAP_A", MD5);
+                reply.add("CHAP_I", id.to_string());
+                reply.add("CHAP_C", hex(&challenge));
+                Round::More(reply, Chap::Challenged { id, challenge })
+            }
+            Chap::Challenged { id, challenge } => {
+                finish(id, &challenge, keys, known).unwrap_or(Round::Failed)
+            }
+        }
+    }
+}
+
+fn finish(id: u8, challenge: &[u8], keys: &Keys, known: &[Credentials]) -> Option<Round> {
+    let (user, answer) = (keys.get("CHAP_N")?, bytes(keys.get("CHAP_R")?)?);
+    let found = known.iter().find(|one| one.user == user);
+    let found = found.filter(|one| same(&response(id, &one.secret, challenge), &answer))?;
+    let mut reply = Keys::default();
+    if let (Some(their_id), Some(their_challenge)) = (keys.get("CHAP_I"), keys.get("CHAP_C")) {
+        let their_challenge = bytes(their_challenge)?;
+        // Who sends our own challenge back wants us to answer it for them.
+        if their_challenge == challenge {
+            return None;
+        }
+        let (name, secret) = found.mutual.as_ref()?;
+        let answer = response(their_id.parse().ok()?, secret, &their_challenge);
+        reply.add("CHAP_N", name.clone());
+        reply.add("CHAP_R", hex(&answer));
+    }
+    Some(Round::Done(reply, user.to_owned()))
+}
+
+pub fn response(id: u8, secret: &str, challenge: &[u8]) -> [u8; 16] {
+    let mut message = vec![id];
+    message.extend(secret.as_bytes());
+    message.extend(challenge);
+    md5(&message)
+}
+
+/// In the same time, wherever they differ.
+fn same(ours: &[u8], theirs: &[u8]) -> bool {
+    let differs = ours.iter().zip(theirs).fold(0, |differs, (our, their)| differs | (our ^ their));
+    ours.len() == theirs.len() && differs == 0
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("0x{digits}")
+}
+
+/// Of a binary value, in hex or base 64 (RFC 7143 6.1).
+pub fn bytes(text: &str) -> Option<Vec<u8>> {
+    if text.len() > 2 * LONGEST + 2 {
+        return None;
+    }
+    let (form, digits) = text.split_at_checked(2)?;
+    match form {
+        "0x" | "0X" => {
+            let digits = digits.as_bytes();
+            let pairs = digits.len().is_multiple_of(2).then(|| digits.chunks_exact(2))?;
+            let value = |digit: u8| (digit as char).to_digit(16);
+            pairs.map(|pair| Some((value(pair[0])? << 4 | value(pair[1])?) as u8)).collect()
+        }
+        "0b" | "0B" => base64(digits.trim_end_matches('=')),
+        _ => None,
+    }
+}
+
+fn base64(digits: &str) -> Option<Vec<u8>> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bits, mut count, mut bytes) = (0u32, 0, Vec::new());
+    for digit in digits.bytes() {
+        bits = bits << 6 | DIGITS.iter().position(|known| *known == digit)? as u32;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(bytes)
+}

@@ -1,0 +1,85 @@
+//! The threads that work on one connection's commands: as many as there is work for, none when there is none.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::limits::{CREW, IDLE_THREAD, THREAD_STACK};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// See the module.
+#[derive(Default)]
+pub struct Crew {
+    state: Mutex<State>,
+    work: Condvar,
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    /// Jobs that are worked on.
+    busy: usize,
+}
+
+impl Crew {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn submit(self: &Arc<Crew>, job: Job) {
+        let mut state = self.state();
+        state.queue.push_back(job);
+        if state.idle >= state.queue.len() || state.threads == CREW {
+            drop(state);
+            self.work.notify_one();
+            return;
+        }
+        state.threads += 1;
+        drop(state);
+        let crew = self.clone();
+        let thread = thread::Builder::new().name("iscsi-crew".to_owned()).stack_size(THREAD_STACK);
+        if thread.spawn(move || crew.run()).is_err() {
+            self.state().threads -= 1;
+            // No threads to be had: whoever submits works.
+            while self.step(self.state()) {}
+        }
+    }
+
+    fn run(&self) {
+        loop {
+            let mut state = self.state();
+            if state.queue.is_empty() {
+                state.idle += 1;
+                let empty = |state: &mut State| state.queue.is_empty();
+                let waited = self.work.wait_timeout_while(state, IDLE_THREAD, empty);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                state.idle -= 1;
+            }
+            if !self.step(state) {
+                break;
+            }
+        }
+        self.state().threads -= 1;
+    }
+
+    /// Does one job; false if there is none.
+    fn step(&self, mut state: MutexGuard<'_, State>) -> bool {
+        let Some(job) = state.queue.pop_front() else { return false };
+        state.busy += 1;
+        drop(state);
+        job();
+        self.state().busy -= 1;
+        self.done.notify_all();
+        true
+    }
+
+    /// Until all that was submitted is done.
+    pub fn wait(&self) {
+        let busy = |state: &mut State| state.busy > 0 || !state.queue.is_empty();
+        drop(self.done.wait_while(self.state(), busy).unwrap_or_else(PoisonError::into_inner));
+    }
+}

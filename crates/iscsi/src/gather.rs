@@ -1,0 +1,185 @@
+//! What commands write, until all of it has come: with the command, unasked behind it, or as the target asks for it.
+//!
+//! ```text
+//!   command ── immediate data ── unsolicited data up to FirstBurstLength ── R2T ── data ── R2T ── data …
+//! ```
+//! Data is asked for as long as not more than [`GRANTED`] bytes are on their way; commands beyond wait in their order. One
+//! R2T of a command is outstanding at a time, and data comes in order.
+//!
+//! Source: RFC 7143 4.2.5, 11.7, 11.8.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::limits::{COMMAND, GRANTED};
+use crate::parameters::Parameters;
+use crate::pdu::Pdu;
+
+const FINAL: u8 = 0x80;
+/// The tag of data that nobody asked for.
+const UNASKED: u32 = u32::MAX;
+
+/// A command with all that it writes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Gathered {
+    pub command: Pdu,
+    pub data: Vec<u8>,
+}
+
+/// What the target asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub tag: u32,
+    pub transfer: u32,
+    pub number: u32,
+    pub offset: u32,
+    pub len: u32,
+}
+
+/// The initiator breaks the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wrong(pub &'static str);
+
+enum Phase {
+    Unasked,
+    /// It waits to be asked.
+    Queued,
+    Asked(Request),
+}
+
+struct Gathering {
+    command: Pdu,
+    expected: usize,
+    data: Vec<u8>,
+    phase: Phase,
+    /// Of the next data PDU of this sequence.
+    data_number: u32,
+    /// Of the next R2T.
+    request_number: u32,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Gatherer {
+    by_tag: BTreeMap<u32, Gathering>,
+    queue: VecDeque<u32>,
+    granted: usize,
+    transfer: u32,
+}
+
+impl Gatherer {
+    /// A command that writes `expected` bytes. `Some`: all of it is here.
+    pub fn begin(
+        &mut self,
+        mut command: Pdu,
+        expected: usize,
+        parameters: &Parameters,
+    ) -> Result<Option<Gathered>, Wrong> {
+        let tag = command.tag();
+        let data = std::mem::take(&mut command.data);
+        let is_final = command.flags() & FINAL != 0;
+        if expected > COMMAND {
+            return Err(Wrong("more data than any command takes"));
+        }
+        if data.len() > expected || data.len() > parameters.first_burst {
+            return Err(Wrong("more immediate data than agreed"));
+        }
+        if (!data.is_empty() && !parameters.immediate_data) || (!is_final && parameters.initial_r2t) {
+            return Err(Wrong("data that was not asked for"));
+        }
+        if self.by_tag.contains_key(&tag) {
+            return Err(Wrong("a task tag that is in use"));
+        }
+        if data.len() == expected && is_final {
+            return Ok(Some(Gathered { command, data }));
+        }
+        let phase = if is_final { Phase::Queued } else { Phase::Unasked };
+        if is_final {
+            self.queue.push_back(tag);
+        }
+        let gathering = Gathering { command, expected, data, phase, data_number: 0, request_number: 0 };
+        self.by_tag.insert(tag, gathering);
+        Ok(None)
+    }
+
+    /// A data PDU. `Some`: that was all of its command. Data of commands that are no more is passed over.
+    pub fn data(&mut self, pdu: &Pdu, parameters: &Parameters) -> Result<Option<Gathered>, Wrong> {
+        let (tag, transfer, number, offset) = (pdu.tag(), pdu.u32(20), pdu.u32(36), pdu.u32(40));
+        let Some(gathering) = self.by_tag.get_mut(&tag) else { return Ok(None) };
+        if number != gathering.data_number || offset as usize != gathering.data.len() {
+            return Err(Wrong("data out of order"));
+        }
+        let until = match &gathering.phase {
+            Phase::Unasked if transfer == UNASKED => parameters.first_burst.min(gathering.expected),
+            Phase::Asked(request) if request.transfer == transfer => (request.offset + request.len) as usize,
+            _ => return Err(Wrong("data that was not asked for")),
+        };
+        let len = gathering.data.len() + pdu.data.len();
+        if len > until {
+            return Err(Wrong("more data than was asked for"));
+        }
+        gathering.data.extend_from_slice(&pdu.data);
+        gathering.data_number += 1;
+        if pdu.flags() & FINAL == 0 {
+            return Ok(None);
+        }
+        if let Phase::Asked(request) = &gathering.phase {
+            if len != until {
+                return Err(Wrong("less data than was asked for"));
+            }
+            self.granted -= request.len as usize;
+        }
+        if len == gathering.expected {
+            let Gathering { command, data, .. } = self.by_tag.remove(&tag).ok_or(Wrong("no such task"))?;
+            return Ok(Some(Gathered { command, data }));
+        }
+        gathering.phase = Phase::Queued;
+        self.queue.push_back(tag);
+        Ok(None)
+    }
+
+    /// What is to be asked for now.
+    pub fn requests(&mut self, parameters: &Parameters) -> Vec<Request> {
+        let mut requests = Vec::new();
+        while let Some(tag) = self.queue.front().copied() {
+            let Some(gathering) = self.by_tag.get_mut(&tag) else {
+                self.queue.pop_front();
+                continue;
+            };
+            let (offset, left) = (gathering.data.len(), gathering.expected - gathering.data.len());
+            let len = left.min(parameters.max_burst);
+            if self.granted + len > GRANTED {
+                break;
+            }
+            self.queue.pop_front();
+            self.granted += len;
+            self.transfer = self.transfer.wrapping_add(1) & 0x7fff_ffff;
+            let request = Request {
+                tag,
+                transfer: self.transfer,
+                number: gathering.request_number,
+                offset: offset as u32,
+                len: len as u32,
+            };
+            gathering.request_number += 1;
+            gathering.data_number = 0;
+            gathering.phase = Phase::Asked(request);
+            requests.push(request);
+        }
+        requests
+    }
+
+    /// Gives up a command, by its tag; whether there was one.
+    pub fn abandon(&mut self, tag: u32) -> Option<Pdu> {
+        let gathering = self.by_tag.remove(&tag)?;
+        if let Phase::Asked(request) = gathering.phase {
+            self.granted -= request.len as usize;
+        }
+        Some(gathering.command)
+    }
+
+    /// Tags of all commands for a unit, or of all.
+    pub fn tags(&self, lun: Option<u64>) -> Vec<u32> {
+        let of = |one: &Gathering| lun.is_none_or(|lun| one.command.lun() == lun);
+        self.by_tag.iter().filter(|(_, one)| of(one)).map(|(tag, _)| *tag).collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! What initiator and target agree on for a session.
+//!
+//! Source: RFC 7143 13.
+
+use crate::keys::offers;
+use crate::limits::{BURST, DEFAULT_SEGMENT, FIRST_BURST, SEGMENT};
+use crate::pdu::Digests;
+
+/// See the module. Sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    pub digests: Digests,
+    /// Of data in one PDU that they take.
+    pub their_segment: usize,
+    pub max_burst: usize,
+    pub first_burst: usize,
+    pub initial_r2t: bool,
+    pub immediate_data: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            digests: Digests::default(),
+            their_segment: DEFAULT_SEGMENT,
+            max_burst: 256 << 10,
+            first_burst: 64 << 10,
+            initial_r2t: true,
+            immediate_data: true,
+        }
+    }
+}
+
+/// A number in a range, in decimal or hex; `None`: that is none.
+fn number(value: &str, least: u64, most: u64) -> Option<u64> {
+    let parsed = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+        None => value.parse().ok()?,
+    };
+    (least..=most).contains(&parsed).then_some(parsed)
+}
+
+fn boolean(value: &str) -> Option<bool> {
+    match value {
+        "Yes" => Some(true),
+        "No" => Some(false),
+        _ => None,
+    }
+}
+
+fn word(value: bool) -> String {
+    if value { "Yes" } else { "No" }.to_owned()
+}
+
+const REJECT: &str = "Reject";
+const LARGEST: u64 = (1 << 24) - 1;
+
+impl Parameters {
+    /// The answer to one key, if it has one.
+    pub fn negotiate(&mut self, key: &str, value: &str) -> Option<String> {
+        let answer = match key {
+            // Said, not asked.
+            "InitiatorName" | "InitiatorAlias" | "TargetName" | "TargetAlias" | "SessionType" => return None,
+            "MaxRecvDataSegmentLength" => {
+                self.their_segment = number(value, 512, LARGEST)? as usize;
+                return None;
+            }
+            "HeaderDigest" | "DataDigest" => self.digest(key, value),
+            "InitialR2T" => boolean(value).map(|wanted| {
+                self.initial_r2t = wanted;
+                word(wanted)
+            }),
+            "ImmediateData" => boolean(value).map(|wanted| {
+                self.immediate_data = wanted;
+                word(wanted)
+            }),
+            "MaxBurstLength" => number(value, 512, LARGEST).map(|length| {
+                self.max_burst = BURST.min(length as usize);
+                self.max_burst.to_string()
+            }),
+            "FirstBurstLength" => number(value, 512, LARGEST).map(|length| {
+                self.first_burst = FIRST_BURST.min(length as usize);
+                self.first_burst.to_string()
+            }),
+            "MaxConnections" | "MaxOutstandingR2T" => number(value, 1, 65535).map(|_| "1".to_owned()),
+            "DefaultTime2Wait" => number(value, 0, 3600).map(|wait| wait.to_string()),
+            "DefaultTime2Retain" => number(value, 0, 3600).map(|_| "0".to_owned()),
+            "ErrorRecoveryLevel" => number(value, 0, 2).map(|_| "0".to_owned()),
+            "DataPDUInOrder" | "DataSequenceInOrder" => boolean(value).map(|_| word(true)),
+            "OFMarker" | "IFMarker" => boolean(value).map(|_| word(false)),
+            "OFMarkInt" | "IFMarkInt" => Some("Irrelevant".to_owned()),
+            "iSCSIProtocolLevel" => number(value, 0, 31).map(|level| level.min(1).to_string()),
+            "TaskReporting" => Some("RFC3720".to_owned()),
+            _ => Some("NotUnderstood".to_owned()),
+        };
+        Some(answer.unwrap_or_else(|| REJECT.to_owned()))
+    }
+
+    /// What we say of ourselves.
+    pub fn own() -> (&'static str, String) {
+        ("MaxRecvDataSegmentLength", SEGMENT.to_string())
+    }
+
+    /// The first of theirs that we have.
+    fn digest(&mut self, key: &str, list: &str) -> Option<String> {
+        let chosen = list.split(',').find(|one| matches!(*one, "CRC32C" | "None"))?;
+        let on = offers(chosen, "CRC32C");
+        match key {
+            "HeaderDigest" => self.digests.header = on,
+            _ => self.digests.data = on,
+        }
+        Some(chosen.to_owned())
+    }
+}

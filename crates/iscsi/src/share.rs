@@ -1,0 +1,116 @@
+//! How a volume says that it is served by iSCSI: a user property, so that it stays with the volume wherever that goes.
+//!
+//! `on` makes the volume LUN 0 of a target of its own. Else options, with commas between them:
+//!
+//! | option | is |
+//! |---|---|
+//! | `target=iqn.…` | the target that it belongs to; several volumes may say the same |
+//! | `lun=7` | its number there |
+//! | `initiator=iqn.…` | who may see it, once or more often; nobody said: everybody |
+//! | `user=…,secret=…` | who sees it has to prove to be that, by CHAP |
+//! | `mutual_user=…,mutual_secret=…` | what the target answers, where it is asked for a proof |
+
+/// The property.
+pub const PROPERTY: &str = "cistern:iscsi";
+/// Of targets that nobody gave a name.
+pub const PREFIX: &str = "iqn.2026-01.org.cistern:";
+/// Longest name of a target or initiator (RFC 7143 4.2.7.1).
+const MAX_NAME: usize = 223;
+/// Numbers of units that REPORT LUNS can say.
+const MAX_LUN: u16 = 0x3fff;
+
+/// Who an initiator says that it is, and what proves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    pub user: String,
+    pub secret: String,
+    /// The target's own, for initiators that ask.
+    pub mutual: Option<(String, String)>,
+}
+
+/// What the property says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    pub target: Option<String>,
+    pub lun: u16,
+    pub initiators: Vec<String>,
+    pub credentials: Option<Credentials>,
+}
+
+impl Share {
+    /// Whether it is for this initiator.
+    pub fn names(&self, initiator: &str) -> bool {
+        self.initiators.is_empty() || self.initiators.iter().any(|one| one == initiator)
+    }
+
+    /// Whether an initiator may see it who has proved to be this user.
+    pub fn admits(&self, initiator: &str, user: Option<&str>) -> bool {
+        self.names(initiator) && self.credentials.as_ref().is_none_or(|own| Some(own.user.as_str()) == user)
+    }
+
+    /// The name of its target.
+    pub fn target_of(&self, dataset: &str) -> String {
+        self.target.clone().unwrap_or_else(|| {
+            let clean = |c: char| match c.to_ascii_lowercase() {
+                '/' => ':',
+                c if c.is_ascii_alphanumeric() || "-.:".contains(c) => c,
+                _ => '-',
+            };
+            let name: String = dataset.chars().map(clean).collect();
+            let mut target = format!("{PREFIX}{name}");
+            target.truncate(MAX_NAME);
+            target
+        })
+    }
+}
+
+/// What a value of the property means; in words what is wrong with it, else. `None`: it is off.
+pub fn parse(value: &str) -> Result<Option<Share>, String> {
+    if matches!(value, "" | "off") {
+        return Ok(None);
+    }
+    let mut share = Share::default();
+    if value == "on" {
+        return Ok(Some(share));
+    }
+    let (mut user, mut secret, mut mutual_user, mut mutual_secret) = (None, None, None, None);
+    for option in value.split(',') {
+        let (name, value) = option.split_once('=').ok_or_else(|| format!("'{option}' is no option"))?;
+        match name {
+            "target" => share.target = Some(checked_name(value)?),
+            "initiator" => share.initiators.push(checked_name(value)?),
+            "lun" => {
+                let lun = value.parse().ok().filter(|lun| *lun <= MAX_LUN);
+                share.lun = lun.ok_or_else(|| format!("'{value}' is no number of a unit"))?;
+            }
+            "user" => user = Some(value.to_owned()),
+            "secret" => secret = Some(value.to_owned()),
+            "mutual_user" => mutual_user = Some(value.to_owned()),
+            "mutual_secret" => mutual_secret = Some(value.to_owned()),
+            _ => return Err(format!("'{name}' is no option")),
+        }
+    }
+    let mutual = mutual_user.zip(mutual_secret);
+    share.credentials = match (user, secret) {
+        (Some(user), Some(secret)) if !user.is_empty() && (12..=64).contains(&secret.len()) => {
+            Some(Credentials { user, secret, mutual })
+        }
+        (None, None) if mutual.is_none() => None,
+        _ => return Err("a user and a secret of 12 to 64 characters belong together".into()),
+    };
+    if share.target.is_none() && share.lun != 0 {
+        return Err("a unit with a number belongs to a target".into());
+    }
+    Ok(Some(share))
+}
+
+/// iqn., eui. or naa., in the characters that these may have.
+fn checked_name(name: &str) -> Result<String, String> {
+    let has_form = ["iqn.", "eui.", "naa."].iter().any(|form| name.starts_with(form));
+    let is_clean = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.:".contains(c));
+    if has_form && is_clean && name.len() <= MAX_NAME {
+        Ok(name.to_owned())
+    } else {
+        Err(format!("'{name}' is no iSCSI name"))
+    }
+}

@@ -1,0 +1,183 @@
+//! Parsers and what hangs on them.
+
+use stdx::prng::Prng;
+
+use crate::chap::{Chap, Round, bytes, hex, response};
+use crate::gather::{Gatherer, Wrong};
+use crate::keys::Keys;
+use crate::limits::SEGMENT;
+use crate::md5::md5;
+use crate::parameters::Parameters;
+use crate::pdu::{Digests, Pdu, PduError};
+use crate::share::{Credentials, parse};
+
+/// RFC 1321 A.5.
+#[test]
+fn digests_are_md5s() {
+    let of = |text: &str| hex(&md5(text.as_bytes()));
+    assert_eq!(of(""), "0xd41d8cd98f00b204e9800998ecf8427e");
+    assert_eq!(of("message digest"), "0xf96b697d7cb7938d525a2f31aaf161d0");
+    let long = "1234567890".repeat(8);
+    assert_eq!(of(&long), "0x57edf4a22be3c955ac49da2e2107b67a");
+    assert_eq!(response(1, "secret", b"challenge"), md5(b"\x01secretchallenge"));
+}
+
+#[test]
+fn binary_values_come_in_hex_and_base_64() {
+    assert_eq!(bytes("0x00fF"), Some(vec![0, 255]));
+    assert_eq!(bytes("0bAP8="), Some(vec![0, 255]));
+    for bad in ["", "0", "0x1", "0xgg", "0b*", "00", "\u{e9}x00"] {
+        assert_eq!(bytes(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn who_knows_the_secret_is_who_they_say() {
+    let mutual = Some(("we".to_owned(), "our own secret".to_owned()));
+    let known = [Credentials { user: "me".into(), secret: "my long secret".into(), mutual }];
+    let keys = |pairs: &[(&str, String)]| {
+        Keys(pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
+    };
+    let begin = || match Chap::Begun.round(&keys(&[("CHAP_A", "7,5".into())]), &|| 7, &known) {
+        Round::More(said, chap) => (bytes(said.get("CHAP_C").unwrap()).unwrap(), chap),
+        _ => panic!("a challenge is what follows"),
+    };
+    let answer = |user: &str, secret: &str, theirs: &[u8]| {
+        let (challenge, chap) = begin();
+        let said = keys(&[
+            ("CHAP_N", user.to_owned()),
+            ("CHAP_R", hex(&response(7, secret, &challenge))),
+            ("CHAP_I", "9".to_owned()),
+            ("CHAP_C", hex(if theirs.is_empty() { &challenge } else { theirs })),
+        ]);
+        match chap.round(&said, &|| 7, &known) {
+            Round::Done(said, user) => Some((user, said.get("CHAP_R").unwrap().to_owned())),
+            _ => None,
+        }
+    };
+    let proof = hex(&response(9, "our own secret", b"theirs"));
+    assert_eq!(answer("me", "my long secret", b"theirs"), Some(("me".to_owned(), proof)));
+    assert_eq!(answer("me", "another secret", b"theirs"), None);
+    assert_eq!(answer("you", "my long secret", b"theirs"), None);
+    // Our own challenge sent back would have us answer it.
+    assert_eq!(answer("me", "my long secret", b""), None);
+}
+
+fn sample(rng: &mut Prng) -> Pdu {
+    let mut pdu = Pdu::new(rng.below(64) as u8, rng.below(256) as u8);
+    rng.fill(&mut pdu.header[8..]);
+    let mut data = vec![0; rng.below(100) as usize];
+    rng.fill(&mut data);
+    pdu.with_data(data)
+}
+
+#[test]
+fn what_is_written_is_read_and_what_is_changed_is_seen() {
+    let mut rng = Prng::new(5);
+    for turn in 0..2000 {
+        let pdu = sample(&mut rng);
+        let digests = Digests { header: turn % 2 == 0, data: turn % 3 == 0 };
+        let mut wire = Vec::new();
+        pdu.write(&mut wire, digests).unwrap();
+        let read = Pdu::read(&mut &wire[..], digests, SEGMENT).unwrap().unwrap();
+        assert_eq!(
+            (read.opcode(), &read.header[8..], &read.data),
+            (pdu.opcode(), &pdu.header[8..], &pdu.data)
+        );
+        let at = rng.below(wire.len() as u64) as usize;
+        wire[at] ^= 1 << rng.below(8);
+        match Pdu::read(&mut &wire[..], digests, SEGMENT) {
+            Err(PduError::Header) => assert!(digests.header),
+            Err(PduError::Data(_)) => assert!(digests.data),
+            Ok(Some(_)) => assert!(!digests.header || (!digests.data && at >= 52)),
+            Err(PduError::TooLong | PduError::Io(_)) => assert!(!digests.header || at >= 4),
+            other => panic!("{other:?}"),
+        }
+        // Cut short, or random from the first byte on: an end, whatever it is.
+        drop(Pdu::read(&mut &wire[..at], digests, SEGMENT));
+        rng.fill(&mut wire);
+        drop(Pdu::read(&mut &wire[..], digests, SEGMENT));
+    }
+}
+
+#[test]
+fn texts_are_bounded() {
+    let keys = Keys::parse(b"A=1\0B=2=3\0\0").unwrap();
+    assert_eq!(keys.0, [("A".to_owned(), "1".to_owned()), ("B".to_owned(), "2=3".to_owned())]);
+    assert_eq!(Keys::parse(&keys.encode()), Some(keys));
+    for bad in [&b"A\0"[..], b"=1\0", b"\xff=1\0", &b"A=1\0".repeat(1000), &[b'A'; 70_000]] {
+        assert_eq!(Keys::parse(bad), None);
+    }
+}
+
+#[test]
+fn parameters_come_out_as_the_standard_says() {
+    let mut ours = Parameters::default();
+    let mut ask = |key: &str, value: &str| ours.negotiate(key, value);
+    assert_eq!(ask("HeaderDigest", "CRC32C,None").as_deref(), Some("CRC32C"));
+    assert_eq!(ask("DataDigest", "X-other,None").as_deref(), Some("None"));
+    assert_eq!(ask("DataDigest", "X-other").as_deref(), Some("Reject"));
+    assert_eq!(ask("MaxBurstLength", "16776192").as_deref(), Some("1048576"));
+    assert_eq!(ask("FirstBurstLength", "0x200").as_deref(), Some("512"));
+    assert_eq!(ask("FirstBurstLength", "1").as_deref(), Some("Reject"));
+    assert_eq!(ask("InitialR2T", "No").as_deref(), Some("No"));
+    assert_eq!(ask("ErrorRecoveryLevel", "2").as_deref(), Some("0"));
+    assert_eq!(ask("MaxRecvDataSegmentLength", "65536"), None);
+    assert_eq!(ask("X-com.example", "1").as_deref(), Some("NotUnderstood"));
+    assert_eq!((ours.their_segment, ours.first_burst, ours.initial_r2t), (65536, 512, false));
+    assert_eq!(ours.digests, Digests { header: true, data: false });
+}
+
+fn write(tag: u32, flags: u8, data: &[u8]) -> Pdu {
+    Pdu::new(1, flags).put_u32(16, tag).with_data(data.to_vec())
+}
+
+fn data(tag: u32, transfer: u32, (number, offset): (u32, u32), last: bool, data: &[u8]) -> Pdu {
+    let pdu = Pdu::new(5, if last { 0x80 } else { 0 }).put_u32(16, tag).put_u32(20, transfer);
+    pdu.put_u32(36, number).put_u32(40, offset).with_data(data.to_vec())
+}
+
+#[test]
+fn data_is_gathered_as_it_was_agreed() {
+    let parameters =
+        Parameters { first_burst: 1024, max_burst: 2048, initial_r2t: false, ..Parameters::default() };
+    let mut gatherer = Gatherer::default();
+    assert_eq!(gatherer.begin(write(1, 0xa0, &[1; 512]), 512, &parameters).unwrap().unwrap().data, [1; 512]);
+    assert_eq!(gatherer.begin(write(2, 0x20, &[1; 512]), 4096, &parameters), Ok(None));
+    assert_eq!(gatherer.requests(&parameters), []);
+    assert_eq!(gatherer.data(&data(2, u32::MAX, (0, 512), true, &[2; 512]), &parameters), Ok(None));
+    let [first] = gatherer.requests(&parameters)[..] else { panic!() };
+    assert_eq!((first.offset, first.len, first.number), (1024, 2048, 0));
+    let asked = |number, offset, last, bytes: &[u8]| data(2, first.transfer, (number, offset), last, bytes);
+    assert_eq!(gatherer.data(&asked(0, 1024, false, &[3; 1024]), &parameters), Ok(None));
+    let wrong = Err(Wrong("data out of order"));
+    assert_eq!(gatherer.data(&asked(0, 2048, true, &[3; 1024]), &parameters), wrong);
+    assert_eq!(gatherer.data(&asked(1, 2048, true, &[3; 1024]), &parameters), Ok(None));
+    let [second] = gatherer.requests(&parameters)[..] else { panic!() };
+    assert_eq!((second.offset, second.len, second.number), (3072, 1024, 1));
+    let too_much = data(2, second.transfer, (0, 3072), true, &[4; 1025]);
+    assert!(gatherer.data(&too_much, &parameters).is_err());
+    let last = data(2, second.transfer, (0, 3072), true, &[4; 1024]);
+    let whole = gatherer.data(&last, &parameters).unwrap().unwrap().data;
+    assert_eq!(
+        whole,
+        [[1; 512], [2; 512], [3; 512], [3; 512], [3; 512], [3; 512], [4; 512], [4; 512]].concat()
+    );
+    assert!(gatherer.begin(write(3, 0xa0, &[1; 2000]), 4096, &parameters).is_err());
+    assert!(gatherer.begin(write(3, 0xa0, &[]), usize::MAX, &parameters).is_err());
+}
+
+#[test]
+fn shares_say_who_sees_what() {
+    assert_eq!(parse("off"), Ok(None));
+    let on = parse("on").unwrap().unwrap();
+    assert_eq!(on.target_of("tank/VM 1"), "iqn.2026-01.org.cistern:tank:vm-1");
+    let share = parse("target=iqn.x:y,lun=3,initiator=iqn.a,user=u,secret=123456789012").unwrap().unwrap();
+    assert_eq!((share.lun, share.target_of("tank/v").as_str()), (3, "iqn.x:y"));
+    assert!(
+        share.admits("iqn.a", Some("u")) && !share.admits("iqn.a", None) && !share.admits("iqn.b", Some("u"))
+    );
+    for bad in ["lun=1", "target=x", "target=iqn.X", "user=u", "user=u,secret=short", "lun=20000", "yes"] {
+        assert!(parse(bad).is_err(), "{bad}");
+    }
+}

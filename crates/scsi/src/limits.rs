@@ -1,0 +1,20 @@
+//! Every limit in one place.
+
+/// Bytes of a logical block: what every initiator can work with.
+pub const BLOCK: u64 = 512;
+/// Blocks that a command moves at the most: 8 MiB.
+pub const MAX_TRANSFER: u64 = 16 << 10;
+/// Blocks that COMPARE AND WRITE takes at the most: as many as go into one record of the intent log.
+pub const MAX_COMPARE: u64 = 16;
+/// Blocks that one WRITE SAME writes at the most: 16 MiB.
+pub const MAX_SAME: u64 = 32 << 10;
+/// Block descriptors of one UNMAP.
+pub const MAX_UNMAP_RANGES: usize = 256;
+/// Blocks that one UNMAP frees at the most, all descriptors together: 2 TiB less one.
+pub const MAX_UNMAP: u64 = u32::MAX as u64;
+/// Descriptors that GET LBA STATUS gives at the most.
+pub const MAX_STATUS: usize = 256;
+/// Ports of initiators that can be registered with a logical unit.
+pub const MAX_REGISTRATIONS: usize = 1024;
+/// Unit attentions that wait for one port.
+pub const MAX_ATTENTIONS: usize = 16;

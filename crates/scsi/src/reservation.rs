@@ -1,0 +1,50 @@
+//! Whether a command of one port is let through by what others have reserved; RESERVE(6) and RELEASE(6).
+//!
+//! Sources: SPC-4 5.13 (tables 63 to 66), SBC-3 4.17; SPC-2 for the commands of six bytes.
+
+use crate::bytes::u8_at;
+use crate::opcodes::{Access, Opcode};
+use crate::persistent::{EXCLUSIVE, EXCLUSIVE_ALL, EXCLUSIVE_REGISTRANTS, Registry};
+use crate::sense::{INVALID_FIELD, Refusal};
+use crate::unit::{Command, Done, Port, State};
+
+/// See the module.
+pub fn lets_through(state: &State, port: &Port, opcode: &Opcode, cdb: &[u8]) -> bool {
+    if state.reserved.as_ref().is_some_and(|holder| holder != port) {
+        // INQUIRY, REPORT LUNS and REQUEST SENSE always; RELEASE of others does nothing.
+        return matches!(opcode.code, 0x12 | 0xa0 | 0x03 | 0x17);
+    }
+    let access = match opcode.code {
+        // START STOP UNIT with START set, and no power condition, does not take anything from anybody.
+        0x1b if u8_at(cdb, 4) & 0xf1 == 0x01 => Access::Free,
+        _ => opcode.access,
+    };
+    passes(&state.registry, port, access)
+}
+
+fn passes(registry: &Registry, port: &Port, access: Access) -> bool {
+    let Some(kind) = registry.reservation() else { return true };
+    if matches!(access, Access::Free | Access::Own) || registry.holds(port) {
+        return true;
+    }
+    let is_exclusive = matches!(kind, EXCLUSIVE | EXCLUSIVE_REGISTRANTS | EXCLUSIVE_ALL);
+    let for_registrants = registry.is_for_registrants() && registry.is_registered(port);
+    for_registrants || (access == Access::Read && !is_exclusive)
+}
+
+/// RESERVE(6) and RELEASE(6).
+pub fn six(state: &mut State, command: &Command<'_>) -> Result<Done, Refusal> {
+    // Registered ports reserve persistently.
+    if !state.registry.is_empty() {
+        return Err(Refusal::Conflict);
+    }
+    if command.cdb[1] & 0x1f != 0 {
+        return Err(INVALID_FIELD.into());
+    }
+    if command.cdb[0] == 0x16 {
+        state.reserved = Some(command.port.clone());
+    } else if state.reserved.as_ref() == Some(command.port) {
+        state.reserved = None;
+    }
+    Ok(Done::nothing())
+}

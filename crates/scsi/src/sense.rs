@@ -1,0 +1,98 @@
+//! How a command ended: status, and sense data where there is more to say.
+//!
+//! Source: SPC-4 4.5 (fixed format), annex of additional sense codes.
+
+use engine_api::Error;
+
+/// SAM-5 5.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Status {
+    Good = 0x00,
+    CheckCondition = 0x02,
+    Busy = 0x08,
+    ReservationConflict = 0x18,
+    TaskSetFull = 0x28,
+}
+
+/// Sense data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sense {
+    pub key: u8,
+    /// Additional sense code and its qualifier.
+    pub code: u16,
+    /// What INFORMATION says.
+    pub info: Option<u32>,
+}
+
+pub const NO_SENSE: Sense = Sense::new(0x0, 0x0000);
+pub const UNREADABLE: Sense = Sense::new(0x3, 0x1100);
+pub const NOT_READY: Sense = Sense::new(0x2, 0x0403);
+pub const INTERNAL_FAILURE: Sense = Sense::new(0x4, 0x4400);
+pub const PARAMETER_LIST_LENGTH: Sense = Sense::new(0x5, 0x1a00);
+pub const INVALID_OPCODE: Sense = Sense::new(0x5, 0x2000);
+pub const OUT_OF_RANGE: Sense = Sense::new(0x5, 0x2100);
+pub const INVALID_FIELD: Sense = Sense::new(0x5, 0x2400);
+pub const NO_SUCH_UNIT: Sense = Sense::new(0x5, 0x2500);
+pub const INVALID_PARAMETER: Sense = Sense::new(0x5, 0x2600);
+pub const INVALID_RELEASE: Sense = Sense::new(0x5, 0x2604);
+pub const NO_SAVING: Sense = Sense::new(0x5, 0x3900);
+pub const NO_REGISTRATION_RESOURCES: Sense = Sense::new(0x5, 0x5504);
+pub const WRITE_PROTECTED: Sense = Sense::new(0x7, 0x2700);
+pub const NO_SPACE: Sense = Sense::new(0x7, 0x2707);
+
+impl Sense {
+    pub const fn new(key: u8, code: u16) -> Sense {
+        Sense { key, code, info: None }
+    }
+
+    /// What was to be equal is not, from this byte on.
+    pub const fn miscompare(at: u32) -> Sense {
+        Sense { key: 0xe, code: 0x1d00, info: Some(at) }
+    }
+
+    pub const fn attention(code: u16) -> Sense {
+        Sense::new(0x6, code)
+    }
+
+    /// Fixed format, 18 bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 18];
+        bytes[0] = if self.info.is_some() { 0xf0 } else { 0x70 };
+        bytes[2] = self.key;
+        bytes[3..7].copy_from_slice(&self.info.unwrap_or(0).to_be_bytes());
+        bytes[7] = 10;
+        bytes[12..14].copy_from_slice(&self.code.to_be_bytes());
+        bytes
+    }
+}
+
+/// Why a command is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    Sense(Sense),
+    Busy,
+    Conflict,
+}
+
+impl From<Sense> for Refusal {
+    fn from(sense: Sense) -> Refusal {
+        Refusal::Sense(sense)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Sense(match error {
+            Error::NoSpace | Error::Quota => NO_SPACE,
+            Error::ReadOnly => WRITE_PROTECTED,
+            Error::Invalid(_) | Error::FileTooLarge => OUT_OF_RANGE,
+            Error::Stale | Error::NotFound => NO_SUCH_UNIT,
+            Error::Corrupt { .. } => UNREADABLE,
+            Error::KeyNotLoaded => NOT_READY,
+            // Devices are lost, and an operator may bring them back: the initiator is to try again.
+            Error::Suspended | Error::Busy => return Refusal::Busy,
+            _ => INTERNAL_FAILURE,
+        })
+    }
+}
