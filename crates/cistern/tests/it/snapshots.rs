@@ -38,6 +38,12 @@ fn snapshots_are_seen_rolled_back_to_cloned_held_and_destroyed() {
     let names: Vec<Vec<u8>> =
         client.list("/.zfs/snapshot").expect("listed").into_iter().map(|entry| entry.name).collect();
     assert!([&b"one"[..], b"two"].iter().all(|name| names.contains(&name.to_vec())), "{names:?}");
+    let mut inside: Vec<Vec<u8>> =
+        client.list("/.zfs").expect("listed").into_iter().map(|entry| entry.name).collect();
+    inside.retain(|name| !name.starts_with(b"."));
+    inside.sort_unstable();
+    assert_eq!(inside, [&b"shares"[..], b"snapshot"]);
+    assert!(client.list("/.zfs/shares").expect("listed").iter().all(|entry| entry.name.starts_with(b".")));
     assert!(client.write_file("/.zfs/snapshot/one/file", 0o644, b"x").is_err());
     let inside = Client::mount(&daemon, &format!("{at}/.zfs/snapshot/one")).expect("mounted");
     assert_eq!(inside.read_file("/file").expect("read"), b"first");

@@ -1,10 +1,11 @@
-//! `.zfs/snapshot`: every file system's directory of its snapshots, which nobody has to mount.
+//! `.zfs`: every file system's directory of its snapshots, which nobody has to mount, and of its shares.
 //!
 //! ```text
 //!   /            of the file system
 //!   └── .zfs     ROOT: found by its name; listed with snapdir=visible only
-//!       └── snapshot      SNAPSHOTS
-//!           └── monday    FIRST − its objset: the root of another file system, which `crossing` opens
+//!       ├── snapshot      SNAPSHOTS
+//!       │   └── monday    FIRST − its objset: the root of another file system, which `crossing` opens
+//!       └── shares        a directory of the file system itself, to which no other name leads
 //! ```
 //! This wraps a file system and adds nodes with numbers that no object can have. All of them can be read by everybody and
 //! changed by nobody. What is behind a snapshot's name is a file system with an id of its own: protocols step over into it
@@ -37,6 +38,7 @@ const LEAST: u64 = 0x0000_8000_0000_0000;
 
 const ROOT_NAME: &[u8] = b".zfs";
 const SNAPSHOTS_NAME: &[u8] = b"snapshot";
+const SHARES_NAME: &[u8] = b"shares";
 /// Where the listing of a root goes on behind `.zfs`: its own entries begin at any place up to here.
 const COOKIE: u64 = 3;
 /// Everybody may list and search.
@@ -122,7 +124,7 @@ impl Ctldir {
         let pool = self.pool()?;
         let dsl = &pool.inner().dsl;
         let (count, node, since) = match node.object {
-            ROOT => (1, control(ROOT), dsl.snapshots_changed_at(self.object)),
+            ROOT => (2, control(ROOT), dsl.snapshots_changed_at(self.object)),
             SNAPSHOTS => {
                 let count = dsl.snapshot_count(self.object).map_err(api_error)?;
                 (count, control(SNAPSHOTS), dsl.snapshots_changed_at(self.object))
@@ -162,6 +164,10 @@ impl Ctldir {
             (_, b".") => self.attr(dir),
             (ROOT, b"..") => self.fs()?.getattr(self.root),
             (ROOT, SNAPSHOTS_NAME) => self.attr(control(SNAPSHOTS)),
+            (ROOT, SHARES_NAME) => {
+                let fs = self.fs()?;
+                fs.getattr(fs.shares()?.ok_or(Error::NotFound)?)
+            }
             (ROOT, _) => Err(Error::NotFound),
             (SNAPSHOTS, b"..") => self.attr(control(ROOT)),
             (SNAPSHOTS, name) => self.attr(control(FIRST - self.number(name)?)),
@@ -178,12 +184,12 @@ impl Ctldir {
     fn list(&self, dir: NodeId, cookie: u64, limit: DirLimit) -> Result<DirPage> {
         let kind = NodeKind::Dir;
         if dir.object == ROOT {
-            let node = control(SNAPSHOTS);
-            let entry = DirEntry { name: SNAPSHOTS_NAME.into(), node, kind, cookie: COOKIE, attr: None };
-            return Ok(DirPage {
-                entries: if cookie < COOKIE { vec![entry] } else { Vec::new() },
-                eof: true,
-            });
+            let named = [(SNAPSHOTS_NAME, Some(control(SNAPSHOTS))), (SHARES_NAME, self.fs()?.shares()?)];
+            let entries =
+                (COOKIE..).zip(named).filter(|(at, _)| *at > cookie).filter_map(|(cookie, (name, node))| {
+                    Some(DirEntry { name: name.into(), node: node?, kind, cookie, attr: None })
+                });
+            return Ok(DirPage { entries: entries.collect(), eof: true });
         }
         if dir.object != SNAPSHOTS {
             return Ok(DirPage { entries: Vec::new(), eof: true });

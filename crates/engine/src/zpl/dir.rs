@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use dmu::zap::Cursor;
 use dmu::{Tx, Zap};
 use engine_api::{Attr, Cred, DirEntry, DirLimit, DirPage, Error, NodeId, Result};
-use ondisk::znode::{Dirent, attr, flags, kind};
+use ondisk::znode::{Dirent, MASTER_NODE, attr, flags, kind, master};
 use stdx::posix;
 
 use super::Zpl;
@@ -37,6 +37,13 @@ impl Zpl {
         let node = self.node(id)?;
         node.unless_dead(if is_dir(&node) { Ok(()) } else { Err(Error::NotDir) })?;
         Ok(node)
+    }
+
+    /// The directory of shares, which no other leads to; file systems that were never shared over SMB may lack it.
+    pub fn shares(&self) -> Result<Option<NodeId>> {
+        let names = Zap::open(&self.objset, MASTER_NODE).map_err(api_error)?;
+        let found = names.find_u64(master::SHARES_DIR).map_err(api_error)?;
+        found.map(|object| Ok(self.node_by_number(object)?.id())).transpose()
     }
 
     pub(super) fn entries(&self, dir: &Node) -> Result<Zap> {
