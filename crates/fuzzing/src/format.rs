@@ -1,10 +1,11 @@
 //! What a device says about itself before anything else is known: labels, uberblocks, partitions, pointers.
 
+use ondisk::ddt::{self, DdtKey};
 use ondisk::eck::Eck;
 use ondisk::label::{self, config::PoolState};
 use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
-use ondisk::{BlkPtr, Endian, gang, gpt};
+use ondisk::{BlkPtr, ChecksumKind, Endian, gang, gpt};
 
 /// Takes a choice off the front of the input.
 pub fn choice(data: &[u8]) -> (u8, &[u8]) {
@@ -93,6 +94,9 @@ pub fn blkptr(data: &[u8]) {
     }
     for bp in gang::decode(bytes).unwrap_or_default() {
         pointer(&bp);
+    }
+    for slot in ddt::decode_slots(bytes, endian(order)).iter().flatten() {
+        pointer(&DdtKey::default().pointer(ChecksumKind::Sha256, slot));
     }
 }
 

@@ -12,6 +12,8 @@ pub const DEFLATE: u64 = 3;
 pub const HISTORY: u64 = 4;
 /// Space is counted by user and group.
 pub const USERSPACE: u64 = 15;
+/// Blocks of data may be shared, as tables have it.
+pub const DEDUP: u64 = 21;
 /// Dead lists are sorted by snapshot, and what was destroyed is freed in the background.
 pub const DEADLISTS: u64 = 26;
 /// A snapshot may have the head of an intent log.

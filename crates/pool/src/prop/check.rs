@@ -1,7 +1,7 @@
 //! Whether a value may be set, said in OpenZFS's words.
 
 use ondisk::prop::{self, Prop, PropType, UserspaceProp, dataset_prop, pool_prop};
-use ondisk::version::newest_file_system;
+use ondisk::version::{self, newest_file_system};
 use ondisk::znode::VERSION_FUID;
 
 use super::{CREATION, RawProps, RawValue, none_number, parse_number};
@@ -23,9 +23,6 @@ const UNBUILT: [&str; 10] = [
     "zoned_uid",
     "nbmand",
 ];
-
-/// The pool version from which on there is deduplication (`SPA_VERSION_DEDUP`).
-const VERSION_DEDUP: u64 = 21;
 
 /// What the pool's version or features do not allow.
 const TOO_OLD: &str = "pool and or dataset must be upgraded to set this property or value";
@@ -199,7 +196,7 @@ impl Checker<'_> {
             "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
                 return Err(self.refuse(TOO_OLD));
             }
-            "dedup" if self.version < VERSION_DEDUP && *raw != super::default_of(prop) => {
+            "dedup" if self.version < version::DEDUP && *raw != super::default_of(prop) => {
                 return Err(self.refuse(TOO_OLD));
             }
             "version" if number > newest_file_system(self.version) => {
