@@ -42,8 +42,10 @@ pub enum ReceiveEvent {
 /// A stream was received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// File systems that are new: to be mounted.
+    /// File systems that are new, or have this name now: to be mounted.
     pub new: Vec<String>,
+    /// Datasets that are gone, or have other names: to be unmounted.
+    pub gone: Vec<String>,
     /// The dataset that the first stream went to.
     pub top: Option<String>,
     /// What went wrong beside the work.

@@ -9,6 +9,7 @@ mod ctldir;
 mod dedup;
 mod diff;
 mod discover;
+mod family;
 mod format;
 mod inject;
 mod intent;

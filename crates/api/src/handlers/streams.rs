@@ -45,6 +45,10 @@ fn run_receive(
     });
     let received = received.map_err(|error| of_error(&error))?;
     let mut warnings = received.warnings;
+    for name in &received.gone {
+        // What is not there is not mounted, or soon is not.
+        let _ = app.local.unmount(name, true);
+    }
     if app.auto_mount && !no_mount {
         let mount = |name: &String| mounting::mount_all(app, name, &[], false, |_, _, _| {}).1;
         warnings.extend(received.new.iter().flat_map(mount));

@@ -3,6 +3,7 @@
 //! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are theirs.
 
 mod package;
+mod replicate;
 
 use std::io::Read;
 
@@ -20,6 +21,7 @@ use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
 use super::convert::api_error;
 use super::pool::LocalPool;
 use package::Package;
+use replicate::Replication;
 
 /// Who hears what is done.
 pub(super) type Tell<'a> = &'a mut dyn FnMut(ReceiveEvent);
@@ -66,12 +68,26 @@ impl LocalPool {
         if package.is_recursive && request.target.contains('@') {
             return Err(refuse(ACTION, "cannot specify snapshot name for multi-snapshot stream"));
         }
+        let whole = One { request, begin: &begin, sent, package: None };
+        let top = destination(&whole)?.split('@').next().unwrap_or_default().to_owned();
+        let mut replication =
+            package.from().filter(|_| package.is_recursive && !request.dry_run).map(|from| {
+                let number = self.env.entropy.u64() as u32;
+                Replication { pool: self, request, package: &package, top: &top, from, number, taken: 0 }
+            });
+        if let Some(replication) = &mut replication {
+            replication.run(&mut received, tell);
+        }
         while let Some(begin) = checked(stream.next_begin())? {
             if begin.is_compound() || !begin.to_name.starts_with(sent) {
                 return Err(refuse(ACTION, "invalid backup stream"));
             }
             let one = One { request, begin: &begin, sent, package: Some(&package) };
             self.receive_one(&one, &mut stream, tell, &mut received)?;
+        }
+        // What had no parent yet has one now.
+        if let Some(replication) = &mut replication {
+            replication.run(&mut received, tell);
         }
         Ok(received)
     }

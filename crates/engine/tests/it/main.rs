@@ -14,6 +14,7 @@ mod manifest;
 mod old_versions;
 mod quotas;
 mod random;
+mod replicate;
 mod resume;
 mod streams;
 mod threads;

@@ -66,7 +66,13 @@ impl Package {
         }
     }
 
-    fn find(&self, guid: u64) -> Option<(&NvList, &str)> {
+    /// The snapshot that the streams start from.
+    pub fn from(&self) -> Option<&str> {
+        self.list.string("fromsnap")
+    }
+
+    /// The dataset whose snapshot has this guid, and what that is called.
+    pub fn find(&self, guid: u64) -> Option<(&NvList, &str)> {
         for (_, dataset) in self.list.nvlist("fss")?.iter() {
             let NvValue::NvList(dataset) = dataset else { continue };
             for (name, of) in dataset.nvlist("snaps").into_iter().flat_map(NvList::iter) {

@@ -6,10 +6,11 @@
 use std::collections::HashSet;
 
 use ::pool::prop::RawValue;
-use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, Result, SendRequest};
+use engine_api::{Error, Pool, Result, SendRequest};
 use ondisk::nvlist::{NvList, NvValue};
 
 use super::super::convert::api_error;
+use super::super::family::{Member, parent_from, short_name};
 use super::super::pool::LocalPool;
 
 /// See the module.
@@ -24,23 +25,6 @@ pub(super) struct Plan {
     pub list: Vec<u8>,
 }
 
-/// A dataset with its snapshots, oldest first.
-struct Source {
-    info: DatasetInfo,
-    snapshots: Vec<DatasetInfo>,
-    origin: Option<String>,
-}
-
-impl Source {
-    fn named(&self, short: &str) -> Option<usize> {
-        self.snapshots.iter().position(|snapshot| short_name(&snapshot.name) == short)
-    }
-}
-
-fn short_name(name: &str) -> &str {
-    name.split_once('@').map_or("", |(_, short)| short)
-}
-
 impl LocalPool {
     pub(super) fn plan_send(&self, request: &SendRequest) -> Result<Plan> {
         let says_more = request.props || request.backup || request.holds;
@@ -50,10 +34,10 @@ impl LocalPool {
             return Ok(Plan { steps, ..Plan::default() });
         }
         let (head, to) = request.snapshot.split_once('@').unwrap_or((&request.snapshot, ""));
-        let sources = self.sources(head, request.replicate)?;
+        let sources = self.family(head, request.replicate)?;
         let mut plan = Plan { is_compound, ..Plan::default() };
         let mut sent = HashSet::new();
-        let mut waiting: Vec<&Source> = sources.iter().collect();
+        let mut waiting: Vec<&Member> = sources.iter().collect();
         while !waiting.is_empty() {
             let before = waiting.len();
             // A clone comes after what it was made of, if that comes.
@@ -90,37 +74,8 @@ impl LocalPool {
         Ok(plan)
     }
 
-    fn sources(&self, head: &str, recursive: bool) -> Result<Vec<Source>> {
-        let filter = DatasetFilter {
-            roots: vec![head.to_owned()],
-            depth: (!recursive).then_some(1),
-            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
-            props: vec!["origin".into()],
-        };
-        let missing = || Error::Refused(format!("cannot open '{head}': dataset does not exist"));
-        let found = self.datasets(&filter).map_err(|error| match error {
-            Error::NotFound => missing(),
-            other => other,
-        })?;
-        let mut sources: Vec<Source> = Vec::new();
-        for info in found {
-            let (name, _) = info.name.split_once('@').unwrap_or((&info.name, ""));
-            if let Some(source) = sources.iter_mut().find(|source| source.info.name == name) {
-                source.snapshots.push(info);
-            } else if !info.name.contains('@') && (recursive || info.name == head) {
-                let origin = info.props.iter().find(|prop| prop.name == "origin" && !prop.value.is_empty());
-                let origin = origin.map(|prop| prop.value.clone());
-                sources.push(Source { info, snapshots: Vec::new(), origin });
-            }
-        }
-        for source in &mut sources {
-            source.snapshots.sort_by_key(|snapshot| snapshot.createtxg);
-        }
-        Ok(sources)
-    }
-
     /// The list that goes before the streams.
-    fn list_of(&self, request: &SendRequest, sources: &[Source], to: &str) -> Result<NvList> {
+    fn list_of(&self, request: &SendRequest, sources: &[Member], to: &str) -> Result<NvList> {
         let mut list = NvList::new();
         let from = request.from.as_deref().map(short_name).filter(|from| !from.is_empty());
         if let Some(from) = from {
@@ -141,15 +96,15 @@ impl LocalPool {
     fn listed(
         &self,
         request: &SendRequest,
-        sources: &[Source],
-        source: &Source,
+        sources: &[Member],
+        source: &Member,
         from: Option<&str>,
         to: &str,
     ) -> Result<NvList> {
         let name = &source.info.name;
         let mut list = NvList::new();
         list.set("name", name.as_str());
-        list.set("parentfromsnap", parent_from(sources, name, from));
+        list.set("parentfromsnap", parent_from(sources, name, from, to));
         if let Some(origin) = &source.origin {
             list.set("origin", self.guid_of(origin)?);
         }
@@ -170,9 +125,10 @@ impl LocalPool {
         let last = source.named(to).unwrap_or(usize::MAX);
         let is_single = !request.replicate && !request.intermediates;
         let first = match from.and_then(|from| source.named(from)) {
-            Some(first) => first,
+            // The receiver of a whole tree learns which older ones are gone.
+            Some(first) if !request.replicate => first,
             None if is_single => last,
-            None => 0,
+            _ => 0,
         };
         let (mut snaps, mut snap_props, mut snap_holds) = (NvList::new(), NvList::new(), NvList::new());
         for (n, snapshot) in source.snapshots.iter().enumerate() {
@@ -196,23 +152,10 @@ impl LocalPool {
         }
         Ok(list)
     }
-
-    fn guid_of(&self, snapshot: &str) -> Result<u64> {
-        let object = self.pool.dsl.object_of(snapshot).map_err(api_error)?;
-        Ok(self.pool.dsl.snapshot_identity(object).map_err(api_error)?.0)
-    }
-}
-
-/// The guid of the snapshot of the dataset above that a stream starts from.
-fn parent_from(sources: &[Source], name: &str, from: Option<&str>) -> u64 {
-    let above = name.rsplit_once('/').map(|(above, _)| above);
-    let above = sources.iter().find(|source| Some(source.info.name.as_str()) == above);
-    let snapshot = above.and_then(|above| above.snapshots.get(above.named(from?)?));
-    snapshot.map_or(0, |snapshot| snapshot.guid)
 }
 
 /// What is sent of one dataset.
-fn steps_of(source: &Source, request: &SendRequest, to: &str, plan: &mut Plan) {
+fn steps_of(source: &Member, request: &SendRequest, to: &str, plan: &mut Plan) {
     let Some(last) = source.named(to) else {
         if !request.skip_missing || !request.replicate {
             plan.missing.push(format!("{}@{to}", source.info.name));

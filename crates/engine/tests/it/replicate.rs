@@ -1,0 +1,130 @@
+//! A copy of a tree of datasets follows what is done to the tree: new and destroyed datasets and snapshots, other names and
+//! parents, promoted clones.
+
+use std::sync::Arc;
+
+use engine::{LocalEngine, Options};
+use engine_api::{Change, Engine, Pool, ReceiveEvent, ReceiveRequest, SendRequest};
+use env::Env;
+
+use crate::disks::{Dir, new_pool, zdb_is_content};
+use crate::streams::{names, value};
+
+struct Trees(Arc<dyn Pool>);
+
+impl Trees {
+    fn commit(&self, change: Change) {
+        self.0.commit(&change, "").unwrap_or_else(|error| panic!("{change:?}: {error}"));
+    }
+
+    fn create(&self, name: &str) {
+        self.commit(Change::CreateFilesystem { name: name.into(), parents: false, props: Vec::new() });
+    }
+
+    fn snapshot(&self, name: &str) {
+        self.commit(Change::Snapshot { names: vec![name.into()], recursive: true, props: Vec::new() });
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        let (from, to) = (from.into(), to.into());
+        self.commit(Change::Rename { from, to, parents: false, force: false, recursive: false });
+    }
+
+    fn destroy(&self, names: &[&str]) {
+        let names = names.iter().map(|&name| name.into()).collect();
+        self.commit(Change::Destroy { names, force: false, defer: false });
+    }
+
+    /// Brings the copy up to date; what is told.
+    fn replicate(&self, from: Option<&str>, to: &str, force: bool) -> Vec<String> {
+        let request = SendRequest {
+            snapshot: format!("ours/a@{to}"),
+            from: from.map(|from| format!("ours/a@{from}")),
+            replicate: true,
+            intermediates: from.is_some(),
+            ..SendRequest::default()
+        };
+        let (mut stream, mut told) = (Vec::new(), Vec::new());
+        self.0.send(&request, &mut stream, &mut |_| {}).unwrap();
+        let request =
+            ReceiveRequest { target: "ours/b".into(), force, verbose: true, ..ReceiveRequest::default() };
+        let tell = &mut |event| {
+            if let ReceiveEvent::Line(line) = event {
+                told.push(line);
+            }
+        };
+        self.0.receive(&request, &mut &stream[..], tell).unwrap_or_else(|error| panic!("{to}: {error}"));
+        told
+    }
+
+    /// Names, and what is a clone of what.
+    fn tree(&self, top: &str) -> Vec<(String, String)> {
+        let mut tree = Vec::new();
+        for name in names(&*self.0).into_iter().filter(|name| name.starts_with(top)) {
+            let origin = if name.contains('@') { String::new() } else { value(&*self.0, &name, "origin").0 };
+            tree.push((name[top.len()..].to_owned(), origin.replace(top, "")));
+        }
+        tree
+    }
+
+    #[track_caller]
+    fn are_alike(&self) {
+        assert_eq!(self.tree("ours/b"), self.tree("ours/a"));
+    }
+}
+
+#[test]
+fn copies_of_trees_follow_them() {
+    let dir = Dir::new("replicate");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let trees = Trees(new_pool(&engine, &dir.0));
+    for name in ["ours/a", "ours/a/x", "ours/a/x/deep", "ours/a/y", "ours/a/z"] {
+        trees.create(name);
+    }
+    trees.snapshot("ours/a@0");
+    trees.snapshot("ours/a@1");
+    trees.replicate(None, "1", false);
+    trees.are_alike();
+
+    // Without force nothing is destroyed.
+    trees.destroy(&["ours/a/x/deep@0", "ours/a/x/deep@1", "ours/a/x/deep", "ours/a@0"]);
+    trees.create("ours/a/new");
+    trees.snapshot("ours/a@2");
+    trees.replicate(Some("1"), "2", false);
+    let kept = trees.tree("ours/b");
+    assert!(kept.iter().any(|(name, _)| name == "/x/deep@1") && kept.iter().any(|(name, _)| name == "@0"));
+    trees.snapshot("ours/a@3");
+    let told = trees.replicate(Some("2"), "3", true);
+    assert!(told.contains(&"attempting destroy ours/b/x/deep".to_owned()), "{told:#?}");
+    trees.are_alike();
+
+    // Two change names; one gets another parent; snapshots get other names.
+    trees.rename("ours/a/y", "ours/a/t");
+    trees.rename("ours/a/z", "ours/a/y");
+    trees.rename("ours/a/t", "ours/a/z");
+    trees.rename("ours/a/x", "ours/a/new/x");
+    trees.rename("ours/a/z@1", "ours/a/z@one");
+    trees.snapshot("ours/a@4");
+    trees.replicate(Some("3"), "4", true);
+    trees.are_alike();
+
+    // A clone, promoted by the next time.
+    let clone = Change::Clone {
+        snapshot: "ours/a/y@4".into(),
+        name: "ours/a/clone".into(),
+        parents: false,
+        props: Vec::new(),
+    };
+    trees.commit(clone);
+    trees.snapshot("ours/a@5");
+    trees.replicate(Some("4"), "5", true);
+    trees.are_alike();
+    trees.commit(Change::Promote { name: "ours/a/clone".into() });
+    trees.snapshot("ours/a@6");
+    trees.replicate(Some("5"), "6", true);
+    trees.are_alike();
+
+    drop(trees);
+    engine.export("ours", false).unwrap();
+    zdb_is_content(dir.0.to_str().unwrap(), "ours");
+}
