@@ -96,6 +96,15 @@ impl Device {
         configs.any(|config| config.as_ref().is_some_and(is_it))
     }
 
+    /// What labels 1 and 3 should both say and do not: the newest configuration of a group not after `txg`.
+    pub(crate) fn missing_label(&self, txg: u64) -> Option<NvList> {
+        let configs = self.read_configs();
+        let born = |list: &&NvList| list.u64(label::config::key::POOL_TXG).unwrap_or(0);
+        let newest = configs.iter().flatten().filter(|list| born(list) <= txg).max_by_key(born)?;
+        let is_there = [1, 3].iter().all(|&n: &usize| configs[n].as_ref() == Some(newest));
+        (!is_there).then(|| newest.clone())
+    }
+
     /// The configurations alone.
     fn read_configs(&self) -> [Option<NvList>; label::COUNT] {
         let Some(offsets) = label::offsets(self.size) else { return Default::default() };

@@ -343,6 +343,7 @@ fn load(
         return Ok(Loaded::ReadOnlyOnly);
     }
     mmp::claim(&around.env, storage, uberblock, &found.config, &spec.host)?;
+    storage.finish_commit(uberblock).map_err(|_| PoolError::Suspended)?;
     pool.follow_props()?;
     pool.core.open_cache();
     pool.core.open_spares();

@@ -1,6 +1,7 @@
 //! Whole runs: the seeds that failed once, fresh ones, and the simulator held against itself.
 
 mod attrition;
+mod commits;
 mod log_chain;
 mod log_crashes;
 mod outages;

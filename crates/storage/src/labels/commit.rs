@@ -10,9 +10,13 @@
 //! Logs get their uberblocks last: had a log the only one of a group, to lose the log would be to lose the group, and the
 //! one before it may have been overwritten by then.
 //! A device that is behind gets labels, so that the next import finds it, but no uberblock: it could not follow it.
+//!
+//! When the power goes after the uberblocks, labels 0 and 2 alone may say what the group did: of a new device's labels
+//! the others are blank, and a device or the pool may have another guid there. The next group begins with 0 and 2. So
+//! whoever imports the pool finishes the last group first ([`finish`]).
 //! Source: module/zfs/vdev_label.c (`vdev_config_sync`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use env::{DiskError, Env, lock};
@@ -49,19 +53,24 @@ pub fn commit(
     label: Option<LabelOf<'_>>,
 ) -> Result<BTreeSet<u64>, WriteError> {
     let run = Run { env, targets, failed: Mutex::default() };
-    if let Some(label) = label {
-        run.labels(label, true)?;
-    }
-    let write = |target: &Target| match target.is_behind {
-        true => Ok(()),
-        false => target.device.write_uberblock(uberblock, target.ashift),
+    let labels = |even: bool| {
+        label.map_or(Ok(()), |label| run.labels(&|target| Some(label(target.top, target.guid)), even))
     };
-    run.step(&|target| if target.is_log { Ok(()) } else { write(target) })?;
-    run.step(&|target| if target.is_log { Ok(()) } else { target.device.disk.flush() })?;
-    // It tells which copy of a log's device was in use last. Nobody waits until it is durable there.
-    run.step(&|target| if target.is_log { write(target) } else { Ok(()) })?;
-    if let Some(label) = label {
-        run.labels(label, false)?;
+    labels(true)?;
+    run.uberblocks(uberblock)?;
+    labels(false)?;
+    Ok(run.failed.into_inner().expect("a panic has been passed on"))
+}
+
+/// Does the rest of the commit that brought this uberblock, where a crash has cut it short: first all devices get the
+/// uberblock, then labels 1 and 3 say what 0 and 2 say.
+pub fn finish(env: &Env, targets: &[Target], uberblock: &Uberblock) -> Result<BTreeSet<u64>, WriteError> {
+    let missing = |target: &Target| Some((target.guid, target.device.missing_label(uberblock.txg)?));
+    let missing: BTreeMap<u64, NvList> = targets.iter().filter_map(missing).collect();
+    let run = Run { env, targets, failed: Mutex::default() };
+    if !missing.is_empty() {
+        run.uberblocks(uberblock)?;
+        run.labels(&|target| missing.get(&target.guid).cloned(), false)?;
     }
     Ok(run.failed.into_inner().expect("a panic has been passed on"))
 }
@@ -97,6 +106,15 @@ impl Storage {
         }
     }
 
+    /// [`finish`] on all usable disks, before anything else is written after an import.
+    pub fn finish_commit(&self, uberblock: &Uberblock) -> Result<(), WriteError> {
+        let failed = finish(self.env(), &self.targets(), uberblock)?;
+        failed.iter().for_each(|guid| {
+            self.fault(*guid);
+        });
+        Ok(())
+    }
+
     fn targets(&self) -> Vec<Target> {
         let leaves = self.leaves().into_iter().filter(|leaf| leaf.usable);
         let target = |leaf: crate::LeafHandle| Target {
@@ -118,11 +136,28 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn labels(&self, label: LabelOf<'_>, even: bool) -> Result<(), WriteError> {
+    /// Writes the even labels or the odd ones of the devices that are to get any.
+    fn labels(
+        &self,
+        label: &(dyn Fn(&Target) -> Option<NvList> + Sync),
+        even: bool,
+    ) -> Result<(), WriteError> {
         self.step(&|target| {
-            target.device.write_config(&label(target.top, target.guid), even)?;
+            let Some(label) = label(target) else { return Ok(()) };
+            target.device.write_config(&label, even)?;
             target.device.disk.flush()
         })
+    }
+
+    fn uberblocks(&self, uberblock: &Uberblock) -> Result<(), WriteError> {
+        let write = |target: &Target| match target.is_behind {
+            true => Ok(()),
+            false => target.device.write_uberblock(uberblock, target.ashift),
+        };
+        self.step(&|target| if target.is_log { Ok(()) } else { write(target) })?;
+        self.step(&|target| if target.is_log { Ok(()) } else { target.device.disk.flush() })?;
+        // It tells which copy of a log's device was in use last. Nobody waits until it is durable there.
+        self.step(&|target| if target.is_log { write(target) } else { Ok(()) })
     }
 
     /// Does one thing on all devices that are still good, at once.

@@ -41,11 +41,11 @@ pub const MUTANTS: &[Mutant] = &[
         what: "all four labels of a disk are on their way together when its configuration changes",
         story: Attrition,
         file: "crates/storage/src/labels/commit.rs",
-        from: "target.device.write_config(&label(target.top, target.guid), even)?;
+        from: "target.device.write_config(&label, even)?;
             target.device.disk.flush()",
-        to: "target.device.write_config(&label(target.top, target.guid), even)?;
+        to: "target.device.write_config(&label, even)?;
             if PLANTED {
-                target.device.write_config(&label(target.top, target.guid), !even)?;
+                target.device.write_config(&label, !even)?;
             }
             target.device.disk.flush()",
     },

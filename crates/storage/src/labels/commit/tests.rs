@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use env::{Disks, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, OpenMode};
 
+use ondisk::label;
+
 use super::*;
 
 const SIZE: u64 = 64 << 20;
@@ -60,4 +62,34 @@ fn a_mirror_loses_a_device_whose_flush_fails_and_the_group_is_durable() {
     assert_eq!(commit(&env, &[log.clone(), b.clone()], &uberblock(5), None), Ok(BTreeSet::from([1])));
     assert_eq!(newest(&b), Some(5));
     assert_eq!(commit(&env, &[log], &uberblock(6), None), Err(WriteError::Io), "logs alone are no pool");
+}
+
+#[test]
+fn a_commit_cut_short_is_finished_and_one_that_never_was_is_not() {
+    let disks = Arc::new(MemDisks::new());
+    ["old", "new"].iter().for_each(|name| disks.add(name, SIZE));
+    let env = Env::with_disks(disks.clone());
+    let targets = [target(&*disks, "old", 1, 0), target(&*disks, "new", 2, 0)];
+    let label = |txg: u64| NvList::new().with(label::config::key::POOL_TXG, txg);
+    let said = |target: &Target| {
+        let txg =
+            |config: &Option<NvList>| config.as_ref().unwrap().u64(label::config::key::POOL_TXG).unwrap();
+        target.device.read_labels().configs.each_ref().map(txg)
+    };
+    targets[0].device.init(&label(4)).unwrap();
+    targets[1].device.init(&label(0)).unwrap();
+    targets.iter().for_each(|target| target.device.write_config(&label(7), true).unwrap());
+    // The power went before any uberblock: the others are the labels that count.
+    targets[0].device.write_uberblock(&uberblock(6), 12).unwrap();
+    assert_eq!(finish(&env, &targets, &uberblock(6)), Ok(BTreeSet::new()));
+    assert_eq!(said(&targets[0]), [7, 4, 7, 4]);
+    // It went after the first one.
+    targets[0].device.write_uberblock(&uberblock(8), 12).unwrap();
+    assert_eq!(finish(&env, &targets, &uberblock(8)), Ok(BTreeSet::new()));
+    for target in &targets {
+        assert_eq!((said(target), newest(target)), ([7; 4], Some(8)));
+    }
+    // Nothing is missing: nothing is written.
+    assert_eq!(finish(&env, &targets, &uberblock(9)), Ok(BTreeSet::new()));
+    assert_eq!(newest(&targets[0]), Some(8));
 }
