@@ -67,6 +67,8 @@ pub enum Op {
 pub struct ChildIo {
     /// Index among the children.
     pub child: usize,
+    /// Not the child, but this one of its own.
+    pub side: Option<usize>,
     pub io: Io,
     /// The child is to read all that was asked of the parent, so that the checksum judges its answer alone.
     pub whole: bool,

@@ -278,6 +278,7 @@ impl Frame {
                         Step::Issue(ios) => {
                             for child in ios {
                                 let below = &self.vdev.children[child.child];
+                                let below = child.side.map_or(below, |side| &below.children[side]);
                                 let whole = self.whole && child.whole;
                                 let mut kid = Frame::new(below, child.io, whole, tree, wanted);
                                 kid.advance(tree, &mut std::iter::empty(), verify, wanted);

@@ -65,7 +65,7 @@ impl Healing {
 
     fn ask(&self, sides: &[usize], op: &Op) -> Vec<ChildIo> {
         let io = Io { op: op.clone(), ..self.io.clone() };
-        sides.iter().map(|&child| ChildIo { child, io: io.clone(), whole: true }).collect()
+        sides.iter().map(|&child| ChildIo { child, side: None, io: io.clone(), whole: true }).collect()
     }
 
     fn judge(&mut self, sides: &[usize], done: Vec<Done>) -> Step {

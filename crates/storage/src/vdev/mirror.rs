@@ -67,7 +67,7 @@ impl Mirror {
     }
 
     fn ask(&self, child: usize) -> ChildIo {
-        ChildIo { child, io: self.io.clone(), whole: true }
+        ChildIo { child, side: None, io: self.io.clone(), whole: true }
     }
 
     fn read_next(&mut self, error: IoError) -> Step {
@@ -82,7 +82,11 @@ impl Mirror {
         }
         let payload = Payload::padded(&good, 1);
         let io = Io { op: Op::Write(payload), class: env::IoClass::AsyncWrite, ..self.io.clone() };
-        let ios = self.bad.iter().map(|&child| ChildIo { child, io: io.clone(), whole: true }).collect();
+        let ios = self
+            .bad
+            .iter()
+            .map(|&child| ChildIo { child, side: None, io: io.clone(), whole: true })
+            .collect();
         self.state = State::Repairing(good);
         Step::Issue(ios)
     }

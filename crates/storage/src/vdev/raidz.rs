@@ -67,11 +67,15 @@ impl Raidz {
             }
         };
         let trust: Vec<Trust> = vdev.children.iter().map(trust).collect();
+        let sides = |child: usize| {
+            let below = vdev.children[child].children.iter().enumerate();
+            below.filter(|(_, side)| side.is_readable(leaves, None)).map(|(n, _)| n).collect()
+        };
         match io.op {
-            Op::Read(len) => Box::new(read::Read::new(self, io, len, &trust, &|_| Due::Nothing)),
+            Op::Read(len) => Box::new(read::Read::new(self, io, len, &trust, &sides, &|_| Due::Nothing)),
             Op::Heal { len, birth } => {
                 let due = |place: &Place| Due::of(&vdev.children[place.child], leaves, place, birth);
-                Box::new(read::Read::new(self, io, len, &trust, &due))
+                Box::new(read::Read::new(self, io, len, &trust, &sides, &due))
             }
             Op::Write(_) | Op::Repair { .. } | Op::Supply { .. } => {
                 Box::new(write::Write::new(self, io, &trust))

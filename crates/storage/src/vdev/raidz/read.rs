@@ -12,8 +12,8 @@
 //! columns rewritten. A child that is behind is not blamed for what it missed. The combinations are as many as OpenZFS
 //! would try, but for very wide vdevs: a block that nothing can save must not keep a processor for minutes.
 //!
-//! A child may be several disks, one being replaced or stood in for by the others. One of them answers; nothing is
-//! rewritten below the child by that answer, for nobody can tell there if it is right. Who heals sees to it here that all
+//! A child may be several disks, one being replaced or stood in for by the others. One of them answers; where that is
+//! not enough, each is asked, for all of them may have missed something, and not the same. Nothing is rewritten below the child by that answer, for nobody can tell there if it is right. Who heals sees to it here that all
 //! of them have what is right then ([`Due`]).
 //!
 //! Facts: module/zfs/vdev_raidz.c (`vdev_raidz_io_done`, `vdev_raidz_combrec`).
@@ -30,11 +30,15 @@ use crate::{IoError, Payload};
 
 /// Combinations that are tried of one block: all, for three parities of 46 disks and for two of 180.
 const ATTEMPTS_MAX: usize = 1 << 14;
+/// Combinations of disks that are asked where several share a place: all, of four such places with two each.
+const TURNS_MAX: usize = 16;
 
 pub struct Read {
     raidz: Raidz,
     io: Io,
     cells: Vec<Cell>,
+    /// Combinations of sides that have been asked.
+    turns: usize,
     state: State,
 }
 
@@ -42,6 +46,8 @@ pub struct Read {
 struct Cell {
     place: Place,
     trust: Trust,
+    /// The child's own that can be read, where it is several disks.
+    sides: Vec<usize>,
     due: Due,
     got: Got,
 }
@@ -75,15 +81,16 @@ impl Read {
         io: Io,
         len: usize,
         trust: &[Trust],
+        sides: &dyn Fn(usize) -> Vec<usize>,
         due: &dyn Fn(&Place) -> Due,
     ) -> Read {
         let cell = |place: Place| {
             let trust = trust[place.child];
             let got = if trust == Trust::None { Got::Failed(IoError::Unavailable) } else { Got::Nothing };
-            Cell { place, trust, due: due(&place), got }
+            Cell { place, trust, sides: sides(place.child), due: due(&place), got }
         };
         let cells = places(raidz, io.offset, len).into_iter().map(cell).collect();
-        Read { raidz, io, cells, state: State::Start }
+        Read { raidz, io, cells, turns: 0, state: State::Start }
     }
 
     fn data(&self) -> Range<usize> {
@@ -121,14 +128,44 @@ impl Read {
     }
 
     fn ask(&mut self, cells: Vec<usize>) -> Step {
-        let io = |&n: &usize| {
-            let Place { child, offset, len } = self.cells[n].place;
-            let io = Io { op: Op::Read(len), offset, class: self.io.class, repair: false };
-            ChildIo { child, io, whole: false }
-        };
-        let ios = cells.iter().map(io).collect();
+        let ios = cells.iter().map(|&n| self.read_of(n, None)).collect();
         self.state = State::Reading(cells);
         Step::Issue(ios)
+    }
+
+    fn read_of(&self, cell: usize, side: Option<usize>) -> ChildIo {
+        let Place { child, offset, len } = self.cells[cell].place;
+        let io = Io { op: Op::Read(len), offset, class: self.io.class, repair: false };
+        ChildIo { child, side, io, whole: false }
+    }
+
+    /// Asks every disk of the places that several share, in one combination after the other.
+    fn ask_sides(&mut self) -> Option<Step> {
+        let shared: Vec<usize> = (0..self.cells.len()).filter(|&n| self.is_shared(n)).collect();
+        let count = shared.iter().fold(1, |all: usize, &n| all.saturating_mul(self.cells[n].sides.len()));
+        if shared.is_empty() || self.turns == count.min(TURNS_MAX) {
+            return None;
+        }
+        let mut rest = self.turns;
+        self.turns += 1;
+        let io = |&n: &usize| {
+            let sides = &self.cells[n].sides;
+            let side = sides[rest % sides.len()];
+            rest /= sides.len();
+            self.read_of(n, Some(side))
+        };
+        let ios = shared.iter().map(io).collect();
+        self.state = State::Reading(shared);
+        Some(Step::Issue(ios))
+    }
+
+    fn is_shared(&self, cell: usize) -> bool {
+        self.cells[cell].sides.len() > 1
+    }
+
+    /// Whether it is known which disk gave the bytes of a column, and that it has missed nothing.
+    fn can_be_blamed(&self, cell: usize) -> bool {
+        self.is_whole(cell) && !(self.turns > 0 && self.is_shared(cell))
     }
 
     /// Tries with what has come so far.
@@ -156,7 +193,7 @@ impl Read {
         }
         match self.combine(verify) {
             Some((good, attempt)) => self.settle(good, &attempt),
-            None => self.give_up(),
+            None => self.ask_sides().unwrap_or_else(|| self.give_up()),
         }
     }
 
@@ -241,7 +278,7 @@ impl Read {
             wrong.extend(self.parities().filter(unused).filter(|&n| self.bytes(n) != Some(&right[n][..])));
         }
         let blamed: Vec<usize> =
-            wrong.iter().filter(|&&n| self.is_whole(n)).map(|&n| self.cells[n].place.child).collect();
+            wrong.iter().filter(|&&n| self.can_be_blamed(n)).map(|&n| self.cells[n].place.child).collect();
         bad.extend(wrong);
         if blamed.is_empty() {
             return self.repair(good, &bad);
@@ -266,7 +303,7 @@ impl Read {
                 _ => (Op::Write(payload), IoClass::AsyncWrite),
             };
             let io = Io { op, offset: place.offset, class, ..self.io.clone() };
-            ChildIo { child: place.child, io, whole: false }
+            ChildIo { child: place.child, side: None, io, whole: false }
         };
         let ios = wanting.iter().map(write).collect();
         self.state = State::Repairing(good);
@@ -288,7 +325,7 @@ impl Read {
         if !self.io.repair {
             return Step::Finish(Err(IoError::Checksum));
         }
-        let suspects = came.into_iter().filter(|&n| self.is_whole(n)).map(|n| self.cells[n].place.child);
+        let suspects = came.into_iter().filter(|&n| self.can_be_blamed(n)).map(|n| self.cells[n].place.child);
         let suspects = suspects.collect();
         self.state = State::Blamed(Err(IoError::Checksum), Vec::new());
         Step::Blame(suspects)

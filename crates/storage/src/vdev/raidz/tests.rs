@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use env::{DiskError, IoClass};
 use stdx::prng::Prng;
@@ -93,6 +93,8 @@ struct Stage {
     raidz: Raidz,
     disks: Vec<Vec<u8>>,
     ill: Vec<Option<Ill>>,
+    /// Second disks in places of children, whose word is had only when it is asked for.
+    others: BTreeMap<usize, Vec<u8>>,
     reads: Vec<usize>,
     blamed: BTreeSet<usize>,
     written: BTreeSet<usize>,
@@ -106,6 +108,7 @@ impl Stage {
             raidz,
             disks: vec![vec![0; DISK]; raidz.width],
             ill: vec![None; raidz.width],
+            others: BTreeMap::new(),
             reads: Vec::new(),
             blamed: BTreeSet::new(),
             written: BTreeSet::new(),
@@ -128,20 +131,21 @@ impl Stage {
                 Step::Finish(done) => return done,
                 Step::Blame(children) => self.blamed.extend(children),
                 Step::Issue(ios) => {
-                    done = ios.into_iter().map(|io| self.child(io.child, io.io)).collect();
+                    done = ios.into_iter().map(|io| self.child(io.child, io.side, io.io)).collect();
                 }
             }
         }
     }
 
-    fn child(&mut self, child: usize, io: Io) -> Done {
+    fn child(&mut self, child: usize, side: Option<usize>, io: Io) -> Done {
         let at = io.offset as usize;
         match (io.op, self.ill[child]) {
             (_, Some(Ill::Away)) => panic!("a child that is away is not asked"),
             (Op::Read(_) | Op::Heal { .. }, Some(Ill::ReadError)) => Err(IoError::Disk(DiskError::Io(5))),
             (Op::Read(len) | Op::Heal { len, .. }, _) => {
                 self.reads.push(child);
-                Ok(Some(AlignedBuf::from_slice(&self.disks[child][at..at + len])))
+                let disk = if side == Some(1) { &self.others[&child] } else { &self.disks[child] };
+                Ok(Some(AlignedBuf::from_slice(&disk[at..at + len])))
             }
             (Op::Write(payload) | Op::Repair { payload, .. } | Op::Supply { payload, .. }, _) => {
                 self.written.insert(child);
@@ -164,7 +168,9 @@ impl Stage {
     fn read(&mut self, offset: u64, block: &[u8], thorough: bool) -> Done {
         let len = block.len();
         let io = self.io(if thorough { Op::Heal { len, birth: 7 } } else { Op::Read(len) }, offset);
-        let cursor = Box::new(read::Read::new(self.raidz, io, len, &self.trust(), &|_| Due::Nothing));
+        let shared: Vec<usize> = self.others.keys().copied().collect();
+        let sides = |child: usize| if shared.contains(&child) { vec![0, 1] } else { Vec::new() };
+        let cursor = Box::new(read::Read::new(self.raidz, io, len, &self.trust(), &sides, &|_| Due::Nothing));
         self.run(cursor, &|bytes| bytes == block)
     }
 
@@ -299,4 +305,21 @@ fn who_is_behind_is_asked_when_the_others_are_not_enough() {
     stage.ill[1] = Some(Ill::Behind);
     stage.ill[2] = Some(Ill::Away);
     assert!(stage.read(0, &data, false).unwrap().unwrap()[..] == data[..]);
+}
+
+#[test]
+fn each_disk_of_a_place_is_asked_when_those_that_spoke_are_not_enough() {
+    let mut prng = Prng::new(6);
+    let data = block(&mut prng, 6);
+    let mut stage = Stage::new(raidz(1, 4, 9));
+    assert!(stage.write(0, &data).is_ok());
+    // Two places whose spares alone have the block, and a third that does not.
+    stage.others.insert(1, stage.disks[1].clone());
+    stage.others.insert(2, stage.disks[2].clone());
+    stage.fall_ill(&[(1, Ill::Behind), (2, Ill::Corrupt), (3, Ill::Corrupt)], 0, data.len());
+    assert!(stage.read(0, &data, false).unwrap().unwrap()[..] == data[..]);
+    assert_eq!(stage.blamed, BTreeSet::from([3]), "who spoke for place 2 is not known any more");
+    // With one more that lacks it nothing helps.
+    stage.fall_ill(&[(0, Ill::Corrupt)], 0, data.len());
+    assert!(stage.read(0, &vec![5; data.len()], false).is_err());
 }

@@ -38,7 +38,7 @@ impl Write {
                     None => Op::Write(payload),
                 };
                 let io = Io { op, offset: place.offset, ..self.io.clone() };
-                ChildIo { child: place.child, io, whole: false }
+                ChildIo { child: place.child, side: None, io, whole: false }
             })
             .collect();
         let untried = count - ios.len();
