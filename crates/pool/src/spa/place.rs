@@ -60,13 +60,9 @@ impl Place {
         vdev_name(&vdev.kind, vdev.path.as_deref(), vdev.guid, vdev.id)
     }
 
-    /// Bytes that a disk in this place must be able to hold. Behind the last whole metaslab nothing lies.
+    /// Bytes that a disk in this place must be able to hold.
     pub fn least_asize(&self) -> u64 {
-        let shift = self.top.metaslab_shift.unwrap_or(0).min(63);
-        let asize = self.top.asize.unwrap_or(0) >> shift << shift;
-        let whole = self.top.kind.is_leaf() || self.top.kind.has_sides();
-        // A raidz has its space spread over its children.
-        if whole { asize } else { asize.div_ceil(self.top.children.len().max(1) as u64) }
+        self.top.least_asize()
     }
 }
 

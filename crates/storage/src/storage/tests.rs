@@ -6,7 +6,7 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::Keep;
-use crate::testing::{noise, plain, rig, rig_with_cache, rig_with_logs, text, with};
+use crate::testing::{DISK, noise, plain, rig, rig_with_cache, rig_with_logs, text, with};
 use crate::*;
 
 fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
@@ -298,6 +298,30 @@ fn a_tree_opens_again_only_on_its_own_disks() {
     assert_eq!(rig.leaf("b").state, VdevState::Unavail);
     assert_eq!(rig.storage.leaves().len(), 1);
     assert!(!rig.storage.fault(root.children[0].children[0].guid), "it is the last side");
+}
+
+#[test]
+fn a_side_that_did_not_grow_with_the_others_is_left_out() {
+    let rig = rig(&[2]);
+    rig.disks.add("large", 2 * DISK);
+    rig.storage.close();
+    let mut root = rig.storage.config();
+    let top = &mut root.children[0];
+    top.children[1].path = Some("large".into());
+    for side in &top.children {
+        let path = side.path.as_deref().unwrap();
+        let disk = env::Disks::open(&rig.faults, path, env::OpenMode::ReadWrite).unwrap();
+        let label = ondisk::nvlist::NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
+        crate::labels::Device::locate(disk).unwrap().init(&label.with("guid", side.guid)).unwrap();
+    }
+    top.asize = Some(ondisk::label::allocatable_size(2 * DISK));
+    assert_eq!(rig.storage.open_tree(&root, OpenIntent::ReadWrite), Ok(()));
+    assert_eq!((rig.leaf("a").state, rig.leaf("large").state), (VdevState::Unavail, VdevState::Online));
+    // All of them are too small.
+    rig.storage.close();
+    root.children[0].asize = Some(3 * DISK);
+    let missing = OpenError::MissingTop { id: 0, guid: 50 };
+    assert_eq!(rig.storage.open_tree(&root, OpenIntent::ReadWrite), Err(missing));
 }
 
 #[test]

@@ -168,6 +168,15 @@ impl VdevConfig {
         }
     }
 
+    /// Bytes that each disk of this top-level vdev must be able to hold. Behind the last whole metaslab nothing lies.
+    pub fn least_asize(&self) -> u64 {
+        let shift = self.metaslab_shift.unwrap_or(0).min(63);
+        let asize = self.asize.unwrap_or(0) >> shift << shift;
+        let whole = self.kind.is_leaf() || self.kind.has_sides();
+        // A raidz has its space spread over its children.
+        if whole { asize } else { asize.div_ceil(self.children.len().max(1) as u64) }
+    }
+
     /// Reads a `vdev_tree`, the root's or a top-level vdev's.
     pub fn from_nvlist(list: &NvList) -> Result<VdevConfig, OpenError> {
         VdevConfig::parse(list, 0)

@@ -1,7 +1,8 @@
 //! From a configuration to an open tree.
 //!
-//! A disk that cannot be opened, or whose label says it is another, becomes an absent leaf; whether the pool can live
-//! without it shows when all are open. Only a new pool insists on every disk.
+//! A disk that cannot be opened, is too small, or whose label says it is another, becomes an absent leaf; whether the pool
+//! can live without it shows when all are open. Only a new pool insists on every disk. Source: module/zfs/vdev.c
+//! (`vdev_open`, `vdev_get_min_asize`).
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -226,7 +227,8 @@ pub fn open(
     if root.kind != VdevKind::Root {
         return Err(OpenError::Malformed("the tree's top is not a root"));
     }
-    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, in_log: false };
+    let mut opener =
+        Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, in_log: false, least_asize: 0 };
     let tops = opener.tops(root)?;
     let tree = Tree { tops, leaves: opener.leaves, reports: Arc::default(), losing: Arc::default() };
     tree.refuse_missing(tolerated)?;
@@ -246,7 +248,15 @@ pub struct AtHand<'a> {
 /// unknown of new top-level vdevs is measured.
 pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>) -> Result<Tree, OpenError> {
     let intent = OpenIntent::Create;
-    let mut opener = Opener { env, pool, intent, leaves: Vec::new(), at_hand: Some(at_hand), in_log: false };
+    let mut opener = Opener {
+        env,
+        pool,
+        intent,
+        leaves: Vec::new(),
+        at_hand: Some(at_hand),
+        in_log: false,
+        least_asize: 0,
+    };
     let tops = opener.tops(root)?;
     let AtHand { old, .. } = at_hand;
     Ok(Tree { tops, leaves: opener.leaves, reports: old.reports.clone(), losing: old.losing.clone() })
@@ -272,6 +282,8 @@ struct Opener<'a> {
     at_hand: Option<&'a AtHand<'a>>,
     /// The top-level vdev being opened holds intent logs.
     in_log: bool,
+    /// Bytes that each of its disks must be able to hold.
+    least_asize: u64,
 }
 
 impl Opener<'_> {
@@ -287,7 +299,7 @@ impl Opener<'_> {
     }
 
     fn top(&mut self, config: &mut VdevConfig) -> Result<Top, OpenError> {
-        self.in_log = config.is_log;
+        (self.in_log, self.least_asize) = (config.is_log, config.least_asize());
         let mut vdev = self.vdev(config, config.id as u32, 0)?;
         let measured = (room(&vdev, &self.leaves).unwrap_or(0), self.ashift(&vdev));
         if vdev.kind != Kind::Hole && vdev.kind != Kind::Missing {
@@ -302,19 +314,12 @@ impl Opener<'_> {
         if let Kind::Raidz(raidz) = &mut vdev.kind {
             raidz.ashift = config.ashift.unwrap_or(9) as u32;
         }
-        let asize = config.asize.unwrap_or(0);
-        // A device that shrank: what the pool may have put at its end is gone. Behind the last whole metaslab is nothing
-        // (`vdev_get_min_asize`).
-        let shift = config.metaslab_shift.unwrap_or(0).min(63);
-        if measured.0 > 0 && asize >> shift << shift > measured.0 {
-            return Err(OpenError::MissingTop { id: config.id as u32, guid: vdev.guid });
-        }
         Ok(Top {
             id: config.id as u32,
             vdev: Arc::new(vdev),
             is_log: config.is_log,
             ashift: config.ashift.unwrap_or(9) as u32,
-            asize,
+            asize: config.asize.unwrap_or(0),
         })
     }
 
@@ -396,7 +401,8 @@ impl Opener<'_> {
             OpenIntent::ReadWrite | OpenIntent::Create => OpenMode::ReadWrite,
         };
         let device = labels::Device::locate(self.env.disks.open(path, mode)?)?;
-        if device.size < label::MIN_DEVICE {
+        // A device that shrank has lost what may lie at its end; one that was away while the others grew never had it.
+        if device.size < label::MIN_DEVICE || label::allocatable_size(device.size) < self.least_asize {
             return Err(DiskError::OutOfRange);
         }
         if self.intent != OpenIntent::Create && !device.is_member(self.pool, config.guid) {
