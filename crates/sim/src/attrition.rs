@@ -10,6 +10,7 @@
 //! costs an import and a look at all files, and thousands of them are cheap. A run is a function of its seed.
 
 pub mod case;
+mod frozen;
 mod harm;
 mod mend;
 mod shape;
@@ -34,6 +35,8 @@ pub struct Options {
     pub cuts: usize,
     /// Of the cases, only this one.
     pub only: Option<usize>,
+    /// Every case loses more than redundancy allows.
+    pub beyond: bool,
     pub verbose: bool,
     /// Ask zdb about what the story left, over files in this folder, which exists.
     pub zdb: Option<PathBuf>,
@@ -41,7 +44,7 @@ pub struct Options {
 
 impl Options {
     pub fn new(seed: u64) -> Options {
-        Options { seed, cuts: 100, only: None, verbose: false, zdb: None }
+        Options { seed, cuts: 100, only: None, beyond: false, verbose: false, zdb: None }
     }
 }
 
@@ -79,12 +82,12 @@ pub fn run(options: &Options) -> Result<Tally, String> {
         let marks = [&story.marks[mark], &story.marks[mark + 1]];
         let moment = Moment { images: player.images(), earlier: &earlier, marks };
         tally += Case::new(&story, &moment, prng, options.verbose)
-            .run()
+            .run(options.beyond)
             .map_err(|why| format!("case {n}, event {at}: {why}"))?;
     }
     if let Some(dir) = &options.zdb {
         let paths: Vec<String> = story::all_paths(&story.swarm).collect();
-        export::write_files(&story.world.disks, &paths, story.swarm.disk_size, dir)?;
+        export::write_files(&story.world.disks, &paths, dir)?;
         export::zdb(dir, POOL)?;
     }
     Ok(tally)

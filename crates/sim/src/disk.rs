@@ -103,6 +103,8 @@ struct Platter {
     away: bool,
     /// How often it was taken away: handles opened before are dead.
     pulls: u64,
+    /// Writes and flushes that failed.
+    failures: u64,
     /// Writes and flushes are refused.
     read_only: bool,
     /// What a write or flush takes at the most.
@@ -147,6 +149,7 @@ impl SimDisks {
             exclusive: false,
             away: false,
             pulls: 0,
+            failures: 0,
             read_only: false,
             slow: Nanos(0),
             image: Image::default(),
@@ -223,6 +226,27 @@ impl SimDisks {
         });
     }
 
+    /// Takes a disk out of the machine, which may be running; it loses its power with that.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn pull(&self, path: &str, loss: Loss) {
+        self.set_away(path, true);
+        let mut state = lock(&self.0);
+        let state = &mut *state;
+        let disk = state.disks.get_mut(path).expect("a disk of this name");
+        disk.image.crash(disk.sector, loss, &mut state.prng);
+        state.break_off();
+    }
+
+    /// Writes and flushes of a disk that failed because it has faults.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn failures(&self, path: &str) -> u64 {
+        lock(&self.0).disks[path].failures
+    }
+
     pub fn is_away(&self, path: &str) -> bool {
         lock(&self.0).disks[path].away
     }
@@ -241,6 +265,25 @@ impl SimDisks {
     /// When there is no such disk.
     pub fn image(&self, path: &str) -> Image {
         lock(&self.0).disks[path].image.durable()
+    }
+
+    /// Two disks change places, with all that is wrong with them. For machines that are off; [`SimDisks::restart`] follows.
+    ///
+    /// # Panics
+    /// When there are no such disks.
+    pub fn exchange(&self, a: &str, b: &str) {
+        let disks = &mut lock(&self.0).disks;
+        let mut take = |path: &str| disks.remove(path).expect("a disk of this name");
+        let (at_a, at_b) = (take(a), take(b));
+        disks.extend([(a.to_owned(), at_b), (b.to_owned(), at_a)]);
+    }
+
+    /// Bytes of a disk.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn size(&self, path: &str) -> u64 {
+        lock(&self.0).disks[path].size
     }
 
     /// Begins to record what happens to the disks. Nothing may be pending.
@@ -320,6 +363,7 @@ impl SimDisks {
             disk.exclusive = false;
             disk.image.crash(disk.sector, loss, &mut state.prng);
         }
+        state.break_off();
     }
 
     /// The non-zero parts of what is on a disk, as (offset, bytes); for a copy that other programs can read.
@@ -332,6 +376,13 @@ impl SimDisks {
 }
 
 impl State {
+    /// What became of the disks is nothing that they were told to do.
+    fn break_off(&mut self) {
+        if let Some(tape) = &mut self.tape {
+            tape.break_off(self.disks.values().map(|disk| disk.image.clone()).collect());
+        }
+    }
+
     /// Counts a write or flush; `Gone` if the power goes with it.
     fn event(&mut self, is_flush: bool) -> Result<(), DiskError> {
         match &mut self.cut {
@@ -350,6 +401,7 @@ impl State {
             for disk in self.disks.values_mut() {
                 disk.image.crash(disk.sector, loss, &mut self.prng);
             }
+            self.break_off();
         }
         self.events += 1;
         if self.on { Ok(()) } else { Err(DiskError::Gone) }
@@ -419,6 +471,7 @@ impl State {
                     return Err(DiskError::ReadOnly);
                 }
                 if self.fails(faults.write) {
+                    self.platter(handle)?.failures += 1;
                     return Err(DiskError::Io(5));
                 }
                 let mut offset = io.offset;
@@ -518,6 +571,7 @@ impl Disk for SimDisk {
             return Err(DiskError::ReadOnly);
         }
         if state.fails(faults.flush) {
+            state.platter(self)?.failures += 1;
             return Err(DiskError::Io(5));
         }
         let platter = state.platter(self)?;

@@ -8,11 +8,12 @@ use env::{Disks, FileDisks, IoClass, OpenMode, Quirks};
 use crate::disk::SimDisks;
 
 /// Writes every disk to a sparse file in `dir`, which exists and is empty.
-pub fn write_files(disks: &SimDisks, paths: &[String], size: u64, dir: &Path) -> Result<(), String> {
+pub fn write_files(disks: &SimDisks, paths: &[String], dir: &Path) -> Result<(), String> {
     let files = FileDisks::new(Quirks::default());
     for path in paths {
         let name = path.rsplit('/').next().expect("paths have parts");
         let file = dir.join(format!("{name}.img"));
+        let size = disks.size(path);
         let made = std::fs::File::create(&file).and_then(|file| file.set_len(size));
         made.map_err(|error| format!("{}: {error}", file.display()))?;
         let disk = files.open(&file.to_string_lossy(), OpenMode::ReadWrite);

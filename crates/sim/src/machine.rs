@@ -151,14 +151,16 @@ impl Machine {
         Ok(api)
     }
 
-    /// Of several pools of the name, as a disk that left before the pool got another guid may tell, the one used last.
+    /// Of several pools of the name, as a disk that left before the pool got another guid may tell, the one used last; of
+    /// these the one of which most is there.
     pub fn import(&self) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
         let by_name = self.engine.import(POOL, &ImportOptions::default());
         let api = match by_name {
             Err(Error::Refused(why)) if why.contains("more than one matching pool") => {
                 let newest = |pool: &FoundPool| pool.uberblocks().first().map(|uberblock| uberblock.txg);
+                let likely = |pool: &&FoundPool| (newest(pool), pool.devices.len());
                 let found = labels::search(&self.env, &[FOLDER.to_owned()]);
-                let guid = found.iter().max_by_key(|pool| newest(pool)).map_or(0, |pool| pool.guid);
+                let guid = found.iter().max_by_key(likely).map_or(0, |pool| pool.guid);
                 self.engine.import(&guid.to_string(), &ImportOptions::default())?
             }
             by_name => by_name?,

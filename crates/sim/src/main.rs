@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sim::{attrition, caught, run};
 
 const USAGE: &str =
-    "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--zdb DIR]
-           [--twice] [-v]
+    "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--beyond]
+           [--zdb DIR] [--twice] [-v]
 
   --seed N        one run, or the first of them; the same seed is always the same run
   --runs N        so many runs; without a seed, of fresh ones (100)
@@ -16,6 +16,7 @@ const USAGE: &str =
   --operations N  work: operations between two of them, at the most (400)
   --cuts N        attrition: moments at which the power goes (100)
   --case N        attrition: of these only one
+  --beyond        attrition: always more is lost than redundancy allows
   --zdb DIR       write the disks to files in this folder in the end, and ask zdb; in work let no disk fail
   --twice         run each seed twice and compare what came of it
   -v              tell every operation, and what the engine logs
@@ -58,6 +59,7 @@ fn parse() -> Option<Args> {
             "--operations" => args.work.operations = words.next()?.parse().ok()?,
             "--cuts" => args.attrition.cuts = words.next()?.parse().ok()?,
             "--case" => args.attrition.only = Some(words.next()?.parse().ok()?),
+            "--beyond" => args.attrition.beyond = true,
             "--kind" => {
                 args.kinds = match words.next()?.as_str() {
                     "work" => vec![Kind::Work],
@@ -109,7 +111,10 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
         Kind::Work => {
             format!("--kind work --crashes {} --operations {}", args.work.crashes, args.work.operations)
         }
-        Kind::Attrition => format!("--kind attrition --cuts {}", args.attrition.cuts),
+        Kind::Attrition => {
+            let beyond = if args.attrition.beyond { " --beyond" } else { "" };
+            format!("--kind attrition --cuts {}{beyond}", args.attrition.cuts)
+        }
     };
     format!("cargo run --profile ci -p sim -- --seed {seed} {how}")
 }

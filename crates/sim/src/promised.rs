@@ -37,7 +37,13 @@ impl Promised {
         self.promised = self.states.len() - 1;
     }
 
-    /// It was found like this.
+    /// It came back like this, and this will stay.
+    pub fn found(&mut self, found: Vec<u8>) {
+        self.states.push(found);
+        self.promise();
+    }
+
+    /// It was found like this, and was never anything else.
     pub fn restart(&mut self, found: Vec<u8>) {
         (self.states, self.promised) = (vec![found], 0);
     }

@@ -261,7 +261,7 @@ impl Run {
     fn ask_zdb(&mut self) -> Done {
         let Some(dir) = &self.options.zdb else { return Ok(()) };
         let swarm = &self.world.swarm;
-        export::write_files(&self.world.disks, &swarm.all_paths(), swarm.disk_size, dir)?;
+        export::write_files(&self.world.disks, &swarm.all_paths(), dir)?;
         export::zdb(dir, POOL)
     }
 }

@@ -4,16 +4,21 @@
 //! then the power goes during that import too; or the pool is mended, must then be whole on every disk, and as many
 //! other disks come to harm: what was resilvered and repaired has to bear that alone.
 //!
-//! *Beyond* it anything may be refused; but what is given must have been written there once.
+//! *Beyond* it anything may be refused; but what is given must have been written there once. Half of these pools lose so
+//! much while they are off, the others while they run, each of these only for a while: when the disks are back, all is
+//! there that was promised before and in between.
 
-use engine_api::{Cred, Engine, Stable};
+mod beyond;
+
+use engine_api::{Cred, Engine, FileSystem, Stable};
 use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
+use super::frozen::{Frozen, content};
 use super::harm::{Harm, Harms};
 use super::mend;
 use super::shape::Shape;
-use super::story::{Mark, Story, free_paths};
+use super::story::{Mark, Story, is_large, new_world};
 use crate::disk::Faults;
 use crate::disk::image::Image;
 use crate::machine::{Machine, POOL, World};
@@ -21,8 +26,6 @@ use crate::promised::Promised;
 use crate::swarm::Swarm;
 use crate::workload::{Done, Life, failed};
 
-/// More than any file has.
-const FILE_MAX: usize = 1 << 20;
 /// Bytes written to each file of a pool that is to be mended.
 const WRITE: u64 = 8 << 10;
 
@@ -36,6 +39,9 @@ pub struct Tally {
     /// Those with more disks harmed, and how many of these pools were imported all the same.
     pub beyond: u64,
     pub beyond_imported: u64,
+    /// Of those that lost more than they could while they ran: calls that were answered, and that failed.
+    pub answered: u64,
+    pub failed: u64,
     /// Pools made whole again.
     pub mended: u64,
 }
@@ -46,6 +52,8 @@ impl std::ops::AddAssign for Tally {
         self.within += other.within;
         self.beyond += other.beyond;
         self.beyond_imported += other.beyond_imported;
+        self.answered += other.answered;
+        self.failed += other.failed;
         self.mended += other.mended;
     }
 }
@@ -69,22 +77,26 @@ pub(super) struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub fn new(story: &'a Story, moment: &'a Moment<'a>, mut prng: Prng, verbose: bool) -> Case<'a> {
-        let world = World::of(story.swarm.clone(), &mut prng);
-        free_paths().for_each(|path| world.disks.add(&path, story.swarm.disk_size, story.swarm.sector));
+        let world = new_world(story.swarm.clone(), &mut prng);
         world.time.advance_to(moment.marks[1].now);
         Case { story, moment, world, prng, verbose, tally: Tally::default() }
     }
 
     /// Whether everything can be had from sound disks that are not harmed, whichever of the two marks the pool comes back
-    /// at.
+    /// at, or in between: what caught up in the meantime may not have done so yet.
     fn is_held(&self, harmed: Harmed<'_>) -> bool {
-        let is_good = |path: &str| !self.story.weak.contains(path) && !harmed(path);
-        self.moment.marks.iter().all(|mark| mark.shape.is_held(&is_good))
+        let [before, after] = self.moment.marks;
+        let late = after.shape.caught_up_since(&before.shape);
+        before.is_held(harmed) && after.is_held(&|path| harmed(path) || late.contains(path))
     }
 
-    pub fn run(mut self) -> Result<Tally, String> {
+    /// `beyond`: more is lost than redundancy allows, if there is anything to be lost; else that is drawn.
+    pub fn run(mut self, beyond: bool) -> Result<Tally, String> {
         let marks = self.moment.marks;
-        let beyond = self.prng.chance(1, 8);
+        let beyond = self.prng.chance(1, 8) || beyond;
+        if beyond && self.prng.chance(1, 2) {
+            return self.lose_for_a_while();
+        }
         let shapes: Vec<&Shape> = marks.iter().map(|mark| &mark.shape).collect();
         let harms = draw_harms(&mut self.prng.fork(), &shapes, self.story.tape.paths(), beyond, &|harmed| {
             self.is_held(harmed)
@@ -93,11 +105,7 @@ impl<'a> Case<'a> {
             marks.iter().for_each(|mark| eprintln!("  at {}: {:?}", mark.at, mark.shape));
             eprintln!("  {harms:?}");
         }
-        for (n, path) in self.story.tape.paths().iter().enumerate() {
-            let mut image = self.moment.images[n].clone();
-            image.crash(self.story.swarm.sector, Swarm::draw_loss(&mut self.prng), &mut self.prng);
-            self.lay(&harms, n, path, image);
-        }
+        self.lay_all(&harms);
         self.tally.cases += 1;
         if !self.is_held(&|path| harms.of(path).is_some()) {
             return self.look_beyond();
@@ -110,6 +118,9 @@ impl<'a> Case<'a> {
         let machine = self.world.boot();
         let life = import(&self.world, &machine, self.verbose)?;
         let found = check(&life, &files).map_err(|why| format!("{why}; {:?}", Shape::of(&life.pool)))?;
+        if self.prng.chance(1, 3) {
+            self.check_frozen(&life)?;
+        }
         if self.prng.chance(1, 4) {
             let report = verify(&life.pool, VerifyOptions { data: true }, &mut |_, _| {});
             let report = report.map_err(failed("verify"))?;
@@ -131,13 +142,32 @@ impl<'a> Case<'a> {
         self.story.files.iter().zip(spans).map(|(file, span)| Candidate { file, span }).collect()
     }
 
+    /// Snapshots and clones: those of both marks are there, others may be.
+    fn check_frozen(&self, life: &Life<'_>) -> Done {
+        let [before, after] = self.moment.marks.map(|mark| &mark.frozen[..]);
+        let is_in = |all: &[Frozen], one: &Frozen| all.iter().any(|other| other.name == one.name);
+        for frozen in before {
+            if is_in(after, frozen) { frozen.check(life)? } else { frozen.distrust(life)? }
+        }
+        after.iter().filter(|frozen| !is_in(before, frozen)).try_for_each(|frozen| frozen.distrust(life))
+    }
+
+    /// Puts all disks where they are when the power is back, which goes now.
+    fn lay_all(&mut self, harms: &Harms) {
+        for (n, path) in self.story.tape.paths().iter().enumerate() {
+            let mut image = self.moment.images[n].clone();
+            image.crash(self.story.swarm.sector, Swarm::draw_loss(&mut self.prng), &mut self.prng);
+            self.lay(harms, n, path, image);
+        }
+    }
+
     /// Puts a disk where it is when the power is back.
     fn lay(&mut self, harms: &Harms, n: usize, path: &str, mut image: Image) {
         let (disks, place) = (&self.world.disks, harms.place(path));
         let harm = harms.of(path);
-        let Swarm { disk_size, sector, .. } = self.story.swarm;
         if let Some(harm) = harm {
-            harm.apply(&mut image, &self.moment.earlier[n], disk_size, sector, &mut self.prng);
+            let (size, sector) = (disks.size(path), self.story.swarm.sector);
+            harm.apply(&mut image, &self.moment.earlier[n], size, sector, &mut self.prng);
         }
         disks.set_image(place, image);
         disks.set_away(place, harm == Some(Harm::Away));
@@ -164,25 +194,6 @@ impl<'a> Case<'a> {
         Ok(())
     }
 
-    /// Whatever can be had must have been written once. A disk may have all files as they were when it was so.
-    fn look_beyond(mut self) -> Result<Tally, String> {
-        self.tally.beyond += 1;
-        let machine = self.world.boot();
-        let Ok(life) = import(&self.world, &machine, self.verbose) else { return Ok(self.tally) };
-        self.tally.beyond_imported += 1;
-        let Ok(fs) = life.api.open_fs(POOL) else { return Ok(self.tally) };
-        for (file, span) in self.story.files.iter().zip(&self.moment.marks[1].spans) {
-            let found = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes());
-            let found = found.and_then(|found| fs.read(&Cred::root(), found.node, 0, FILE_MAX));
-            if let Ok(bytes) = found
-                && !file.may_have_been(&bytes.to_vec(), (0, span.1))
-            {
-                return Err(format!("beyond redundancy {} is what it never was", file.name));
-            }
-        }
-        Ok(self.tally)
-    }
-
     /// All disks work again, or are replaced; the pool becomes whole and is written; then other disks are harmed.
     fn mend(&mut self, machine: Machine, mut files: Vec<Promised>) -> Done {
         let paths = self.story.tape.paths();
@@ -192,14 +203,7 @@ impl<'a> Case<'a> {
         let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.verbose };
         let fs = life.api.open_fs(POOL).map_err(failed("the file system"))?;
         for file in &mut files {
-            let node = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes());
-            let node = node.map_err(failed(&file.name))?.node;
-            let mut data = vec![0; self.prng.below(WRITE) as usize + 1];
-            self.prng.fill(&mut data);
-            let offset = self.prng.below(WRITE);
-            let stable = *self.prng.pick(&[Stable::FileSync, Stable::Unstable]).expect("some");
-            file.write(offset as usize, &data);
-            fs.write(&Cred::root(), node, offset, &data, stable).map_err(failed("a write"))?;
+            write(&mut self.prng, &*fs, file).map_err(failed("a write"))?;
         }
         drop(fs);
         // A disk that came back as it was once looks whole.
@@ -267,7 +271,10 @@ fn draw_harms(
     }
     if prng.chance(1, 8) {
         let mut any = || prng.pick(all).expect("some").clone();
-        harms.swap(&any(), &any());
+        let (a, b) = (any(), any());
+        if is_large(&a) == is_large(&b) {
+            harms.swap(&a, &b);
+        }
     }
     harms
 }
@@ -287,14 +294,24 @@ fn import<'m>(world: &'m World, machine: &'m Machine, verbose: bool) -> Result<L
     Ok(Life { world, machine, api, pool, verbose })
 }
 
+/// Writes somewhere in a file; whether that was promised.
+fn write(prng: &mut Prng, fs: &dyn FileSystem, file: &mut Promised) -> engine_api::Result<bool> {
+    let node = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes())?.node;
+    let mut data = vec![0; prng.below(WRITE) as usize + 1];
+    prng.fill(&mut data);
+    let offset = prng.below(WRITE);
+    let stable = *prng.pick(&[Stable::FileSync, Stable::Unstable]).expect("some");
+    file.write(offset as usize, &data);
+    fs.write(&Cred::root(), node, offset, &data, stable)?;
+    Ok(stable == Stable::FileSync)
+}
+
 /// Every file is as it may be; gives them as they are.
 fn check(life: &Life<'_>, files: &[Candidate<'_>]) -> Result<Vec<Promised>, String> {
     let fs = life.api.open_fs(POOL).map_err(failed("the file system"))?;
     let mut there = Vec::new();
     for Candidate { file, span } in files {
-        let node = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes());
-        let node = node.map_err(failed(&file.name))?.node;
-        let found = fs.read(&Cred::root(), node, 0, FILE_MAX).map_err(failed(&file.name))?.to_vec();
+        let found = content(&*fs, &file.name).map_err(failed(&file.name))?;
         if !file.may_have_been(&found, *span) {
             return Err(format!("{} is nothing that it may be", file.name));
         }

@@ -63,13 +63,24 @@ fn look_after(life: &Life<'_>, shape: &Shape, second: u32) -> Done {
 fn replace(life: &Life<'_>, side: &Side, shape: &Shape) -> Done {
     let is_taken =
         |path: &str| shape.sides().iter().any(|other| other.guid != side.guid && other.path == path);
-    let elsewhere = || all_paths(&life.world.swarm).find(|path| !is_taken(path) && *path != side.path);
-    let path = if is_taken(&side.path) { elsewhere() } else { None };
-    let new = NewDevice { path, force: true, ..NewDevice::default() };
-    if !change(life, &Change::ReplaceVdev { guid: side.guid, new })? {
-        change(life, &Change::DetachVdev { guid: side.guid })?;
+    let elsewhere = all_paths(&life.world.swarm).filter(|path| !is_taken(path) && *path != side.path);
+    let places = match is_taken(&side.path) {
+        true => elsewhere.map(Some).collect(),
+        false => vec![None],
+    };
+    if is_taken(&side.path) {
+        // There may be no other disk left than these.
+        for cache in &life.pool.report().cache {
+            change(life, &Change::RemoveVdev { guid: cache.stat.guid })?;
+        }
     }
-    Ok(())
+    for path in places {
+        let new = NewDevice { path, force: true, ..NewDevice::default() };
+        if change(life, &Change::ReplaceVdev { guid: side.guid, new })? {
+            return Ok(());
+        }
+    }
+    change(life, &Change::DetachVdev { guid: side.guid }).map(drop)
 }
 
 /// Whether it was done and not refused.

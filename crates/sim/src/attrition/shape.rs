@@ -1,5 +1,7 @@
 //! Which disks a pool has, as it knows itself, and whether it can do without some of them.
 
+use std::collections::BTreeSet;
+
 use pool::Pool;
 use storage::{VdevKind, VdevStat, VdevState};
 
@@ -40,11 +42,30 @@ impl Node {
         let held = below.iter().filter(|child| child.is_held(is_good)).count();
         let is_sound = |child: &Node| child.is_all(&|side| is_good(&side.path));
         match kind {
+            // A removed log leaves a gap.
+            VdevKind::Hole => true,
             VdevKind::Raidz(parity) => (below.len() - held) as u64 <= *parity,
             // When the new disk has everything, as far as anybody knows, the old one goes; the spare, when the disk is back.
             // Below a raidz nobody can tell which of them gives wrong bytes.
             VdevKind::Replacing | VdevKind::Spare => held > 0 && below.iter().all(is_sound),
             _ => held > 0,
+        }
+    }
+
+    /// As it is when the disks of two paths have changed places.
+    fn moved(&self, a: &str, b: &str) -> Node {
+        match self {
+            Node::Leaf(side) => {
+                let path = match &side.path {
+                    path if path == a => b,
+                    path if path == b => a,
+                    path => path,
+                };
+                Node::Leaf(Side { path: path.to_owned(), ..side.clone() })
+            }
+            Node::Group(kind, below) => {
+                Node::Group(kind.clone(), below.iter().map(|child| child.moved(a, b)).collect())
+            }
         }
     }
 
@@ -77,9 +98,22 @@ impl Shape {
         Shape(stat.children.iter().map(|top| Node::of(pool, top)).collect())
     }
 
+    /// As it is when the disks of two paths have changed places.
+    pub fn moved(&self, a: &str, b: &str) -> Shape {
+        Shape(self.0.iter().map(|top| top.moved(a, b)).collect())
+    }
+
     /// Whether everything can be had from the whole disks that `is_good` likes, now and after what the pool does by itself.
     pub fn is_held(&self, is_good: &dyn Fn(&str) -> bool) -> bool {
         self.0.iter().all(|top| top.is_held(is_good))
+    }
+
+    /// Paths of disks that have everything, and lacked something when all was like this.
+    pub fn caught_up_since(&self, before: &Shape) -> BTreeSet<String> {
+        let lacking: BTreeSet<u64> =
+            before.sides().iter().filter(|side| !side.is_whole).map(|side| side.guid).collect();
+        let now = self.sides().into_iter().filter(|side| side.is_whole && lacking.contains(&side.guid));
+        now.map(|side| side.path.clone()).collect()
     }
 
     pub fn sides(&self) -> Vec<&Side> {

@@ -1,35 +1,43 @@
 //! A pool in use while its disks come, go and fail, recorded write by write.
 //!
 //! Some disks are *weak*, as many of each vdev as it can lose at once: they fail reads and writes, lose writes they have
-//! answered or put them elsewhere, and lie about flushes. The others are sound, and an operator works on the pool: scrubs,
-//! takes disks out of use, replaces and attaches them, pulls one out, has spares. He never takes away what only the weak
-//! could stand in for, or those that he has pulled, be it that the pool has not noticed yet: within these limits nothing
-//! may go wrong at any moment, and every acknowledged write must stay.
+//! answered or put them elsewhere, and lie about flushes. Or they are honest: they fail, but what they take they keep; then
+//! they have everything whenever the pool says so. The others are sound, and an operator works on the pool: scrubs,
+//! takes disks out of use, replaces and attaches them, by larger ones too, pulls one out, has spares, logs and caches,
+//! snapshots and clones, switches off, with a word or without, and puts disks into other bays. He never takes away what
+//! only the weak could stand in for, or those that he has pulled, be it that the pool has not noticed yet: within these
+//! limits nothing may go wrong at any moment, and every acknowledged write must stay.
 //!
 //! After every step a *mark* is left: how far the tape is, what was promised, which disks have everything.
 
-use std::collections::BTreeSet;
+mod change;
+mod power;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine_api::{
-    Change, CreateMode, Cred, Engine, Error, FileSystem, NewDevice, NewVdevs, NodeId, ScanCommand, SetAttr,
-    Stable, TrimCommand, VdevSpec,
-};
+use engine_api::{Change, CreateMode, Cred, Engine, Error, FileSystem, NodeId, SetAttr, Stable};
 use env::Nanos;
 use stdx::prng::Prng;
 
+use super::frozen::{Frozen, content};
 use super::mend;
-use super::shape::{Shape, Side};
+use super::shape::Shape;
 use crate::disk::Faults;
 use crate::disk::tape::Tape;
-use crate::machine::{Machine, POOL, World};
+use crate::machine::{Machine, POOL, World, properties};
 use crate::promised::Promised;
 use crate::swarm::{Layout, Swarm};
 use crate::workload::{Done, Life, failed};
 
-/// Disks beside those of the pool at first.
+/// Disks beside those of the pool at first, and others that are larger, with the size of these.
 const FREE: usize = 3;
+const LARGE: usize = 2;
+const LARGE_SIZE: u64 = 96 << 20;
+const SIZE: u64 = 64 << 20;
 const FILES: usize = 4;
+/// Snapshots and clones at a time.
+const FROZEN: usize = 3;
 /// Bytes that a file has from the beginning, and of a write at the most.
 const FILE: usize = 40 << 10;
 const WRITE_MAX: u64 = 12 << 10;
@@ -52,8 +60,9 @@ const LAYOUTS: [Layout; 12] = [
 ];
 
 /// What an operator or a writer does, and how often.
-const ACTS: [(Act, u32); 20] = [
+const ACTS: [(Act, u32); 24] = [
     (Act::Write, 24),
+    (Act::Read, 3),
     (Act::Commit, 3),
     (Act::Sync, 5),
     (Act::Sleep, 4),
@@ -65,19 +74,23 @@ const ACTS: [(Act, u32); 20] = [
     (Act::Attach, 2),
     (Act::Replace, 4),
     (Act::Spare, 2),
-    (Act::Unspare, 1),
+    (Act::Remove, 2),
     (Act::Pull, 2),
     (Act::Plug, 3),
     (Act::Clear, 2),
     (Act::Trim, 1),
+    (Act::Initialize, 1),
     (Act::Reguid, 1),
-    (Act::Add, 1),
-    (Act::Restart, 2),
+    (Act::Add, 3),
+    (Act::Freeze, 2),
+    (Act::Thaw, 1),
+    (Act::Restart, 3),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Write,
+    Read,
     Commit,
     Sync,
     Sleep,
@@ -89,13 +102,17 @@ enum Act {
     Attach,
     Replace,
     Spare,
-    Unspare,
+    Remove,
     Pull,
     Plug,
     Clear,
     Trim,
+    Initialize,
     Reguid,
     Add,
+    /// A snapshot, or a clone of one.
+    Freeze,
+    Thaw,
     Restart,
 }
 
@@ -107,6 +124,17 @@ pub struct Mark {
     pub shape: Shape,
     /// Of each file, the states that might come back.
     pub spans: Vec<(usize, usize)>,
+    /// Snapshots and clones that are there.
+    pub frozen: Vec<Frozen>,
+    /// Paths of the disks that are not to be trusted.
+    weak: BTreeSet<String>,
+}
+
+impl Mark {
+    /// Whether everything can be had from sound disks that are not harmed.
+    pub fn is_held(&self, is_harmed: &dyn Fn(&str) -> bool) -> bool {
+        self.shape.is_held(&|path| !self.weak.contains(path) && !is_harmed(path))
+    }
 }
 
 /// What was recorded.
@@ -115,19 +143,31 @@ pub struct Story {
     pub tape: Tape,
     pub marks: Vec<Mark>,
     pub files: Vec<Promised>,
-    pub weak: BTreeSet<String>,
     /// The world as it was left, exported.
     pub world: World,
 }
 
-/// Paths of disks that no pool has at first.
-pub fn free_paths() -> impl Iterator<Item = String> {
-    (1..=FREE).map(|n| format!("/sim/free{n}"))
+/// Disks that no pool has at first: paths and sizes.
+pub fn free_paths() -> impl Iterator<Item = (String, u64)> {
+    let large = (1..=LARGE).map(|n| (format!("/sim/large{n}"), LARGE_SIZE));
+    (1..=FREE).map(|n| (format!("/sim/free{n}"), SIZE)).chain(large)
+}
+
+/// Whether a disk at this path is one of the larger ones.
+pub fn is_large(path: &str) -> bool {
+    free_paths().any(|(free, size)| free == path && size == LARGE_SIZE)
 }
 
 /// Paths of all disks there are.
 pub fn all_paths(swarm: &Swarm) -> impl Iterator<Item = String> {
-    swarm.all_paths().into_iter().chain(free_paths())
+    swarm.all_paths().into_iter().chain(free_paths().map(|(path, _)| path))
+}
+
+/// New disks for these circumstances.
+pub fn new_world(swarm: Swarm, prng: &mut Prng) -> World {
+    let world = World::of(swarm, prng);
+    free_paths().for_each(|(path, size)| world.disks.add(&path, size, world.swarm.sector));
+    world
 }
 
 fn draw_swarm(prng: &mut Prng) -> Swarm {
@@ -138,7 +178,7 @@ fn draw_swarm(prng: &mut Prng) -> Swarm {
         layout: *prng.pick(&LAYOUTS).expect("some"),
         logs: &[],
         caches: 0,
-        disk_size: 64 << 20,
+        disk_size: SIZE,
         faults: None,
         absences: false,
         gang: *prng.pick(&[[0, 1], [0, 1], [0, 1], [1, 6]]).expect("some"),
@@ -166,7 +206,12 @@ struct Teller {
     machine: Option<Machine>,
     open: Vec<(Arc<dyn FileSystem>, NodeId)>,
     files: Vec<Promised>,
+    frozen: Vec<Frozen>,
+    /// Snapshots and clones so far.
+    freezes: usize,
     weak: BTreeSet<String>,
+    /// The weak are honest, and had failed at so many writes and flushes when the last mark was left.
+    honest: Option<BTreeMap<String, u64>>,
     weights: Vec<u32>,
     marks: Vec<Mark>,
     verbose: bool,
@@ -192,13 +237,17 @@ impl Story {
 impl Teller {
     /// A pool with some files in it.
     fn begin(swarm: Swarm, mut prng: Prng, verbose: bool) -> Result<Teller, String> {
-        let mut world = World::of(swarm, &mut prng);
-        let (size, sector) = (world.swarm.disk_size, world.swarm.sector);
-        free_paths().for_each(|path| world.disks.add(&path, size, sector));
+        let mut world = new_world(swarm, &mut prng);
         let machine = world.boot();
         let api = machine.create(&world.swarm).map_err(failed("creating the pool"))?;
-        let weights = ACTS.iter().map(|(_, weight)| if prng.chance(1, 4) { 0 } else { *weight });
-        let mut weights: Vec<u32> = weights.collect();
+        let mut switch = |of| if prng.chance(1, of) { "on" } else { "off" };
+        let props = properties(&[("autoexpand", switch(2)), ("autoreplace", switch(4))]);
+        let set = api.commit(&Change::SetPoolProperties { props }, "");
+        set.map_err(failed("setting properties"))?;
+        // Each story is fond of some acts, and does without others.
+        let often =
+            |weight: u32, prng: &mut Prng| weight * prng.pick(&[0, 0, 1, 1, 1, 1, 1, 4]).expect("some");
+        let mut weights: Vec<u32> = ACTS.iter().map(|(_, weight)| often(*weight, &mut prng)).collect();
         weights[0] = ACTS[0].1;
         let mut teller = Teller {
             world,
@@ -206,7 +255,10 @@ impl Teller {
             machine: Some(machine),
             open: Vec::new(),
             files: Vec::new(),
+            frozen: Vec::new(),
+            freezes: 0,
             weak: BTreeSet::new(),
+            honest: None,
             weights,
             marks: Vec::new(),
             verbose,
@@ -239,12 +291,28 @@ impl Teller {
 
     fn weaken(&mut self) {
         self.weak.extend(self.world.swarm.weak_sides());
+        let honest = self.prng.chance(1, 3);
         for path in &self.weak {
-            self.world.disks.set_faults(path, draw_faults(&mut self.prng));
+            let faults = draw_faults(&mut self.prng);
+            if honest {
+                self.world.disks.set_faults(path, Faults { corrupt: 0, lost: 0, misdirected: 0, ..faults });
+                continue;
+            }
+            self.world.disks.set_faults(path, faults);
             if self.prng.chance(1, 3) {
                 self.world.disks.set_lying(path, true);
             }
         }
+        self.honest = honest.then(BTreeMap::new);
+    }
+
+    /// The weak disks that cannot be trusted since the last mark, whatever the pool says.
+    fn distrusted(&mut self) -> BTreeSet<String> {
+        let Some(known) = &mut self.honest else { return self.weak.clone() };
+        let now = |path: &String| (path.clone(), self.world.disks.failures(path));
+        let before = std::mem::replace(known, self.weak.iter().map(now).collect());
+        let has_failed = |path: &&String| known[*path] != before.get(*path).copied().unwrap_or_default();
+        self.weak.iter().filter(has_failed).cloned().collect()
     }
 
     fn life(&self) -> Result<Life<'_>, String> {
@@ -256,12 +324,20 @@ impl Teller {
 
     fn mark(&mut self) -> Done {
         let shape = Shape::of(&self.life()?.pool);
+        self.leave_mark(shape)
+    }
+
+    fn leave_mark(&mut self, shape: Shape) -> Done {
         if !shape.is_held(&|path| self.is_sound(path)) {
             return Err(format!("sound disks have not everything any more: {shape:?}"));
         }
         let spans = self.files.iter().map(Promised::span).collect();
         let (at, now) = (self.world.disks.taped(), self.world.time.now());
-        self.marks.push(Mark { at, now, shape, spans });
+        let (frozen, weak) = (self.frozen.clone(), self.distrusted());
+        if let Some(before) = self.marks.last_mut() {
+            before.weak.extend(weak.iter().cloned());
+        }
+        self.marks.push(Mark { at, now, shape, spans, frozen, weak });
         Ok(())
     }
 
@@ -278,6 +354,9 @@ impl Teller {
         self.life()?.say(|| format!("{act:?} at {} on the tape", self.world.disks.taped()));
         match act {
             Act::Write => self.write(),
+            Act::Read => self.read(),
+            Act::Freeze => self.freeze(),
+            Act::Thaw => self.thaw(),
             Act::Restart => self.restart(),
             Act::Commit => {
                 let n = self.prng.below(FILES as u64) as usize;
@@ -304,7 +383,7 @@ impl Teller {
                 let shape = Shape::of(&self.life()?.pool);
                 if let Some(side) = self.dispensable(&shape) {
                     self.life()?.say(|| format!("pull {}", side.path));
-                    self.world.disks.set_away(&side.path, true);
+                    self.world.disks.pull(&side.path, Swarm::draw_loss(&mut self.prng));
                 }
                 Ok(())
             }
@@ -314,10 +393,10 @@ impl Teller {
                     self.life()?.say(|| format!("plug {path}"));
                     self.world.disks.set_away(path, false);
                 }
-                self.change(&Change::ClearErrors { guid: None })
+                self.change(&Change::ClearErrors { guid: None }).map(drop)
             }
             _ => match self.draw(act)? {
-                Some(change) => self.change(&change),
+                Some(change) => self.change(&change).map(drop),
                 None => Ok(()),
             },
         }
@@ -327,91 +406,17 @@ impl Teller {
         all_paths(&self.world.swarm).filter(|path| self.world.disks.is_away(path))
     }
 
-    /// A disk without which sound ones still have everything.
-    fn dispensable(&mut self, shape: &Shape) -> Option<Side> {
-        let without = |side: &Side| shape.is_held(&|path: &str| self.is_sound(path) && path != side.path);
-        let sides: Vec<Side> = shape.sides().into_iter().filter(|side| without(side)).cloned().collect();
-        self.prng.pick(&sides).cloned()
-    }
-
-    /// A disk that nobody uses.
-    fn free(&mut self, shape: &Shape) -> Option<String> {
-        let sides: BTreeSet<&str> = shape.sides().into_iter().map(|side| side.path.as_str()).collect();
-        let spares = self.spares();
-        let free: Vec<String> = all_paths(&self.world.swarm)
-            .filter(|path| !sides.contains(path.as_str()) && !spares.iter().any(|(_, spare)| spare == path))
-            .filter(|path| self.is_sound(path))
-            .collect();
-        self.prng.pick(&free).cloned()
-    }
-
-    fn spares(&self) -> Vec<(u64, String)> {
-        let report = self.life().expect("the pool is imported").pool.report();
-        let spare = |spare: &pool::spa::status::VdevReport| {
-            (spare.stat.guid, spare.stat.path.clone().unwrap_or_default())
-        };
-        report.spares.iter().map(spare).collect()
-    }
-
-    /// What the operator wants, if there is anything to do it with.
-    fn draw(&mut self, act: Act) -> Result<Option<Change>, String> {
-        let shape = Shape::of(&self.life()?.pool);
-        let sides: Vec<Side> = shape.sides().into_iter().cloned().collect();
-        let any = self.prng.pick(&sides).expect("a pool has disks").guid;
-        let new = |path: String| NewDevice { path: Some(path), force: true, ..NewDevice::default() };
-        Ok(match act {
-            Act::Scan => {
-                use ScanCommand::{Pause, Resilver, Scrub, Stop};
-                Some(Change::Scan(*self.prng.pick(&[Scrub, Scrub, Pause, Stop, Resilver]).expect("some")))
-            }
-            Act::Offline => {
-                let temporary = self.prng.chance(1, 2);
-                self.dispensable(&shape).map(|side| Change::OfflineVdev { guid: side.guid, temporary })
-            }
-            Act::Online => Some(Change::OnlineVdev { guid: any, expand: self.prng.chance(1, 8) }),
-            Act::Detach => self.dispensable(&shape).map(|side| Change::DetachVdev { guid: side.guid }),
-            Act::Attach => self.free(&shape).map(|path| Change::AttachVdev { guid: any, new: new(path) }),
-            Act::Replace => self.free(&shape).map(|path| Change::ReplaceVdev { guid: any, new: new(path) }),
-            Act::Spare => self.free(&shape).map(|path| Change::AddVdevs {
-                vdevs: NewVdevs { spares: vec![path], ..NewVdevs::default() },
-                force: true,
-            }),
-            Act::Unspare => {
-                let spares = self.spares();
-                self.prng.pick(&spares).map(|(guid, _)| Change::RemoveVdev { guid: *guid })
-            }
-            Act::Clear => Some(Change::ClearErrors { guid: None }),
-            Act::Trim => Some(Change::TrimVdevs {
-                guids: sides.iter().map(|side| side.guid).collect(),
-                command: TrimCommand::Start { rate: 0 },
-            }),
-            Act::Reguid => Some(Change::Reguid { guid: None }),
-            Act::Add => {
-                let paths: Vec<String> = free_paths().filter(|path| self.is_unused(path, &shape)).collect();
-                let top = VdevSpec::Mirror(paths.iter().take(2).cloned().map(VdevSpec::Leaf).collect());
-                let vdevs = NewVdevs { data: vec![top], ..NewVdevs::default() };
-                (paths.len() >= 2).then_some(Change::AddVdevs { vdevs, force: true })
-            }
-            _ => unreachable!("no change"),
-        })
-    }
-
-    fn is_unused(&self, path: &str, shape: &Shape) -> bool {
-        let used = shape.sides().iter().any(|side| side.path == path);
-        !used && !self.spares().iter().any(|(_, spare)| spare == path) && !self.world.disks.is_away(path)
-    }
-
-    /// Refusals are the operator's business.
-    fn change(&self, change: &Change) -> Done {
+    /// Whether it was done. Refusals are the operator's business.
+    fn change(&self, change: &Change) -> Result<bool, String> {
         let life = self.life()?;
         life.say(|| format!("{change:?}"));
         match life.api.commit(change, "") {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(true),
             Err(Error::Refused(why)) => {
                 life.say(|| format!("refused: {why}"));
-                Ok(())
+                Ok(false)
             }
-            Err(Error::Busy | Error::NotFound) => Ok(()),
+            Err(Error::Busy | Error::NotFound) => Ok(false),
             Err(error) => Err(format!("{change:?}: {error:?}")),
         }
     }
@@ -432,21 +437,51 @@ impl Teller {
         Ok(())
     }
 
-    /// Exports and imports.
-    fn restart(&mut self) -> Done {
-        self.life()?.say(|| "export and import".to_owned());
-        self.open.clear();
-        let machine = self.machine.take().expect("it is on");
-        machine.engine.export(POOL, false).map_err(failed("export"))?;
-        self.files.iter_mut().for_each(Promised::promise);
-        drop(machine);
-        let machine = self.world.boot();
-        let api = machine.import().map_err(failed("import"))?;
-        self.machine = Some(machine);
-        let fs = api.open_fs(POOL).map_err(failed("the file system"))?;
-        for file in &self.files {
-            let found = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes());
-            self.open.push((fs.clone(), found.map_err(failed("a file"))?.node));
+    fn read(&mut self) -> Done {
+        let n = self.prng.below((FILES + self.frozen.len()) as u64) as usize;
+        if let Some(frozen) = n.checked_sub(FILES) {
+            return self.frozen[frozen].check(&self.life()?);
+        }
+        let found = content(&*self.open[n].0, &self.files[n].name).map_err(failed("a read"))?;
+        if found != self.files[n].now() {
+            Err(format!("{} is something else", self.files[n].name))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// All that was written before is durable with it.
+    fn freeze(&mut self) -> Done {
+        if self.frozen.len() >= FROZEN {
+            return Ok(());
+        }
+        self.freezes += 1;
+        let snapshots: Vec<&Frozen> = self.frozen.iter().filter(|frozen| frozen.is_snapshot()).collect();
+        let origin = if self.prng.chance(1, 3) { self.prng.pick(&snapshots) } else { None };
+        let (frozen, change) = if let Some(origin) = origin {
+            let (snapshot, name) = (origin.name.clone(), format!("{POOL}/c{}", self.freezes));
+            let clone = Change::Clone { snapshot, name: name.clone(), parents: false, props: Vec::new() };
+            (origin.copied(name), clone)
+        } else {
+            let name = format!("{POOL}@s{}", self.freezes);
+            let names = vec![name.clone()];
+            let snapshot = Change::Snapshot { names, recursive: false, props: Vec::new() };
+            (Frozen::now(name, &self.files), snapshot)
+        };
+        if self.change(&change)? {
+            self.frozen.push(frozen);
+            self.files.iter_mut().for_each(Promised::promise);
+        }
+        Ok(())
+    }
+
+    /// Destroys a snapshot or clone, if nothing comes from it.
+    fn thaw(&mut self) -> Done {
+        let names: Vec<String> = self.frozen.iter().map(|frozen| frozen.name.clone()).collect();
+        let Some(name) = self.prng.pick(&names).cloned() else { return Ok(()) };
+        let change = Change::Destroy { names: vec![name.clone()], force: false, defer: false };
+        if self.change(&change)? {
+            self.frozen.retain(|frozen| frozen.name != name);
         }
         Ok(())
     }
@@ -454,24 +489,27 @@ impl Teller {
     /// Everything is well again, and the pool gets whole by itself.
     fn end(mut self) -> Result<Story, String> {
         self.mark()?;
-        for path in self.world.swarm.all_paths() {
+        for path in all_paths(&self.world.swarm) {
             self.world.disks.set_faults(&path, Faults::default());
             self.world.disks.set_lying(&path, false);
         }
         let tape = self.world.disks.take_tape().expect("it runs");
         mend::mend(&self.life()?, true)?;
         self.life()?.say(|| "it is whole".to_owned());
-        for (file, (fs, node)) in self.files.iter().zip(&self.open) {
-            let found = fs.read(&Cred::root(), *node, 0, 2 * FILE).map_err(failed("reading a file"))?;
-            if found.to_vec() != file.now() {
+        for (file, (fs, _)) in self.files.iter().zip(&self.open) {
+            let found = content(&**fs, &file.name).map_err(failed("reading a file"))?;
+            if found != file.now() {
                 return Err(format!("{} is not what was written last", file.name));
             }
+        }
+        for frozen in &self.frozen {
+            frozen.check(&self.life()?)?;
         }
         self.open.clear();
         let machine = self.machine.take().expect("it is on");
         machine.engine.export(POOL, false).map_err(failed("export"))?;
         drop(machine);
-        let Teller { world, files, weak, marks, .. } = self;
-        Ok(Story { swarm: world.swarm.clone(), tape, marks, files, weak, world })
+        let Teller { world, files, marks, .. } = self;
+        Ok(Story { swarm: world.swarm.clone(), tape, marks, files, world })
     }
 }

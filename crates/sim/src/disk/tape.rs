@@ -10,6 +10,8 @@ pub struct Tape {
     paths: Vec<String>,
     start: Vec<Image>,
     events: Vec<Event>,
+    /// Before the events of these numbers something else became of the disks: the power was off. They are so afterwards.
+    breaks: Vec<(usize, Vec<Image>)>,
 }
 
 enum Event {
@@ -21,7 +23,7 @@ impl Tape {
     /// From these images on.
     pub(super) fn new(disks: impl Iterator<Item = (String, Image)>) -> Tape {
         let (paths, start) = disks.unzip();
-        Tape { paths, start, events: Vec::new() }
+        Tape { paths, start, events: Vec::new(), breaks: Vec::new() }
     }
 
     pub(super) fn write(&mut self, path: &str, offset: u64, data: Arc<[u8]>) {
@@ -32,6 +34,11 @@ impl Tape {
     pub(super) fn flush(&mut self, path: &str) {
         let disk = self.disk(path);
         self.events.push(Event::Flush { disk });
+    }
+
+    /// The disks have become this, in the order of the paths.
+    pub(super) fn break_off(&mut self, images: Vec<Image>) {
+        self.breaks.push((self.events.len(), images));
     }
 
     fn disk(&self, path: &str) -> usize {
@@ -53,7 +60,7 @@ impl Tape {
     }
 
     pub fn play(&self) -> Player<'_> {
-        Player { tape: self, at: 0, images: self.start.clone() }
+        Player { tape: self, at: 0, breaks: 0, images: self.start.clone() }
     }
 }
 
@@ -61,14 +68,22 @@ impl Tape {
 pub struct Player<'t> {
     tape: &'t Tape,
     at: usize,
+    /// How many breaks are behind it.
+    breaks: usize,
     images: Vec<Image>,
 }
 
 impl Player<'_> {
-    /// Goes on to the moment before this event; never back.
+    /// Goes on to the moment before this event, and before what happened between the last one and this; never back.
     pub fn forward(&mut self, to: usize) {
-        for event in &self.tape.events[self.at..to] {
-            match event {
+        for at in self.at..to {
+            while let Some((_, images)) =
+                self.tape.breaks.get(self.breaks).filter(|(before, _)| *before == at)
+            {
+                self.images.clone_from(images);
+                self.breaks += 1;
+            }
+            match &self.tape.events[at] {
                 Event::Write { disk, offset, data } => self.images[*disk].write(*offset, data.clone()),
                 Event::Flush { disk } => self.images[*disk].flush(),
             }
