@@ -127,7 +127,7 @@ fn a_day_of_sanoid_syncoid_and_zfs_auto_snapshot() {
         site.here.zfs(&format!("create {name}")).done();
     }
     timed("sanoid for a day", || a_day(&mut site));
-    timed("syncoid", || replicas(&site));
+    timed("syncoid", || replicas(&mut site));
     timed("zfs-auto-snapshot", || auto_snapshots(&mut site));
     let Site { scratch, mut here, mut there, .. } = site;
     stop_and_check(&mut here, &scratch.path("one"), "tank");
@@ -172,7 +172,7 @@ fn a_day(site: &mut Site) {
     assert!(ran.status == 0, "{ran:?}");
 }
 
-fn replicas(site: &Site) {
+fn replicas(site: &mut Site) {
     let ran = site.syncoid("-r --no-sync-snap --create-bookmark tank/data root@there:backup/data");
     assert_eq!(ran.status, 0, "{ran:?}");
     for (dataset, copy) in [("tank/data", "backup/data"), ("tank/data/mail", "backup/data/mail")] {
@@ -180,16 +180,18 @@ fn replicas(site: &Site) {
         let bookmarks = site.here.zfs(&format!("list -H -o name -t bookmark -d 1 {dataset}")).done();
         assert!(!bookmarks.is_empty());
     }
-    // Snapshots of its own; a line that breaks, and another run that goes on.
+    // Snapshots of its own, named by the second; a line that breaks, and another run that goes on.
     let ran = site.syncoid("tank/auto root@there:backup/auto");
     assert_eq!(ran.status, 0, "{ran:?}");
     write_some(site, "tank/auto");
+    site.wait_an_hour();
     fs::write(site.scratch.path("cut"), "3000000").expect("written");
     let ran = site.syncoid("--compress=none tank/auto root@there:backup/auto");
     assert_ne!(ran.status, 0, "{ran:?}");
     fs::remove_file(site.scratch.path("cut")).expect("removed");
     let token = site.there.zfs("get -H -o value receive_resume_token backup/auto").done();
     assert!(token.starts_with("1-"), "{token}\n{ran:?}");
+    site.wait_an_hour();
     let ran = site.syncoid("--compress=none tank/auto root@there:backup/auto");
     assert!(ran.status == 0 && ran.out.contains("Resuming interrupted zfs send/receive"), "{ran:?}");
     site.is_copied("tank/auto", "backup/auto");
