@@ -1,10 +1,10 @@
 //! Open volumes of a pool, and what servers are given of them.
 //!
-//! Servers keep a [`VolumeHandle`], never an open volume: it leads to the one that is open now, which is taken away when its
-//! dataset goes or is rolled back, and opened again at the next call.
+//! Servers keep a [`VolumeHandle`], never an open volume: with each call it asks for the one that is open now, which is taken
+//! away when its dataset goes or is rolled back, and opened again at the next call.
 
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
 use ::pool::zil::LogData;
@@ -31,24 +31,15 @@ pub(super) struct VolumeHandle {
     pool: Weak<LocalPool>,
     object: u64,
     id: VolumeId,
-    open: Mutex<Option<Arc<Zvol>>>,
 }
 
 impl VolumeHandle {
-    /// The volume is about to be taken away: calls under way keep it.
-    pub fn detach(&self) {
-        *lock(&self.open) = None;
-    }
-
     fn zvol(&self) -> Result<Arc<Zvol>> {
-        if let Some(open) = lock(&self.open).clone() {
-            return Ok(open);
-        }
-        let again = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
-        if again.dataset.guid() != self.id.dataset_guid {
+        let open = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
+        if open.dataset.guid() != self.id.dataset_guid {
             return Err(Error::Stale);
         }
-        Ok(lock(&self.open).insert(again.zvol.clone()).clone())
+        Ok(open.zvol.clone())
     }
 
     fn pool(&self) -> Result<Arc<LocalPool>> {
@@ -113,8 +104,7 @@ impl LocalPool {
         // The number may have been that of a dataset that is no more.
         let known = handles.get(&object).filter(|known| known.id == id).cloned();
         Ok(known.unwrap_or_else(|| {
-            let handle = VolumeHandle { pool: self.this.clone(), object, id, open: Mutex::default() };
-            let handle = Arc::new(handle);
+            let handle = Arc::new(VolumeHandle { pool: self.this.clone(), object, id });
             handles.insert(object, handle.clone());
             handle
         }))
@@ -216,14 +206,10 @@ impl LocalPool {
 
     /// Nobody has the volume open afterwards but who is in the middle of a call; gives what that uses.
     pub(super) fn close_volume(&self, object: u64) -> Option<Arc<Zvol>> {
-        if let Some(handle) = lock(&self.volume_handles).get(&object) {
-            handle.detach();
-        }
         Some(lock(&self.volumes).remove(&object)?.zvol.clone())
     }
 
     pub(super) fn close_volumes(&self) {
-        lock(&self.volume_handles).values().for_each(|handle| handle.detach());
         lock(&self.volumes).clear();
         lock(&self.served_volumes).clear();
     }
