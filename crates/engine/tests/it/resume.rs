@@ -1,7 +1,5 @@
 //! Receives that are interrupted go on where they stopped, however often, whatever happened meanwhile.
 
-use std::process::Command;
-
 use engine::{LocalEngine, Options};
 use engine_api::{
     Change, Engine, Error, ImportOptions, Pool, ReceiveRequest, Result, SendEvent, SendRequest,
@@ -165,14 +163,7 @@ fn resumable_receives_survive_power_cuts() {
     {
         let whole = send(&*from.pool, &request).unwrap();
         let cut = Dir::new(&format!("resume-cut-{n}"));
-        let mut power_fails = || {
-            to.pool.sync().unwrap();
-            for disk in ["disk0", "disk1"] {
-                let mut cp = Command::new("cp");
-                cp.arg("--sparse=always").arg(to.dir.0.join(disk)).arg(cut.0.join(disk));
-                assert!(cp.status().unwrap().success());
-            }
-        };
+        let mut power_fails = || to.copy_disks(&cut);
         let mut stream = Interrupted { bytes: &whole, at: whole.len() / 2, then: &mut power_fails };
         to.pool.receive(&resumable(target), &mut stream, &mut |_| {}).unwrap();
         let engine = LocalEngine::new(Env::real(), Options::default());

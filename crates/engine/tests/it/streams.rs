@@ -68,6 +68,16 @@ impl Receiver {
         assert_eq!(self.receive(stream, request).unwrap_err().to_string(), why);
     }
 
+    /// What a power cut now would leave of the disks.
+    pub fn copy_disks(&self, to: &Dir) {
+        self.pool.sync().unwrap();
+        for disk in ["disk0", "disk1"] {
+            let mut cp = Command::new("cp");
+            cp.arg("--sparse=always").arg(self.dir.0.join(disk)).arg(to.0.join(disk));
+            assert!(cp.status().unwrap().success());
+        }
+    }
+
     pub fn end(self) {
         let Receiver { dir, engine, pool, .. } = self;
         drop(pool);
@@ -293,14 +303,7 @@ fn a_power_cut_in_a_receive_leaves_the_old_state() {
     {
         let whole = read_stream(&to.fixture, stream);
         let cut = Dir::new(&format!("streams-cut-{n}"));
-        let mut power_fails = || {
-            to.pool.sync().unwrap();
-            for disk in ["disk0", "disk1"] {
-                let mut cp = Command::new("cp");
-                cp.arg("--sparse=always").arg(to.dir.0.join(disk)).arg(cut.0.join(disk));
-                assert!(cp.status().unwrap().success());
-            }
-        };
+        let mut power_fails = || to.copy_disks(&cut);
         let mut stream = Interrupted { bytes: &whole, at: whole.len() / 2, then: &mut power_fails };
         let request = ReceiveRequest { target: target.into(), ..ReceiveRequest::default() };
         to.pool.receive(&request, &mut stream, &mut |_| {}).unwrap();
