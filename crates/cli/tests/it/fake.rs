@@ -636,17 +636,6 @@ impl Pool for FakePool {
         lock(&self.tallies).clone()
     }
     fn estimate_dedup(&self, dataset: &str) -> Result<DedupEstimate> {
-        let bucket = |references, blocks: u64| DedupBucket {
-            references,
-            blocks,
-            lsize: blocks << 17,
-            psize: blocks << 16,
-            dsize: blocks << 16,
-            ref_blocks: blocks * references,
-            ref_lsize: (blocks << 17) * references,
-            ref_psize: (blocks << 16) * references,
-            ref_dsize: (blocks << 16) * references,
-        };
         Ok(DedupEstimate {
             buckets: vec![bucket(1, 1000), bucket(4, 3)],
             sampled: 4,
@@ -773,5 +762,20 @@ impl Engine for FakeEngine {
 
     fn cache_counts(&self) -> Counts {
         lock(&self.cache_counts).clone()
+    }
+}
+
+/// Blocks of 128 KiB that take half of it, and so many references to each.
+pub fn bucket(references: u64, blocks: u64) -> DedupBucket {
+    DedupBucket {
+        references,
+        blocks,
+        lsize: blocks << 17,
+        psize: blocks << 16,
+        dsize: blocks << 16,
+        ref_blocks: blocks * references,
+        ref_lsize: (blocks << 17) * references,
+        ref_psize: (blocks << 16) * references,
+        ref_dsize: (blocks << 16) * references,
     }
 }

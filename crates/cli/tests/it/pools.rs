@@ -1,10 +1,8 @@
 //! `zpool`
 
-use crate::fake::{FakeEngine, POOL_GET, with_extras};
+use crate::fake::{FakeEngine, POOL_GET, bucket, with_extras};
 use crate::{Daemon, Ran, refused, said};
-use engine_api::{
-    DedupBucket, DedupTables, Error, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus,
-};
+use engine_api::{DedupTables, Error, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus};
 
 #[test]
 fn listings_equal_those_of_the_real_pool() {
@@ -588,17 +586,6 @@ fn status_shows_what_the_tables_of_deduplication_hold() {
     let daemon = Daemon::captured();
     let without = daemon.zpool("status -D").out;
     assert!(without.ends_with("errors: No known data errors\n\n dedup: no DDT entries\n"), "{without}");
-    let bucket = |references, blocks: u64| DedupBucket {
-        references,
-        blocks,
-        lsize: blocks << 17,
-        psize: blocks << 16,
-        dsize: blocks << 16,
-        ref_blocks: blocks * references,
-        ref_lsize: (blocks << 17) * references,
-        ref_psize: (blocks << 16) * references,
-        ref_dsize: (blocks << 16) * references,
-    };
     let tables = DedupTables {
         entries: 1003,
         on_disk: 90 << 10,
