@@ -22,11 +22,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use ondisk::Endian;
+use ondisk::objset::ObjsetType;
 use ondisk::send::{Begin, Limits, Record, feature};
 
 use crate::change::{Change, SyncCx};
 use crate::dsl::names::Found;
-use crate::dsl::{Dir, Dsl};
+use crate::dsl::{Dataset, Dir, Dsl, volume};
 use crate::prop::RawValue;
 use crate::stream::{RecordReader, StreamError};
 use crate::{PoolError, Result};
@@ -243,11 +244,25 @@ impl Dsl {
             receiving.is_kept = target.resumable;
             record.check(begin, &limits).map_err(|error| invalid(error.what))?;
             if let Record::End { .. } = record {
-                return apply.end();
+                apply.end()?;
+                return self.check_content(&dataset);
             }
             let payload = stream.payload(record.payload_len())?;
             apply.set_bytes(bytes + (stream.bytes() - before));
             apply.record(&record, payload)?;
+        }
+    }
+
+    /// What was received can be told at least what it is.
+    fn check_content(&self, dataset: &Dataset) -> Result<()> {
+        let objset = dataset.objset();
+        let told = match objset.kind() {
+            ObjsetType::Zvol => volume::size_of(objset).and_then(|_| volume::block_of(objset)).map(drop),
+            _ => self.parts.fs_format.props(objset).map(drop).map_err(PoolError::from),
+        };
+        match told {
+            Err(PoolError::NotFound | PoolError::Corrupt(_)) => Err(invalid("not all that makes a dataset")),
+            told => told,
         }
     }
 

@@ -137,7 +137,7 @@ impl Dsl {
             to_name: snapshot.to_owned(),
             payload_len: 0,
         };
-        let size = self.send_size(&to, from, flags.compress)?;
+        let size = self.send_size(&to, dataset.objset(), from, flags.compress)?;
         let from_txg = source.map_or(0, |source| source.txg);
         Ok(Sending { dataset, begin, from_txg, resume: None, list: Vec::new(), size })
     }

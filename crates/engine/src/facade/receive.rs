@@ -15,6 +15,7 @@ use engine_api::{
     Change, DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, ReceiveEvent, ReceiveRequest, Received,
     Result,
 };
+use ondisk::objset::ObjsetType;
 use ondisk::prop::{PropType, dataset_prop, is_user_prop};
 use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
 
@@ -126,7 +127,7 @@ impl LocalPool {
         };
         let destination = self.relocate(one, destination, is_new)?;
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
-        let before_it = self.check_target(request, dataset, is_new, action)?;
+        let before_it = self.check_target(one, dataset, is_new, action)?;
         let exists = before_it == Before::Whole;
         let what = if begin.from_guid != 0 { "incremental" } else { "full" };
         if request.verbose {
@@ -262,13 +263,8 @@ impl LocalPool {
     }
 
     /// What there is of the dataset; refused where it must be there or must not.
-    fn check_target(
-        &self,
-        request: &ReceiveRequest,
-        dataset: &str,
-        is_new: bool,
-        action: &str,
-    ) -> Result<Before> {
+    fn check_target(&self, one: &One<'_>, dataset: &str, is_new: bool, action: &str) -> Result<Before> {
+        let request = one.request;
         let Some(found) = self.dataset(dataset)? else {
             let Some((parent, _)) = dataset.rsplit_once('/').filter(|_| is_new) else {
                 return Err(refuse(action, format_args!("destination '{dataset}' does not exist")));
@@ -298,11 +294,34 @@ impl LocalPool {
             );
             return Err(refuse(action, why));
         }
+        if u64::from(one.begin.objset_type) == ObjsetType::Zvol.number() {
+            self.check_volume_target(dataset, action)?;
+        }
         if !value(&found, "origin").is_empty() {
             let why = format!("destination '{dataset}' is a clone\nmust destroy it to overwrite it");
             return Err(refuse(action, why));
         }
         Ok(Before::Whole)
+    }
+
+    /// Whether what exists can become a volume.
+    fn check_volume_target(&self, dataset: &str, action: &str) -> Result<()> {
+        const WHY: &str = "cannot overwrite with a ZVOL";
+        if !dataset.contains('/') {
+            return Err(refuse(action, format_args!("destination {dataset} is the root dataset\n{WHY}")));
+        }
+        let below = DatasetFilter {
+            roots: vec![dataset.to_owned()],
+            depth: Some(1),
+            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
+            props: vec!["type".into()],
+        };
+        match self.datasets(&below)?.into_iter().find(|found| found.name != dataset) {
+            Some(child) => {
+                Err(refuse(action, format_args!("destination has children (eg. {})\n{WHY}", child.name)))
+            }
+            None => Ok(()),
+        }
     }
 
     fn make_parents(&self, parent: &str, action: &str) -> Result<()> {

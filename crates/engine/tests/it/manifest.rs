@@ -98,7 +98,16 @@ impl Fixture {
         self.lines
             .iter()
             .filter(|line| line["zvol"] == true)
-            .for_each(|line| check_volume(pool, line, &mut wrong));
+            .for_each(|line| check_volume(pool, line["ds"].as_str().unwrap(), line, &mut wrong));
+        wrong
+    }
+
+    /// Compares one volume or snapshot of one, `name`, with what the manifest says of another.
+    pub fn check_volume_as(&self, sent: &str, pool: &dyn Pool, name: &str) -> Vec<String> {
+        let line = self.lines.iter().find(|line| line["zvol"] == true && line["ds"] == sent);
+        let line = line.unwrap_or_else(|| panic!("the manifest says nothing of {sent}"));
+        let mut wrong = Vec::new();
+        check_volume(pool, name, line, &mut wrong);
         wrong
     }
 
@@ -156,8 +165,7 @@ fn copy_sparse(from: &std::fs::File, start: u64, to: &std::fs::File, len: u64) {
     }
 }
 
-fn check_volume(pool: &dyn Pool, line: &Value, wrong: &mut Vec<String>) {
-    let name = line["ds"].as_str().unwrap();
+fn check_volume(pool: &dyn Pool, name: &str, line: &Value, wrong: &mut Vec<String>) {
     let volume = match pool.open_volume(name) {
         Err(error) => return wrong.push(format!("{name}: cannot be opened: {error}")),
         Ok(volume) => volume,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, DatasetFilter, DatasetKind, Engine, ImportOptions, Pool, ReceiveRequest, Result, SendEvent,
-    SendRequest, Source,
+    Change, DatasetFilter, DatasetKind, Engine, Error, ImportOptions, Pool, ReceiveRequest, Result,
+    SendEvent, SendRequest, Source,
 };
 use env::Env;
 use stdx::prng::Prng;
@@ -57,6 +57,10 @@ impl Receiver {
             let wrong = self.fixture.check_one(sent, &*self.pool.open_fs(name).unwrap());
             assert!(wrong.is_empty(), "{name} is not {sent}: {wrong:#?}");
         }
+    }
+
+    fn equals_volume(&self, name: &str, sent: &str) {
+        assert_eq!(self.fixture.check_volume_as(sent, &*self.pool, name), Vec::<String>::new());
     }
 
     fn value(&self, name: &str, property: &str) -> (String, Source) {
@@ -369,6 +373,74 @@ fn streams_of_old_pools() {
     to.takes("v28-i", "ours/fs@snap2", "g_v28/fsv5@snap2");
     to.take("v28-R", "ours/all");
     to.equals("ours/all@snap2", "g_v28/fsv5@snap2");
-    to.refuses("v28-zv8k", "ours/volume", "not supported: receiving volumes");
+    to.take("v28-zv8k", "ours/volume");
+    to.equals_volume("ours/volume@snap1", "g_v28/zv8k@snap1");
+    assert_eq!(to.value("ours/volume", "refreservation"), ("10485760".into(), Source::Received));
+    to.end();
+}
+
+#[test]
+fn streams_of_volumes_with_other_blocks() {
+    let Some(fixture) = Fixture::unpack_shared("zvols") else { return };
+    let to = Receiver::new("streams-volumes", fixture);
+    for (stream, target, sent) in [
+        ("v4k-s1", "ours/v4k@s1", "g_zvol/v4k@s1"),
+        ("v4k-i", "ours/v4k@s2", "g_zvol/v4k@s2"),
+        ("v16k-c", "ours/v16k@s2", "g_zvol/v16k_sparse@s2"),
+    ] {
+        to.take(stream, target);
+        to.equals_volume(target, sent);
+        to.equals_volume(target.split('@').next().unwrap(), sent);
+    }
+    to.end();
+}
+
+/// Volumes that OpenZFS sent, received; and sent again, to the byte.
+#[test]
+fn streams_of_volumes() {
+    let from = Sender::new("snapshots", "g_snap");
+    let to = Receiver::new("streams-volume", Fixture::unpack("snapshots"));
+    let v1 = SendRequest { snapshot: "g_snap/vol@v1".into(), ..SendRequest::default() };
+    from.sends("vol-v1", v1.clone());
+    let v2 = SendRequest { snapshot: "g_snap/vol@v2".into(), from: Some(v1.snapshot.clone()), ..v1 };
+    from.sends("vol-i-v1-v2", v2);
+    for (stream, snapshot) in [("vol-v1", "v1"), ("vol-i-v1-v2", "v2")] {
+        to.take(stream, &format!("ours/vol@{snapshot}"));
+        for name in ["ours/vol".to_owned(), format!("ours/vol@{snapshot}")] {
+            to.equals_volume(&name, &format!("g_snap/vol@{snapshot}"));
+        }
+    }
+    // Sparse: what is kept for a volume comes with its properties only.
+    assert_eq!(to.value("ours/vol", "refreservation"), ("0".into(), Source::Default));
+    let size = to.value("ours/vol", "volsize");
+    from.engine.export("g_snap", false).unwrap();
+
+    // On top of a file system, if it must be.
+    let create =
+        |name: &str| Change::CreateFilesystem { name: name.into(), parents: false, props: Vec::new() };
+    to.pool.commit(&create("ours/was"), "").unwrap();
+    to.pool.commit(&create("ours/was/below"), "").unwrap();
+    let forced = |target: &str| {
+        let request = ReceiveRequest { target: target.into(), force: true, ..ReceiveRequest::default() };
+        to.receive("vol-v1", request).map_err(|error| error.to_string())
+    };
+    const NEW: &str = "cannot receive new filesystem stream: destination";
+    const NO: &str = "cannot overwrite with a ZVOL";
+    let said = forced("ours/was").unwrap_err();
+    assert_eq!(said, format!("{NEW} has children (eg. ours/was/below)\n{NO}"));
+    assert_eq!(forced("ours@v1").unwrap_err(), format!("{NEW} ours is the root dataset\n{NO}"));
+    let gone = Change::Destroy { names: vec!["ours/was/below".into()], force: false, defer: false };
+    to.pool.commit(&gone, "").unwrap();
+    forced("ours/was").unwrap();
+    assert_eq!(to.value("ours/was", "volsize"), size);
+    assert!(matches!(to.pool.open_fs("ours/was"), Err(Error::Invalid(_))));
+    let below = forced("ours/vol/below").unwrap_err();
+    assert_eq!(below, "cannot receive new filesystem stream: parent 'ours/vol' is not a filesystem");
+    // What is no more than begun has no size.
+    let whole = read_stream(&to.fixture, "vol-v1");
+    let part = ReceiveRequest { target: "ours/part".into(), resumable: true, ..ReceiveRequest::default() };
+    to.pool.receive(&part, &mut &whole[..whole.len() / 2], &mut |_| {}).unwrap_err();
+    assert_eq!(to.value("ours/part", "volsize").0, "");
+    to.pool.commit(&Change::AbortReceive { name: "ours/part".into() }, "").unwrap();
     to.end();
 }

@@ -104,10 +104,10 @@ impl Dsl {
         Ok(dataset)
     }
 
-    /// A file system without anything in it, not even a root directory, in a directory that has no dataset yet.
-    pub(crate) fn create_empty(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<u64> {
+    /// A file system or volume without anything in it, not even a root directory, in a directory that has no dataset yet.
+    pub(crate) fn create_empty(&self, dir: &Arc<Dir>, kind: ObjsetType, tx: &Tx) -> Result<u64> {
         let object = self.create_dataset(dir, self.origin_snap(), tx)?;
-        self.new_objset(object, ObjsetType::Zfs, &self.fs_props(object)?, tx)?;
+        self.new_objset(object, kind, &self.fs_props(object)?, tx)?;
         Ok(object)
     }
 

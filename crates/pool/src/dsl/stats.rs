@@ -179,11 +179,15 @@ impl Dsl {
             Ok(dataset) if dataset.objset().kind() == ObjsetType::Zvol => dataset,
             _ => return Ok(None),
         };
+        // What is not received whole has no size yet.
+        if dataset.is_inconsistent() {
+            return Ok(None);
+        }
         let number = match name {
-            "volsize" => Some(super::volume::size_of(dataset.objset())?),
-            _ => Some(super::volume::block_of(dataset.objset())?),
+            "volsize" => super::volume::size_of(dataset.objset())?,
+            _ => super::volume::block_of(dataset.objset())?,
         };
-        Ok(number.map(RawValue::Number))
+        Ok(Some(RawValue::Number(number)))
     }
 
     fn statistic(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {

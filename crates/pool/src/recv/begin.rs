@@ -55,7 +55,7 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
         return Err(invalid(format_args!("unsupported feature, feature flags = {:x}", begin.features)));
     }
     check_built(begin)?;
-    check_kind(begin)?;
+    kind_of(begin)?;
     if NEEDED.iter().any(|(feature, name)| begin.has(*feature) && !dsl.features().is_enabled(name)) {
         return Err(Failure::Features.into());
     }
@@ -79,11 +79,19 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
     }
 }
 
-fn check_kind(begin: &Begin) -> Result<()> {
-    match u64::from(begin.objset_type) {
-        kind if kind == ObjsetType::Zfs.number() => Ok(()),
-        kind if kind == ObjsetType::Zvol.number() => Err(PoolError::Unsupported("receiving volumes".into())),
-        kind => Err(invalid(format_args!("invalid record type: 0x{kind}"))),
+/// What the stream is of.
+fn kind_of(begin: &Begin) -> Result<ObjsetType> {
+    let is = |kind: &ObjsetType| kind.number() == u64::from(begin.objset_type);
+    let known = [ObjsetType::Zfs, ObjsetType::Zvol].into_iter().find(is);
+    known.ok_or_else(|| invalid(format_args!("invalid record type: 0x{}", begin.objset_type)))
+}
+
+/// What goes on as a volume was one.
+fn check_same_kind(dsl: &Dsl, before: &Found, begin: &Begin) -> Result<()> {
+    let was_volume = dsl.head_kind(before.object, &before.phys)? == DatasetKind::Volume;
+    match was_volume == (kind_of(begin)? == ObjsetType::Zvol) {
+        true => Ok(()),
+        false => Err(invalid("volumes and file systems do not become each other")),
     }
 }
 
@@ -114,6 +122,7 @@ fn check_resume(dsl: &Dsl, target: &Target) -> Result<()> {
     if left.from_guid != begin.from_guid {
         return Err(invalid("the rest of a stream from another snapshot"));
     }
+    check_same_kind(dsl, &found, begin)?;
     check_large_blocks(dsl, found.object, begin)
 }
 
@@ -145,9 +154,13 @@ fn check_existing(dsl: &Dsl, target: &Target, head: &Found) -> Result<()> {
     if recorded_features(dsl, head.object)?.contains(&"encryption") {
         return Err(PoolError::Unsupported("receiving into encrypted datasets".into()));
     }
+    if kind_of(&target.begin)? == ObjsetType::Zvol && !dsl.children(&head.dir)?.is_empty() {
+        return Err(Failure::WrongParent.into());
+    }
     if target.begin.from_guid == 0 {
         return if target.force { Ok(()) } else { Err(Failure::Exists.into()) };
     }
+    check_same_kind(dsl, head, &target.begin)?;
     let from = source(dsl, target, head)?;
     check_large_blocks(dsl, from, &target.begin)
 }
@@ -213,6 +226,7 @@ fn check_new(dsl: &Dsl, target: &Target) -> Result<()> {
     if recorded_features(dsl, origin.object)?.contains(&"encryption") {
         return Err(PoolError::Unsupported("clones of encrypted datasets".into()));
     }
+    check_same_kind(dsl, &origin, begin)?;
     check_large_blocks(dsl, origin.object, begin)
 }
 
@@ -246,7 +260,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, number: u64) -> Result<()> 
     };
     let object = match origin {
         Some(origin) => dsl.create_clone(&dir, origin, cx.tx)?,
-        None => dsl.create_empty(&dir, cx.tx)?,
+        None => dsl.create_empty(&dir, kind_of(begin)?, cx.tx)?,
     };
     dsl.edit_dataset(object, cx.tx, |phys| {
         phys.flags |= FLAG_INCONSISTENT;

@@ -4,13 +4,17 @@
 //! Sources: module/zfs/dmu_send.c (`dmu_send`, `dmu_adjust_send_estimate_for_indirects`), dsl_bookmark.c
 //! (`dsl_bookmark_lookup`), dsl_dataset.c (`dsl_dataset_is_before`).
 
+use std::sync::Arc;
+
+use dmu::Objset;
 use ondisk::BlkPtr;
 use ondisk::dsl_dataset::DslDatasetPhys;
+use ondisk::objset::ObjsetType;
 use ondisk::send::RECORD_SIZE;
 
 use super::Failure;
 use crate::dsl::names::Found;
-use crate::dsl::{Dsl, bookmark};
+use crate::dsl::{Dsl, bookmark, volume};
 use crate::{PoolError, Result};
 
 /// See the module.
@@ -73,7 +77,13 @@ impl Dsl {
     }
 
     /// Bytes of the stream, about: data, and a record instead of a block pointer for each block.
-    pub(super) fn send_size(&self, to: &Found, from: Option<&str>, compressed: bool) -> Result<u64> {
+    pub(super) fn send_size(
+        &self,
+        to: &Found,
+        objset: &Arc<Objset>,
+        from: Option<&str>,
+        compressed: bool,
+    ) -> Result<u64> {
         let sums = match from {
             None => Some((to.phys.compressed_bytes, to.phys.uncompressed_bytes)),
             Some(from) => {
@@ -83,8 +93,11 @@ impl Dsl {
         };
         let Some((comp, uncomp)) = sums else { return Ok(0) };
         let size = if compressed { comp } else { uncomp };
-        let recordsize = self.fs_props(to.object)?.number("recordsize").max(1);
-        let records = uncomp / recordsize;
+        let recordsize = match objset.kind() {
+            ObjsetType::Zvol => volume::block_of(objset)?,
+            _ => self.fs_props(to.object)?.number("recordsize"),
+        };
+        let records = uncomp / recordsize.max(1);
         Ok((size + records * RECORD_SIZE as u64).saturating_sub(records * BlkPtr::SIZE as u64))
     }
 }
