@@ -1,9 +1,9 @@
-//! How blocks of each kind are to be written: checksum, compression, copies. Source: `dmu_write_policy` in
-//! module/zfs/dmu.c.
+//! How blocks of each kind are to be written: checksum, compression, copies. Sources: `dmu_write_policy` in
+//! module/zfs/dmu.c; spa_misc.c (`spa_max_replication`), dnode.c (`dnode_diduse_space`) for old pools.
 
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetSize;
-use ondisk::{ChecksumKind, CompressKind};
+use ondisk::{ChecksumKind, CompressKind, version};
 
 use crate::store::{Dedup, Keep, WritePolicy};
 
@@ -30,6 +30,8 @@ pub struct ObjsetPolicy {
     pub complevel: i32,
     /// Of data, 1 to 3.
     pub copies: u8,
+    /// Of anything, metadata too.
+    pub max_copies: u8,
     pub redundant_metadata: RedundantMetadata,
     /// What metadata is compressed with: lz4, or lzjb in a pool without feature lz4_compress.
     pub metadata_compression: CompressKind,
@@ -43,6 +45,8 @@ pub struct ObjsetPolicy {
     pub hole_birth: bool,
     /// How large the object set's block may become.
     pub objset_size: ObjsetSize,
+    /// The space of an object is counted in bytes; in sectors before.
+    pub used_in_bytes: bool,
     /// Space is counted by user and group.
     pub account_space: bool,
     /// So are objects (feature userobj_accounting).
@@ -63,6 +67,7 @@ impl ObjsetPolicy {
             compression: CompressKind::Lz4,
             complevel: 0,
             copies: MAX_COPIES,
+            max_copies: MAX_COPIES,
             redundant_metadata: RedundantMetadata::All,
             metadata_compression: CompressKind::Lz4,
             recordsize: 128 << 10,
@@ -70,6 +75,7 @@ impl ObjsetPolicy {
             embedded_data: true,
             hole_birth: true,
             objset_size: ObjsetSize::V3,
+            used_in_bytes: true,
             account_space: false,
             account_objects: false,
             account_projects: false,
@@ -87,6 +93,18 @@ impl ObjsetPolicy {
             account_objects: true,
             account_projects: true,
             ..ObjsetPolicy::meta()
+        }
+    }
+
+    /// The same without what pools of this version do not have.
+    pub fn of_pool(self, pool: u64) -> ObjsetPolicy {
+        let spenders = pool >= version::USERSPACE;
+        ObjsetPolicy {
+            max_copies: if pool >= version::COPIES { self.max_copies } else { 1 },
+            objset_size: if spenders { self.objset_size } else { ObjsetSize::V1 },
+            used_in_bytes: self.used_in_bytes && pool >= version::DEFLATE,
+            account_space: self.account_space && spenders,
+            ..self
         }
     }
 
@@ -111,7 +129,7 @@ impl ObjsetPolicy {
             checksum,
             compression,
             complevel: if metadata { 0 } else { self.complevel },
-            copies: (self.copies + u8::from(extra)).min(MAX_COPIES),
+            copies: (self.copies + u8::from(extra)).min(self.max_copies),
             embed: self.embedded_data && what.level == 0 && !kind.has_fill(),
             is_metadata: metadata,
             authenticated: false,

@@ -41,7 +41,7 @@ pub(crate) struct Cx<'a> {
 impl Cx<'_> {
     /// A block of the tree is referenced no more.
     fn kill(&self, tree: &mut SyncTree, bp: &BlkPtr) {
-        tree.add_used(0, self.core.store.dsize(bp));
+        tree.add_used(0, self.core.store.dsize(bp), &self.policy);
         self.core.owner.kill(bp, &self.tx);
     }
 
@@ -88,7 +88,7 @@ pub(crate) fn write_trees(cx: &Cx<'_>, jobs: &mut [Job]) -> Result<(), SyncError
         write::indirect(cx, jobs, level, &dirty)?;
     }
     for job in jobs.iter_mut() {
-        job.complete();
+        job.complete(&cx.policy);
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 //! shorter one lacks is not kept. A list may include others: `subobjs` is an object (`DMU_OT_BPOBJ_SUBOBJ`)
 //! whose data is an array of object numbers.
 //!
-//! Source: include/sys/bpobj.h.
+//! Sources: include/sys/bpobj.h, module/zfs/bpobj.c (`bpobj_alloc`).
 
 use crate::blkptr::BlkPtr;
 use crate::malformed::{Endian, Malformed, Reader, Writer};
+use crate::version;
 
 /// Which fields a list keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -24,6 +25,15 @@ pub enum BpobjForm {
 }
 
 impl BpobjForm {
+    /// Of new lists in a pool of this version.
+    pub const fn of_pool(pool: u64) -> BpobjForm {
+        match pool {
+            version::DEADLISTS.. => BpobjForm::V2,
+            version::DEFLATE.. => BpobjForm::V1,
+            _ => BpobjForm::V0,
+        }
+    }
+
     /// Bytes of its bonus.
     pub const fn size(self) -> usize {
         match self {

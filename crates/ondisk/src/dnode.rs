@@ -235,6 +235,12 @@ impl DnodePhys {
         }
     }
 
+    /// Sets the allocated bytes; of a pool that counts in sectors, these are whole ones.
+    pub fn set_used_bytes(&mut self, bytes: u64, in_bytes: bool) {
+        self.flags = self.flags & !FLAG_USED_BYTES | if in_bytes { FLAG_USED_BYTES } else { 0 };
+        self.used = if in_bytes { bytes } else { bytes >> SECTOR_SHIFT };
+    }
+
     /// The block of `level` that leads to data block `blkid`; 0 where the level spans more than there can be.
     pub fn block_at_level(&self, blkid: u64, level: u8) -> u64 {
         let shift = u32::from(level) * self.epbs();

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use dmu::zap::{Zap, ZapParams};
 use dmu::{DmuError, ObjectSpec, Objset, ObjsetPolicy, Tx};
 use env::lock;
+use ondisk::CompressKind;
 use ondisk::feature::{self, ACTIVATE_ON_ENABLE, Feature, MOS, READONLY_COMPAT};
 use ondisk::object_type::{ObjectType, pool_directory};
-use ondisk::{CompressKind, version};
 
 use crate::{PoolError, Result};
 
@@ -69,11 +69,6 @@ const READABLE: &[&str] = &[
     "zilsaxattr",
     "zpool_checkpoint",
 ];
-
-/// Whether pools of this version can be written.
-pub fn is_writable(version: u64) -> bool {
-    version::is_known(version) && version >= version::DEADLISTS
-}
 
 /// What active flags of a pool allow.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -202,8 +197,8 @@ impl Features {
         self.count(name).is_some_and(|count| count > 0)
     }
 
-    /// How the meta object set is written.
-    pub fn mos_policy(&self) -> ObjsetPolicy {
+    /// How the meta object set of a pool of this version is written.
+    pub fn mos_policy(&self, version: u64) -> ObjsetPolicy {
         let compression = self.metadata_compression();
         ObjsetPolicy {
             compression,
@@ -212,6 +207,7 @@ impl Features {
             hole_birth: self.is_active("hole_birth"),
             ..ObjsetPolicy::meta()
         }
+        .of_pool(version)
     }
 
     /// What metadata is compressed with, and data with compression=on.

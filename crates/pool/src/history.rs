@@ -11,6 +11,7 @@ use dmu::{DmuError, Dnode, ObjectSpec, Objset, Tx};
 use ondisk::nvlist::NvList;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::spa_history::{LENGTH_SIZE, SpaHistoryPhys, decode_length, encode_length};
+use ondisk::version;
 
 use crate::dsl::Dsl;
 use crate::zevent::Payload;
@@ -93,6 +94,9 @@ pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) {
 }
 
 fn try_append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
+    if dsl.version() < version::HISTORY {
+        return Ok(());
+    }
     let object = match dsl.mos.root(pool_directory::HISTORY)? {
         Some(object) => object,
         None => {

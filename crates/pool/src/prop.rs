@@ -12,6 +12,7 @@ use ondisk::prop::{Prop, PropType, Render, UNLIMITED, dataset_prop};
 use ondisk::version::newest_file_system;
 use ondisk::znode;
 
+pub(crate) use check::is_too_new;
 pub use check::{AUTO, Checker, is_built, parse_pool_value};
 pub use number::parse_number;
 

@@ -63,6 +63,8 @@ pub struct Storage {
     level2: Level2,
     pool_guid: u64,
     salt: RwLock<Option<Salt>>,
+    /// Parity is no part of the space that is counted: true of all but the oldest pools.
+    net_of_parity: AtomicBool,
     config: RwLock<VdevConfig>,
     tree: RwLock<Arc<Tree>>,
     classes: Classes,
@@ -96,6 +98,7 @@ impl Storage {
             cache,
             pool_guid,
             salt: RwLock::default(),
+            net_of_parity: AtomicBool::new(true),
             config: RwLock::new(VdevConfig::new(VdevKind::Root, 0, pool_guid)),
             tree: RwLock::default(),
             classes: Classes::default(),
@@ -188,6 +191,29 @@ impl Storage {
 
     pub(crate) fn salt(&self) -> Option<Salt> {
         self.salt.read().expect(POISON).clone()
+    }
+
+    /// Whether the pool counts space without what parity costs.
+    pub fn is_net_of_parity(&self) -> bool {
+        self.net_of_parity.load(Relaxed)
+    }
+
+    /// Whether some of its vdevs have parity, so that it makes a difference.
+    pub fn has_parity(&self) -> bool {
+        const SECTOR: u64 = 512;
+        let tree = self.tree();
+        let real = tree.tops.iter().filter(|top| top.vdev.kind != Kind::Hole);
+        real.map(|top| top.deflate(SECTOR)).any(|worth| worth != SECTOR)
+    }
+
+    /// How the pool counts space.
+    pub fn set_net_of_parity(&self, net: bool) {
+        self.net_of_parity.store(net, Relaxed);
+    }
+
+    /// What so many bytes on a top-level vdev count for.
+    fn worth(&self, top: &Top, asize: u64) -> u64 {
+        if self.is_net_of_parity() { top.deflate(asize) } else { asize }
     }
 
     pub fn is_writable(&self) -> bool {
@@ -284,7 +310,7 @@ impl Storage {
     pub fn largest_sector(&self) -> u64 {
         let tree = self.tree();
         let real = tree.tops.iter().filter(|top| top.vdev.kind != Kind::Hole && !top.is_log);
-        real.map(|top| top.deflate(top.asize_of(1 << top.ashift))).max().unwrap_or(512)
+        real.map(|top| self.worth(top, top.asize_of(1 << top.ashift))).max().unwrap_or(512)
     }
 
     /// What so many blocks of `size` bytes count for, where that is most: on a vdev with parity, blocks that fill its rows
@@ -390,7 +416,7 @@ impl Storage {
     /// mirrors that is asize; a DVA on no known vdev counts nothing.
     pub fn dsize(&self, bp: &BlkPtr) -> u64 {
         let tree = self.tree();
-        let worth = |dva: &Dva| tree.top(dva.vdev).map_or(0, |top| top.deflate(dva.asize));
+        let worth = |dva: &Dva| tree.top(dva.vdev).map_or(0, |top| self.worth(top, dva.asize));
         bp.dvas().iter().map(worth).sum()
     }
 
@@ -402,7 +428,7 @@ impl Storage {
             let space = self.vdev_space(id)?;
             Some(space.capacity.saturating_sub(space.allocated).saturating_sub(space.deferred))
         };
-        tops.filter_map(|top| Some(top.deflate(free(top.id)?))).sum()
+        tops.filter_map(|top| Some(self.worth(top, free(top.id)?))).sum()
     }
 
     /// Bytes that datasets can have, with what they have: the pool's space less what parity costs. Of devices set apart only
@@ -414,7 +440,7 @@ impl Storage {
             let space = self.vdev_space(id)?;
             Some(if self.classes.apart.has(id) { space.allocated } else { space.capacity })
         };
-        tops.filter_map(|top| Some(top.deflate(counts(top.id)?))).sum()
+        tops.filter_map(|top| Some(self.worth(top, counts(top.id)?))).sum()
     }
 
     // ── Space ──

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ondisk::BlkPtr;
-use ondisk::dnode::{DnodePhys, FLAG_USED_BYTES, MAX_LEVELS};
+use ondisk::dnode::{DnodePhys, MAX_LEVELS};
 
 use super::tree::SyncTree;
 use super::{Cx, free};
 use crate::DmuError;
 use crate::dnode::Dnode;
 use crate::overlay::{Attrs, Clean, Early, Ranges, SpillChange};
+use crate::policy::ObjsetPolicy;
 use crate::store::{Block, Txg};
 
 /// See the module.
@@ -109,14 +110,14 @@ impl Job {
     }
 
     /// All blocks are written.
-    pub fn complete(&mut self) {
+    pub fn complete(&mut self, policy: &ObjsetPolicy) {
         assert!(!self.tree.nodes.values().any(|node| node.dirty), "an indirect block was not written");
         self.tree.nodes.clear();
         let freed = self.is_freed();
         let phys = &mut self.tree.phys;
         assert!(!freed || phys.blkptrs.iter().all(|bp| bp.is_hole()), "a freed object still has blocks");
         if phys.used == 0 {
-            phys.flags |= FLAG_USED_BYTES;
+            phys.set_used_bytes(0, policy.used_in_bytes);
         }
     }
 

@@ -9,6 +9,7 @@ use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
 
 use crate::DmuError;
+use crate::policy::ObjsetPolicy;
 use crate::store::Block;
 
 /// An indirect block being changed.
@@ -120,10 +121,9 @@ impl SyncTree {
     }
 
     /// Space allocated or freed for its blocks.
-    pub fn add_used(&mut self, added: u64, freed: u64) {
+    pub fn add_used(&mut self, added: u64, freed: u64, policy: &ObjsetPolicy) {
         let used = (self.phys.used_bytes() + added).saturating_sub(freed);
-        self.phys.flags |= ondisk::dnode::FLAG_USED_BYTES;
-        self.phys.used = used;
+        self.phys.set_used_bytes(used, policy.used_in_bytes);
     }
 }
 

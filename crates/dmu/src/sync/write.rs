@@ -230,7 +230,7 @@ fn account(cx: &Cx<'_>, job: &mut Job, old: &BlkPtr, new: BlkPtr, shape: (Object
     let (kind, level, lsize) = shape;
     let new = if new.is_hole() { cx.hole_after(old, kind, level, lsize) } else { new };
     let (added, freed) = settle(cx, old, &new);
-    job.tree.add_used(added, freed);
+    job.tree.add_used(added, freed, &cx.policy);
     new
 }
 

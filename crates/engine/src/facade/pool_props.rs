@@ -1,6 +1,6 @@
 //! Properties of pools: those of a new one judged, those of an imported one gathered.
 
-use ::pool::feature::{is_allowed, is_built, is_writable};
+use ::pool::feature::{is_allowed, is_built};
 use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
 use engine_api::{
     Error, FeatureInfo, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source,
@@ -49,9 +49,6 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
                 let number = value.parse().unwrap_or(0);
                 if !version::is_known(number) {
                     return Err(refuse(format!("property 'version' number {number} is invalid.")));
-                }
-                if !is_writable(number) {
-                    return Err(Error::Unsupported(format!("making pools of version {number}")));
                 }
                 made.version = number;
             }

@@ -129,11 +129,18 @@ fn an_old_pool_is_written_as_what_it_is_and_upgraded() {
 }
 
 fn new_pool(engine: &LocalEngine, dir: &Path, version: u64) -> Arc<dyn Pool> {
-    let path = dir.join("disk");
-    std::fs::File::create(&path).unwrap().set_len(256 << 20).unwrap();
+    let disk = |name: &str| {
+        let path = dir.join(name);
+        std::fs::File::create(&path).unwrap().set_len(128 << 20).unwrap();
+        VdevSpec::Leaf(path.to_str().unwrap().into())
+    };
+    let vdev = match version {
+        2 => VdevSpec::Raidz { parity: 1, children: ["a", "b", "c"].map(disk).to_vec() },
+        _ => disk("disk"),
+    };
     let spec = PoolSpec {
         name: "old".into(),
-        vdevs: vec![VdevSpec::Leaf(path.to_str().unwrap().into())],
+        vdevs: vec![vdev],
         mountpoint: Some("none".into()),
         props: vec![prop("version", &version.to_string())],
         history: format!("zpool create -o version={version} old disk"),
@@ -143,10 +150,10 @@ fn new_pool(engine: &LocalEngine, dir: &Path, version: u64) -> Arc<dyn Pool> {
     engine.create(&spec).unwrap()
 }
 
-/// Pools of the oldest and newest version that can be written, from the beginning to their end.
+/// Pools that count parity as used, and such with one dead list a snapshot, from the beginning to their end.
 #[test]
 fn new_pools_can_be_of_old_versions() {
-    for version in [26, 28] {
+    for version in [2, 25] {
         let dir = Dir::new(&format!("old-{version}"));
         let engine = LocalEngine::new(Env::real(), Options::default());
         let pool = new_pool(&engine, &dir.0, version);
@@ -202,4 +209,63 @@ fn new_pools_can_be_of_old_versions() {
         engine.export("old", false).unwrap();
         zdb_is_content(place, "old");
     }
+}
+
+/// A pool that has been through all versions has grown in each of them, and lost some of what it had.
+#[test]
+fn an_old_pool_grows_version_by_version() {
+    const LOOK_AT: [u64; 4] = [2, 10, 14, 25];
+    let dir = Dir::new("old-steps");
+    let place = dir.0.to_str().unwrap();
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let mut pool = new_pool(&engine, &dir.0, 1);
+    let mut rng = Prng::new(128);
+    let mut trees: Vec<(String, Tree)> = Vec::new();
+    let options = ImportOptions { search: vec![place.into()], ..ImportOptions::default() };
+    for version in 1..=28_u64 {
+        if version > 1 {
+            commit(&*pool, Change::SetPoolProperties { props: vec![prop("version", &version.to_string())] });
+        }
+        let name = format!("old/v{version}");
+        commit(&*pool, Change::CreateFilesystem { name: name.clone(), parents: false, props: Vec::new() });
+        for snap in ["a", "b"] {
+            let top = format!("{version}{snap}");
+            drop(write(&*pool.open_fs(&name).unwrap(), top.as_bytes(), &mut rng));
+            snapshot(&*pool, &format!("{name}@{snap}"));
+        }
+        let clone = format!("old/clone{version}");
+        let (snap, props) = (format!("{name}@a"), Vec::new());
+        commit(&*pool, Change::Clone { snapshot: snap, name: clone.clone(), parents: false, props });
+        trees.push((clone.clone(), write(&*pool.open_fs(&clone).unwrap(), b"clone", &mut rng)));
+        // Some of what earlier versions made changes hands or goes.
+        let older = version / 2;
+        match version % 3 {
+            _ if older == 0 || older * 2 != version => {}
+            0 => commit(&*pool, Change::Promote { name: format!("old/clone{older}") }),
+            1 => {
+                snapshot(&*pool, &format!("old/v{older}@c"));
+                destroy(&*pool, &format!("old/v{older}@b"));
+            }
+            _ => {
+                trees.retain(|(name, _)| *name != format!("old/clone{older}"));
+                destroy(&*pool, &format!("old/v{older}@a"));
+            }
+        }
+        if LOOK_AT.contains(&version) {
+            drop(pool);
+            engine.export("old", false).unwrap();
+            zdb_finds_no_leak(place, "old");
+            pool = engine.import("old", &options).unwrap();
+        }
+    }
+    for (name, tree) in &trees {
+        same(tree, &*pool.open_fs(name).unwrap(), name);
+    }
+    commit(&*pool, Change::SetPoolProperties { props: vec![prop("feature@async_destroy", "enabled")] });
+    for version in (2..=28).step_by(3) {
+        destroy(&*pool, &format!("old/clone{version}"));
+    }
+    drop(pool);
+    engine.export("old", false).unwrap();
+    zdb_is_content(place, "old");
 }

@@ -1,5 +1,7 @@
 //! Putting tags on snapshots and taking them off; on all snapshots named or none.
 
+use ondisk::version;
+
 use super::{SyncCx, missing};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
@@ -40,6 +42,9 @@ fn check_tag(tag: &str, name: &str) -> Result<()> {
 }
 
 pub(super) fn check(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> Result<()> {
+    if dsl.version() < version::HOLDS {
+        return Err(PoolError::Refused("cannot hold: pool must be upgraded".into()));
+    }
     for (found, name) in targets(dsl, names, recursive, "hold snapshot")? {
         check_tag(tag, &name)?;
         if dsl.has_hold(&found.phys, tag)? {

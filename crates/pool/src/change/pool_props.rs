@@ -1,5 +1,7 @@
 //! Setting properties of the pool.
 
+use ondisk::version;
+
 use super::SyncCx;
 use crate::dsl::Dsl;
 use crate::history::Record;
@@ -27,6 +29,10 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
             "multihost" if raw.number() != Some(0) && dsl.parts.hostid == 0 => {
                 return Err(PoolError::Refused(format!("{prefix}: requires a non-zero system hostid")));
             }
+            "bootfs" if dsl.version() < version::BOOTFS => {
+                let why = "pool must be upgraded to support 'bootfs' property";
+                return Err(PoolError::Refused(format!("{prefix}: {why}")));
+            }
             "bootfs" => {
                 let name = raw.text().unwrap_or("");
                 if !name.is_empty() {
@@ -42,7 +48,7 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
 
 fn check_version(dsl: &Dsl, prefix: &str, value: &RawValue) -> Result<()> {
     let number = value.number().unwrap_or(0);
-    if number < dsl.version() || !ondisk::version::is_known(number) {
+    if number < dsl.version() || !version::is_known(number) {
         return Err(PoolError::Refused(format!("{prefix}: property 'version' number {number} is invalid.")));
     }
     Ok(())
@@ -68,7 +74,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
     let prefix = prefix(cx.dsl);
     for (name, value) in props {
         if let Some(feature) = name.strip_prefix("feature@").and_then(ondisk::feature::by_name) {
-            cx.dsl.upgrade(ondisk::version::FEATURES, cx.tx)?;
+            cx.dsl.upgrade(version::FEATURES, cx.tx)?;
             cx.dsl.features().enable(feature, cx.dsl.mos.random(), cx.tx)?;
             cx.dsl.refresh_all_policies()?;
             continue;

@@ -35,9 +35,6 @@ pub(super) fn check(dsl: &Dsl, snapshot: &str, group: Option<u64>) -> Result<()>
     if crate::dsl::dataset::recorded_features(dsl, found.object)?.contains(&"encryption") {
         return Err(PoolError::Unsupported("rolling back encrypted datasets".into()));
     }
-    if crate::dsl::deadlist::Deadlist::is_old(dsl, found.phys.deadlist_obj)? {
-        return Err(PoolError::Unsupported("dead lists of before pool version 26".into()));
-    }
     if let Some(open) = dsl.if_open(found.object)
         && (Arc::strong_count(&open) > 2 || open.zil().is_some_and(|zil| zil.has_chain()))
     {

@@ -30,7 +30,7 @@ fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -
     Ok(raw)
 }
 
-/// A volume's refreservation goes with its size, where it did before or is to (`zfs_add_synthetic_resv`,
+/// A volume's reservation goes with its size, where it did before or is to (`zfs_add_synthetic_resv`,
 /// `zfs_fix_auto_resv` in lib/libzfs/libzfs_dataset.c).
 fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Result<()> {
     let dataset = dsl.open_object(found.object)?;
@@ -51,11 +51,12 @@ fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Resu
             return Err(refuse(name, &format!("'{limit}' is greater than current volume size")));
         }
     }
+    let limit = dsl.volume_limit();
     let whole = || RawValue::Number(dsl.volume_reservation(size.unwrap_or(now), block, 1));
-    match raw.local.iter_mut().find(|(name, _)| name == "refreservation") {
+    match raw.local.iter_mut().find(|(name, _)| name == limit) {
         Some((_, value)) if value.number() == Some(AUTO) => *value = whole(),
         None if size.is_some() && dsl.has_auto_reservation(&found.dir, now, block)? => {
-            raw.local.push(("refreservation".into(), whole()));
+            raw.local.push((limit.into(), whole()));
         }
         _ => {}
     }

@@ -32,7 +32,8 @@ fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Resu
     };
     let size = take("volsize").ok_or_else(|| refuse(name, "missing volume size"))?;
     let block = take("volblocksize").unwrap_or(zvol::DEFAULT_BLOCK);
-    let (reserved, copies) = (take("refreservation"), take("copies"));
+    let limit = dsl.volume_limit();
+    let (reserved, copies) = (take(limit), take("copies"));
     if let Some(copies) = copies {
         props.local.push(("copies".into(), RawValue::Number(copies)));
     }
@@ -48,7 +49,7 @@ fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Resu
         Some(reserved) => reserved,
     };
     if reserved != 0 {
-        props.local.push(("refreservation".into(), RawValue::Number(reserved)));
+        props.local.push((limit.into(), RawValue::Number(reserved)));
     }
     Ok(Plan { size, block, reserved, props })
 }

@@ -112,12 +112,6 @@ impl Dsl {
         if clone.phys.flags & FLAG_NOPROMOTE != 0 {
             return Err(PoolError::Busy);
         }
-        let lists = promotion.shared.iter().chain(&promotion.of_clone).chain(&promotion.of_origin);
-        for (_, phys) in lists {
-            if Deadlist::is_old(self, phys.deadlist_obj)? {
-                return Err(PoolError::Unsupported("dead lists of before pool version 26".into()));
-            }
-        }
         if self
             .shared_names(promotion)?
             .iter()

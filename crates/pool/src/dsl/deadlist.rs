@@ -4,9 +4,12 @@
 //! after it. Only that ZAP is kept in core, not the lists. Many lists are empty; those share one object of the pool
 //! (feature `empty_bpobj`, whose count says how often).
 //!
+//! Before pool version 26 a dead list is one list of blocks. Those that a pool has when it is upgraded stay so.
+//!
 //! Source: module/zfs/dsl_deadlist.c.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use dmu::bpobj::{Bpobj, Space};
 use dmu::{DmuError, ObjectSpec, Tx};
@@ -14,12 +17,16 @@ use ondisk::BlkPtr;
 use ondisk::bpobj::BpobjForm;
 use ondisk::deadlist::{DeadlistPhys, is_old_form, parse_int_key};
 use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::version;
 
 use super::Dsl;
 use super::dataset::sums_of;
 use super::dir::Sums;
 use super::mos::corrupt;
 use crate::{PoolError, Result};
+
+/// Blocks shown at a time.
+const BATCH: usize = 1 << 14;
 
 /// See the module.
 pub(crate) struct Deadlist {
@@ -29,8 +36,12 @@ pub(crate) struct Deadlist {
 }
 
 impl Deadlist {
-    /// An empty one.
+    /// An empty one, in the form that the pool's version asks for.
     pub fn create(dsl: &Dsl, tx: &Tx) -> Result<Deadlist> {
+        if dsl.version() < version::DEADLISTS {
+            let object = Bpobj::alloc(&dsl.mos.objset, BpobjForm::of_pool(dsl.version()), tx)?;
+            return Ok(Deadlist { object, lists: None });
+        }
         let spec = ObjectSpec::new(ObjectType::DEADLIST)
             .with_bonus(ObjectType::DEADLIST_HDR, DeadlistPhys::SIZE as u16);
         let object = dsl.mos.create(spec, 0, tx)?;
@@ -53,15 +64,20 @@ impl Deadlist {
         self.object
     }
 
-    /// One list of before pool version 26.
-    pub fn is_old(dsl: &Dsl, object: u64) -> Result<bool> {
-        Ok(is_old_form(dsl.mos.hold(object)?.object_type()))
-    }
-
-    /// An empty one with the keys below `before`, for a clone or after a snapshot. Not of the old form.
-    pub fn cloned(&self, dsl: &Dsl, before: u64, tx: &Tx) -> Result<Deadlist> {
+    /// An empty one with the keys below `before`, for a clone or after a snapshot. `last` is the newest snapshot that it knows
+    /// of: where the keys are not there, for this is of the old form, they are those of the chain of snapshots.
+    pub fn cloned(&self, dsl: &Dsl, before: u64, last: u64, tx: &Tx) -> Result<Deadlist> {
         let mut clone = Deadlist::create(dsl, tx)?;
-        for (&key, _) in self.lists.iter().flat_map(|lists| lists.range(..before)) {
+        let Some(lists) = &self.lists else {
+            let mut snapshot = last;
+            while snapshot != 0 && clone.lists.is_some() {
+                let phys = dsl.mos.dataset(snapshot)?;
+                clone.add_key(dsl, phys.prev_snap_txg, tx)?;
+                snapshot = phys.prev_snap_obj;
+            }
+            return Ok(clone);
+        };
+        for (&key, _) in lists.range(..before) {
             clone.add_key(dsl, key, tx)?;
         }
         Ok(clone)
@@ -129,10 +145,23 @@ impl Deadlist {
         Ok(all)
     }
 
-    /// Allocated bytes of the blocks under each key: those born after it, and not after the next key.
-    pub fn spaces(&self, dsl: &Dsl) -> Result<Vec<(u64, i64)>> {
+    /// Allocated bytes of the blocks under each key: those born after it, and not after the next key. `groups`, of snapshots
+    /// in ascending order, are the keys where the list is of the old form.
+    pub fn spaces(&self, dsl: &Dsl, groups: &[u64]) -> Result<Vec<(u64, i64)>> {
+        let Some(lists) = &self.lists else {
+            let mut spaces: BTreeMap<u64, i64> = BTreeMap::new();
+            self.show_old(dsl, |dead| {
+                for bp in dead {
+                    let older = groups.partition_point(|group| *group < bp.birth());
+                    let key = older.checked_sub(1).map_or(0, |last| groups[last]);
+                    *spaces.entry(key).or_default() += dsl.dsize(bp) as i64;
+                }
+                Ok(())
+            })?;
+            return Ok(spaces.into_iter().collect());
+        };
         let mut spaces = Vec::new();
-        for (&key, &list) in self.lists.as_ref().ok_or_else(old_form)? {
+        for (&key, &list) in lists {
             if Some(list) != dsl.empty_bpobj() {
                 spaces.push((key, Bpobj::open(&dsl.mos.objset, list)?.space()?.used as i64));
             }
@@ -157,10 +186,14 @@ impl Deadlist {
         Ok(moved)
     }
 
-    /// Takes over all that another lists, and frees that one's object. Neither is of the old form.
+    /// Takes over all that another lists, and frees that one's object. This one is not of the old form.
     pub fn merge(&mut self, dsl: &Dsl, other: Deadlist, tx: &Tx) -> Result<()> {
+        let Some(lists) = other.lists else {
+            for_each_batch(dsl, other.object, |dead| self.insert(dsl, dead, tx))?;
+            return Ok(Bpobj::free(&dsl.mos.objset, other.object, tx)?);
+        };
         let mut taken = Sums::default();
-        for (key, list) in other.lists.ok_or_else(old_form)? {
+        for (key, list) in lists {
             if Some(list) == dsl.empty_bpobj() {
                 release_empty(dsl, tx)?;
                 continue;
@@ -172,6 +205,15 @@ impl Deadlist {
         }
         dsl.mos.free(other.object, tx)?;
         self.count(dsl, taken, tx)
+    }
+
+    /// Of the old form: shows its blocks, many at a time.
+    pub fn show_old(&self, dsl: &Dsl, each: impl FnMut(&[BlkPtr]) -> Result<()>) -> Result<()> {
+        for_each_batch(dsl, self.object, each)
+    }
+
+    pub fn is_old(&self) -> bool {
+        self.lists.is_none()
     }
 
     /// Blocks born after `key` have no list of their own any more. Not there in the old form.
@@ -224,12 +266,31 @@ impl Deadlist {
     }
 }
 
+/// Shows the blocks of one list, many at a time.
+fn for_each_batch(dsl: &Dsl, list: u64, mut each: impl FnMut(&[BlkPtr]) -> Result<()>) -> Result<()> {
+    let mut batch: Vec<BlkPtr> = Vec::new();
+    let stopped = Bpobj::open(&dsl.mos.objset, list)?.iterate(|bp, _| {
+        batch.push(*bp);
+        if batch.len() < BATCH {
+            return ControlFlow::Continue(());
+        }
+        match each(&std::mem::take(&mut batch)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    })?;
+    match stopped {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => each(&batch),
+    }
+}
+
 fn sums(space: Space) -> Sums {
     Sums { used: space.used as i64, comp: space.comp as i64, uncomp: space.uncomp as i64 }
 }
 
 fn old_form() -> PoolError {
-    PoolError::Unsupported("dead lists of before pool version 26".into())
+    PoolError::Corrupt("a dead list of the old form before one of the new".into())
 }
 
 fn entries<'a>(blocks: impl Iterator<Item = &'a BlkPtr>) -> Vec<(BlkPtr, bool)> {

@@ -127,13 +127,11 @@ impl Dsl {
         sums: Sums,
         tx: &Tx,
     ) -> Result<()> {
-        let Some(free_dir) = self.special(|special| special.free_dir.clone()) else {
-            return Err(PoolError::Unsupported("destroying datasets in a pool of an old version".into()));
-        };
-        if !self.features().is_enabled("async_destroy") {
+        let free_dir = self.special(|special| special.free_dir.clone());
+        let Some(free_dir) = free_dir.filter(|_| self.features().is_enabled("async_destroy")) else {
             dir.used(&self.mos, Used::Head, sums.negated(), tx)?;
             return self.free_tree_now(root, birth_txg);
-        }
+        };
         let queue = match self.special(|special| special.bptree) {
             Some(object) => object,
             None => {

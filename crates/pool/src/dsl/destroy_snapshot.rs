@@ -17,12 +17,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use dmu::{Bpobj, Tx};
-use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_REMAP_DEADLIST, FLAG_DEFER_DESTROY, FLAG_UNIQUE_ACCURATE};
+use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_REMAP_DEADLIST, FLAG_DEFER_DESTROY};
+use ondisk::{BlkPtr, version};
 
 use super::Dsl;
 use super::bookmark;
 use super::counts::Counted;
-use super::dataset::recorded_features;
+use super::dataset::{recorded_features, sums_of};
 use super::deadlist::Deadlist;
 use super::dir::{Sums, Used};
 use super::names::Found;
@@ -43,23 +44,17 @@ impl Dsl {
         if self.if_open(found.object).is_some_and(|open| Arc::strong_count(&open) > 2) {
             return refuse("dataset is busy".into());
         }
-        if self.special(|special| special.free_bpobj).is_none() {
-            return Err(PoolError::Unsupported("destroying snapshots in pools of before version 26".into()));
-        }
         if defer {
-            return Ok(());
+            return match self.version() < version::HOLDS {
+                true => refuse("pool must be upgraded".into()),
+                false => Ok(()),
+            };
         }
         if self.holds_on(&found.phys)? > 0 {
             return refuse(format!("it's being held. Run 'zfs holds -r {name}' to see holders."));
         }
         if self.clones_left(&found.phys, gone)? > 0 {
             return refuse("snapshot is cloned".into());
-        }
-        let next = self.mos.dataset(found.phys.next_snap_obj)?;
-        for deadlist in [found.phys.deadlist_obj, next.deadlist_obj] {
-            if Deadlist::is_old(self, deadlist)? {
-                return Err(PoolError::Unsupported("dead lists of before pool version 26".into()));
-            }
         }
         Ok(())
     }
@@ -86,6 +81,15 @@ impl Dsl {
     /// The heads of a snapshot's clones.
     pub(crate) fn clone_heads(&self, phys: &DslDatasetPhys) -> Result<Vec<u64>> {
         let mut heads = Vec::new();
+        if phys.next_clones_obj == 0 && phys.num_children > 1 {
+            // They are listed from version 11 on.
+            for dir in self.dirs_below(&self.root()?)? {
+                let (origin, head) = (dir.phys().origin_obj, dir.phys().head_dataset_obj);
+                if origin != 0 && self.mos.dataset(origin)?.guid == phys.guid {
+                    heads.push(head);
+                }
+            }
+        }
         if phys.next_clones_obj != 0 {
             for (_, value) in self.mos.entries(phys.next_clones_obj)? {
                 let clone = self.mos.dataset(value.first())?;
@@ -133,8 +137,12 @@ impl Dsl {
             let used = list.space_between(self, before, previous_txg)?.used;
             self.add_unique(previous, used, tx)?;
         }
-        self.release_blocks(&mut list, &this, tx)?;
-        list.merge(self, Deadlist::open(self, this.deadlist_obj)?, tx)?;
+        if list.is_old() {
+            self.release_old(list, next, &this, tx)?;
+        } else {
+            self.release_blocks(&mut list, &this, tx)?;
+            list.merge(self, Deadlist::open(self, this.deadlist_obj)?, tx)?;
+        }
         if !keeps_key {
             self.remove_clones_key(dir.phys().clones, this.creation_txg, tx)?;
         }
@@ -188,13 +196,33 @@ impl Dsl {
     fn release_blocks(&self, next_list: &mut Deadlist, this: &DslDatasetPhys, tx: &Tx) -> Result<()> {
         let (list, free_dir) = self.special(|special| (special.free_bpobj, special.free_dir.clone()));
         let (Some(list), Some(free_dir)) = (list, free_dir) else {
-            return Err(PoolError::Unsupported("destroying snapshots in pools of before version 26".into()));
+            return Err(PoolError::Corrupt("a pool without a list of what is to be freed".into()));
         };
         let list = Bpobj::open(&self.mos.objset, list)?;
         let sums = next_list.move_to(self, &list, this.prev_snap_txg, tx)?;
         self.dir(this.dir_obj)?.used(&self.mos, Used::Snap, sums.negated(), tx)?;
         free_dir.used(&self.mos, Used::Head, sums, tx)?;
         Ok(())
+    }
+
+    /// The same with lists of the old form, which are not sorted: every block of the next one is looked at, and freed or put on
+    /// this one, which is the next's then.
+    fn release_old(&self, next_list: Deadlist, next: u64, this: &DslDatasetPhys, tx: &Tx) -> Result<()> {
+        let mut kept = Deadlist::open(self, this.deadlist_obj)?;
+        let mut freed = Sums::default();
+        next_list.show_old(self, |dead| {
+            let (gone, stays): (Vec<&BlkPtr>, Vec<&BlkPtr>) =
+                dead.iter().partition(|bp| bp.birth() > this.prev_snap_txg);
+            for bp in gone {
+                freed.add(sums_of(bp, self.dsize(bp)));
+                self.parts.frees.free(bp);
+            }
+            let stays: Vec<BlkPtr> = stays.into_iter().copied().collect();
+            kept.insert(self, &stays, tx)
+        })?;
+        self.dir(this.dir_obj)?.used(&self.mos, Used::Snap, freed.negated(), tx)?;
+        self.edit_dataset(next, tx, |phys| phys.deadlist_obj = this.deadlist_obj)?;
+        next_list.destroy(self, tx)
     }
 
     fn add_unique(&self, snapshot: u64, bytes: i64, tx: &Tx) -> Result<()> {
@@ -224,6 +252,20 @@ impl Dsl {
 
     /// What a head does not share with its new previous snapshot, which it has more of now.
     fn recount_head(&self, head: u64, tx: &Tx) -> Result<()> {
+        let before = self.mos.dataset(head)?.unique_bytes;
+        let phys = self.recount_unique(head, tx)?;
+        let dir = self.dir(phys.dir_obj)?;
+        let reserved = self.local_number(&dir, "refreservation")?;
+        if before < reserved {
+            let less = phys.unique_bytes.saturating_sub(before).min(reserved - before);
+            let sums = Sums { used: -(less as i64), ..Sums::default() };
+            dir.used(&self.mos, Used::RefReserve, sums, tx)?;
+        }
+        Ok(())
+    }
+
+    /// Counts what only a head has, in the head's record; which says so now (`dsl_dataset_recalc_head_uniq`).
+    pub(super) fn recount_unique(&self, head: u64, tx: &Tx) -> Result<DslDatasetPhys> {
         let phys = self.mos.dataset(head)?;
         let before = match phys.prev_snap_obj {
             0 => 0,
@@ -233,16 +275,9 @@ impl Dsl {
         let unique = phys.referenced_bytes.wrapping_sub(before.wrapping_sub(dead));
         self.edit_dataset(head, tx, |phys| {
             phys.unique_bytes = unique;
-            phys.flags |= FLAG_UNIQUE_ACCURATE;
+            phys.flags |= self.unique_flag();
         })?;
-        let dir = self.dir(phys.dir_obj)?;
-        let reserved = self.local_number(&dir, "refreservation")?;
-        if phys.unique_bytes < reserved {
-            let less = unique.saturating_sub(phys.unique_bytes).min(reserved - phys.unique_bytes);
-            let sums = Sums { used: -(less as i64), ..Sums::default() };
-            dir.used(&self.mos, Used::RefReserve, sums, tx)?;
-        }
-        Ok(())
+        Ok(DslDatasetPhys { unique_bytes: unique, ..phys })
     }
 
     /// The dead list of blocks that the removal of a vdev moved.

@@ -201,10 +201,12 @@ impl Dsl {
     fn snapshot_parts(&self, found: &Found) -> Result<Vec<(Holder, i64)>> {
         let snapshots = self.snapshots(&found.phys)?;
         let origin_txg = self.origin_txg(found.dir.phys().origin_obj)?;
+        let own = snapshots.iter().map(|snapshot| snapshot.phys.creation_txg);
+        let groups: Vec<u64> = std::iter::once(origin_txg).chain(own).collect();
         let mut runs: BTreeMap<(usize, usize), i64> = BTreeMap::new();
         for last in 0..snapshots.len() {
             let after = snapshots.get(last + 1).map_or(&found.phys, |next| &next.phys);
-            for (key, used) in Deadlist::open(self, after.deadlist_obj)?.spaces(self)? {
+            for (key, used) in Deadlist::open(self, after.deadlist_obj)?.spaces(self, &groups)? {
                 // What is older than a clone's origin counts where that is.
                 if used == 0 || key < origin_txg {
                     continue;

@@ -116,6 +116,17 @@ impl Dsl {
     }
 
     /// A directory's children that are datasets, by name.
+    /// The directory and all below, those that no user named too; but for the pool's own.
+    pub(crate) fn dirs_below(&self, dir: &Arc<Dir>) -> Result<Vec<Arc<Dir>>> {
+        let mut dirs = vec![dir.clone()];
+        for (name, object) in self.mos.sorted(dir.phys().child_dir_zapobj)? {
+            if !name.starts_with('$') {
+                dirs.extend(self.dirs_below(&self.child_dir(dir, &name, object)?)?);
+            }
+        }
+        Ok(dirs)
+    }
+
     pub(crate) fn children(&self, dir: &Arc<Dir>) -> Result<Vec<(String, u64)>> {
         let mut children = self.mos.sorted(dir.phys().child_dir_zapobj)?;
         children.retain(|(name, _)| !is_hidden(name));

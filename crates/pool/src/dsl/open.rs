@@ -12,6 +12,7 @@ use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_CI_DATASET, FLAG_INCONSISTENT, FL
 use ondisk::dsl_dir::{DslDirPhys, FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR, ORIGIN_DIR};
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
+use ondisk::version;
 use ondisk::zil::ZilHeader;
 
 use super::bookmark;
@@ -68,16 +69,26 @@ impl Dsl {
         let root = dsl.create_dir(None, "", tx)?;
         dsl.special(|special| special.root = Some(root.clone()));
         let mos_dir = dsl.create_dir(Some(&root), MOS_DIR, tx)?;
-        let free_dir = dsl.create_dir(Some(&root), FREE_DIR, tx)?;
-        let free_bpobj = Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?;
-        dsl.mos.set_root(pool_directory::FREE_BPOBJ, free_bpobj, tx)?;
-        dsl.special(|special| {
-            special.mos_dir = Some(mos_dir);
+        dsl.special(|special| special.mos_dir = Some(mos_dir));
+        if dsl.version() >= version::DEADLISTS {
+            dsl.create_free_dir(tx)?;
+        }
+        if dsl.version() >= version::ORIGIN {
+            dsl.create_origin(&root, tx)?;
+        }
+        Ok(dsl)
+    }
+
+    /// Where what was destroyed is counted and listed until it is freed.
+    pub(super) fn create_free_dir(&self, tx: &Tx) -> Result<()> {
+        let free_dir = self.create_dir(Some(&self.root()?), FREE_DIR, tx)?;
+        let free_bpobj = Bpobj::alloc(&self.mos.objset, BpobjForm::V2, tx)?;
+        self.mos.set_root(pool_directory::FREE_BPOBJ, free_bpobj, tx)?;
+        self.special(|special| {
             special.free_dir = Some(free_dir);
             special.free_bpobj = Some(free_bpobj);
         });
-        dsl.create_origin(&root, tx)?;
-        Ok(dsl)
+        Ok(())
     }
 
     /// The root dataset, once the pool's features are there. `props` are the raw local properties.
@@ -163,7 +174,7 @@ impl Dsl {
             parent_obj: parent.map_or(0, |parent| parent.object),
             props_zapobj: self.mos.create_zap(ObjectType::DSL_PROPS, tx)?,
             child_dir_zapobj: self.mos.create_zap(ObjectType::DSL_DIR_CHILD_MAP, tx)?,
-            flags: FLAG_USED_BREAKDOWN,
+            flags: if self.version() >= version::USED_BREAKDOWN { FLAG_USED_BREAKDOWN } else { 0 },
             ..DslDirPhys::default()
         };
         self.mos.put_dir(object, &phys, tx)?;
@@ -287,8 +298,8 @@ impl Dsl {
             guid: self.mos.random(),
             snapnames_zapobj: self.mos.create_snap_map(tx)?,
             creation_time: self.now(),
-            creation_txg: if self.origin_snap().is_none() { ORIGIN_TXG } else { self.creation_txg(tx) },
-            flags: FLAG_UNIQUE_ACCURATE,
+            creation_txg: self.creation_txg(tx),
+            flags: self.unique_flag(),
             ..DslDatasetPhys::default()
         };
         match origin {
@@ -299,6 +310,11 @@ impl Dsl {
         dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = object)?;
         self.count_new(dir, tx)?;
         Ok(object)
+    }
+
+    /// What a head that knows what only it has says so with; old pools have no such flag.
+    pub(super) fn unique_flag(&self) -> u64 {
+        if self.version() >= version::REF_LIMITS { FLAG_UNIQUE_ACCURATE } else { 0 }
     }
 
     /// The root dataset of a pool counts as made in group 1, whichever group that was.
@@ -326,27 +342,39 @@ impl Dsl {
         let origin_dir = self.dir(from.dir_obj)?;
         let head = self.mos.dataset(origin_dir.phys().head_dataset_obj)?;
         let deadlist = Deadlist::open(self, head.deadlist_obj)?;
-        phys.deadlist_obj = deadlist.cloned(self, phys.prev_snap_txg, tx)?.object();
-        let next_clones = match from.next_clones_obj {
-            0 => self.mos.create_zap(ObjectType::NEXT_CLONES, tx)?,
-            object => object,
-        };
-        self.mos.add_int(next_clones, object, tx)?;
-        self.edit_dataset(origin, tx, |origin| {
-            origin.num_children += 1;
-            origin.next_clones_obj = next_clones;
-        })?;
+        phys.deadlist_obj = deadlist.cloned(self, phys.prev_snap_txg, origin, tx)?.object();
+        self.edit_dataset(origin, tx, |origin| origin.num_children += 1)?;
+        if self.version() >= version::ORIGIN {
+            self.list_next(origin, object, tx)?;
+        }
         dir.edit(&self.mos, tx, |dir| dir.origin_obj = origin)?;
+        if self.version() >= version::DEADLISTS {
+            self.list_clone(&origin_dir, object, tx)?;
+        }
+        Ok(())
+    }
+
+    /// A snapshot is followed by this dataset too, which is of another directory.
+    pub(super) fn list_next(&self, snapshot: u64, next: u64, tx: &Tx) -> Result<()> {
+        let mut listed = self.mos.dataset(snapshot)?.next_clones_obj;
+        if listed == 0 {
+            listed = self.mos.create_zap(ObjectType::NEXT_CLONES, tx)?;
+            self.edit_dataset(snapshot, tx, |phys| phys.next_clones_obj = listed)?;
+        }
+        Ok(self.mos.add_int(listed, next, tx)?)
+    }
+
+    /// A directory's snapshots have a clone more.
+    pub(super) fn list_clone(&self, origin_dir: &Arc<Dir>, head: u64, tx: &Tx) -> Result<()> {
         if origin_dir.phys().clones == 0 {
             let clones = self.mos.create_zap(ObjectType::DSL_CLONES, tx)?;
             origin_dir.edit(&self.mos, tx, |dir| dir.clones = clones)?;
         }
-        self.mos.add_int(origin_dir.phys().clones, object, tx)?;
-        Ok(())
+        Ok(self.mos.add_int(origin_dir.phys().clones, head, tx)?)
     }
 
     /// `$ORIGIN` and its one, empty snapshot (`dsl_pool_create_origin`).
-    fn create_origin(&self, root: &Arc<Dir>, tx: &Tx) -> Result<()> {
+    pub(super) fn create_origin(&self, root: &Arc<Dir>, tx: &Tx) -> Result<()> {
         let dir = self.create_dir(Some(root), ORIGIN_DIR, tx)?;
         let head_object = self.create_dataset(&dir, None, tx)?;
         let snap_object = self.alloc_dataset(tx)?;
@@ -364,7 +392,8 @@ impl Dsl {
             ..DslDatasetPhys::default()
         };
         self.mos.put_dataset(snap_object, &snap, tx)?;
-        let mut deadlist = Deadlist::open(self, head.deadlist_obj)?.cloned(self, u64::MAX, tx)?;
+        let mut deadlist =
+            Deadlist::open(self, head.deadlist_obj)?.cloned(self, u64::MAX, head.prev_snap_obj, tx)?;
         deadlist.add_key(self, head.prev_snap_txg, tx)?;
         head.deadlist_obj = deadlist.object();
         head.prev_snap_obj = snap_object;

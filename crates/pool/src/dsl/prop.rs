@@ -12,6 +12,7 @@ use std::sync::Arc;
 use dmu::store::{Dedup, Keep, Scope};
 use dmu::zap::Value;
 use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
+use ondisk::dsl_dataset::FLAG_UNIQUE_ACCURATE;
 use ondisk::objset::ObjsetSize;
 use ondisk::prop::{
     CHECKSUM_VERIFY, COMPRESS_BITS, DATASET, Prop, PropType, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED,
@@ -247,6 +248,7 @@ impl Dsl {
     /// left out. Syncing context.
     pub(crate) fn write_received(&self, dir: &Arc<Dir>, props: &[(String, RawValue)], tx: &Tx) -> Result<()> {
         let zap = dir.phys().props_zapobj;
+        let old = self.version() < version::RECEIVED_PROPS;
         let before = read_zap(self, zap)?;
         let is_own =
             |name: &str| before.contains_key(name) || before.contains_key(&format!("{name}{SUFFIX_INHERIT}"));
@@ -265,12 +267,21 @@ impl Dsl {
                 tracing::warn!(dataset = dir.name(), name, number, "a received reservation does not fit");
                 continue;
             }
+            if crate::prop::is_too_new(name, value, self.version()) {
+                tracing::warn!(dataset = dir.name(), name, "the pool is too old for a received property");
+                continue;
+            }
+            if old {
+                // Such pools do not tell one from the other.
+                self.write_prop(dir, name, Some(value), tx)?;
+                continue;
+            }
             self.mos.set(zap, &format!("{name}{SUFFIX_RECEIVED}"), value.to_zap(), tx)?;
             if !is_own(name) {
                 self.apply_limit(dir, name, value.number(), tx)?;
             }
         }
-        Ok(self.mos.set(zap, HAS_RECEIVED, 0u64, tx)?)
+        if old { Ok(()) } else { Ok(self.mos.set(zap, HAS_RECEIVED, 0u64, tx)?) }
     }
 
     /// Limits are kept in the directory or dataset itself, too. `None`: it is set no more.
@@ -295,7 +306,9 @@ impl Dsl {
     }
 
     fn set_refreservation(&self, dir: &Arc<Dir>, head: u64, number: u64, tx: &Tx) -> Result<()> {
-        let unique = self.mos.dataset(head)?.unique_bytes;
+        let phys = self.mos.dataset(head)?;
+        let is_known = phys.flags & FLAG_UNIQUE_ACCURATE != 0;
+        let unique = if is_known { phys.unique_bytes } else { self.recount_unique(head, tx)?.unique_bytes };
         let before = self.mos_refreserved(dir)?;
         let delta = number.saturating_sub(unique).wrapping_sub(before.saturating_sub(unique)) as i64;
         let sums = super::Sums { used: delta, ..super::Sums::default() };
@@ -334,7 +347,6 @@ impl Dsl {
             1 => AUTO_DNODE_SLOTS,
             bytes => (bytes / DNODE_SLOT).clamp(1, 32) as u8,
         };
-        let spenders = self.version() >= version::USERSPACE;
         let (objects, projects) =
             (features.is_enabled("userobj_accounting"), features.is_enabled("project_quota"));
         ObjsetPolicy {
@@ -348,6 +360,7 @@ impl Dsl {
             },
             complevel: (compression >> COMPRESS_BITS) as i32,
             copies: props.number("copies").clamp(1, 3) as u8,
+            max_copies: 3,
             redundant_metadata: match props.number("redundant_metadata") {
                 1 => RedundantMetadata::Most,
                 2 => RedundantMetadata::Some,
@@ -359,12 +372,9 @@ impl Dsl {
             dnode_slots: slots,
             embedded_data: features.is_active("embedded_data"),
             hole_birth: features.is_active("hole_birth"),
-            objset_size: match (projects, spenders) {
-                (true, _) => ObjsetSize::V3,
-                (false, true) => ObjsetSize::V2,
-                (false, false) => ObjsetSize::V1,
-            },
-            account_space: spenders,
+            objset_size: if projects { ObjsetSize::V3 } else { ObjsetSize::V2 },
+            used_in_bytes: true,
+            account_space: true,
             account_objects: objects,
             account_projects: projects,
             keep: Keep {
@@ -373,6 +383,7 @@ impl Dsl {
             },
             dedup: dedup_of(props.number("dedup")),
         }
+        .of_pool(self.version())
     }
 
     /// Open datasets at and below a directory take over their properties.

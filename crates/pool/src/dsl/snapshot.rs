@@ -20,11 +20,11 @@ use std::sync::Arc;
 
 use dmu::Tx;
 use dmu::zap::Value;
-use ondisk::dsl_dataset::{
-    DslDatasetPhys, FIELD_IVSET_GUID, FIELD_REMAP_DEADLIST, FLAG_INCONSISTENT, FLAG_UNIQUE_ACCURATE,
-};
+use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_IVSET_GUID, FIELD_REMAP_DEADLIST, FLAG_INCONSISTENT};
 use ondisk::dsl_dir::{FIELD_CRYPTO_KEY_OBJ, FIELD_SNAPSHOTS_CHANGED};
 use ondisk::object_type::ObjectType;
+use ondisk::version;
+use ondisk::zil::ZilHeader;
 
 use super::Dsl;
 use super::bookmark;
@@ -143,8 +143,10 @@ impl Dsl {
         if phys.flags & FLAG_INCONSISTENT != 0 {
             return Err(PoolError::Busy);
         }
-        if Deadlist::is_old(self, phys.deadlist_obj)? {
-            return Err(PoolError::Unsupported("snapshots in pools of before version 26".into()));
+        // Older programs take the head of a log in a snapshot for one that is to be claimed.
+        let has_log = || Ok::<_, PoolError>(self.log_of(&phys.bp)? != ZilHeader::default());
+        if group.is_some() && self.version() < version::FAST_SNAPSHOTS && has_log()? {
+            return Err(PoolError::Busy);
         }
         // What the snapshot keeps has to be paid from outside of the head's own reservation.
         let reserved = self.local_number(&head.dir, "refreservation")?.min(phys.unique_bytes);
@@ -186,7 +188,8 @@ impl Dsl {
             let sums = Sums { used: charged as i64, ..Sums::default() };
             dir.used(&self.mos, Used::RefReserve, sums, tx)?;
         }
-        let mut deadlist = Deadlist::open(self, before.deadlist_obj)?.cloned(self, u64::MAX, tx)?;
+        let mut deadlist =
+            Deadlist::open(self, before.deadlist_obj)?.cloned(self, u64::MAX, before.prev_snap_obj, tx)?;
         deadlist.add_key(self, before.prev_snap_txg, tx)?;
         for key in bookmark::keys_after(self, head.object, before.prev_snap_txg)? {
             deadlist.add_key(self, key, tx)?;
@@ -197,7 +200,7 @@ impl Dsl {
             phys.prev_snap_obj = object;
             phys.prev_snap_txg = tx.txg();
             phys.unique_bytes = 0;
-            phys.flags |= FLAG_UNIQUE_ACCURATE;
+            phys.flags |= self.unique_flag();
         })?;
         self.mos.set(before.snapnames_zapobj, name, object, tx)?;
         self.parts.scan.dataset_gone(Departure {

@@ -81,6 +81,9 @@ impl Dsl {
     }
 }
 
+/// Flags that speak of what is swapped.
+const OF_CONTENTS: u64 = FLAG_CI_DATASET | FLAG_UNIQUE_ACCURATE;
+
 fn take_contents(phys: &mut DslDatasetPhys, from: &DslDatasetPhys) {
     phys.bp = from.bp;
     phys.referenced_bytes = from.referenced_bytes;
@@ -88,5 +91,5 @@ fn take_contents(phys: &mut DslDatasetPhys, from: &DslDatasetPhys) {
     phys.uncompressed_bytes = from.uncompressed_bytes;
     phys.unique_bytes = from.unique_bytes;
     phys.deadlist_obj = from.deadlist_obj;
-    phys.flags = phys.flags & !FLAG_CI_DATASET | from.flags & FLAG_CI_DATASET | FLAG_UNIQUE_ACCURATE;
+    phys.flags = phys.flags & !OF_CONTENTS | from.flags & OF_CONTENTS;
 }

@@ -8,7 +8,7 @@ use dmu::zap::ZapParams;
 use dmu::{ObjectSpec, Objset, Tx, Zap};
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetType;
-use ondisk::zvol;
+use ondisk::{version, zvol};
 
 use super::{Dataset, Dir, Dsl};
 use crate::Result;
@@ -66,7 +66,12 @@ impl Dsl {
         Ok(Zap::open(dataset.objset(), zvol::PROPS)?.update(zvol::SIZE, size, tx)?)
     }
 
-    /// The refreservation with which a volume never lacks space: all its blocks written, none of them compressed, and the
+    /// The property that keeps space for a volume; old pools have one only (`zfs_which_resv_prop`).
+    pub(crate) fn volume_limit(&self) -> &'static str {
+        if self.version() >= version::REF_LIMITS { "refreservation" } else { "reservation" }
+    }
+
+    /// The reservation with which a volume never lacks space: all its blocks written, none of them compressed, and the
     /// indirect blocks above them.
     pub(crate) fn volume_reservation(&self, size: u64, block: u64, copies: u64) -> u64 {
         let mut level = size / block;
@@ -79,9 +84,9 @@ impl Dsl {
         data.saturating_add(indirect * (copies + 1).min(MAX_COPIES) * INDIRECT)
     }
 
-    /// Whether a volume's refreservation is what its size asks for, so that it goes with the size.
+    /// Whether a volume's reservation is what its size asks for, so that it goes with the size.
     pub(crate) fn has_auto_reservation(&self, dir: &Dir, size: u64, block: u64) -> Result<bool> {
         // As OpenZFS does when a size is set: copies are not asked for.
-        Ok(self.local_number(dir, "refreservation")? == self.volume_reservation(size, block, 1))
+        Ok(self.local_number(dir, self.volume_limit())? == self.volume_reservation(size, block, 1))
     }
 }

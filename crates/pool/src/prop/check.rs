@@ -81,6 +81,9 @@ impl Checker<'_> {
 
     /// Of a snapshot: users' own.
     pub fn of_snapshot(&self, props: &[(String, String)]) -> Result<RawProps> {
+        if self.version < version::SNAPSHOT_PROPS && !props.is_empty() {
+            return Err(self.refuse(TOO_OLD));
+        }
         let native = |(name, _): &&(String, String)| dataset_prop(name).is_some();
         if let Some((name, _)) = props.iter().find(native) {
             return Err(self.refuse(format_args!("'{name}' does not apply to datasets of this type")));
@@ -196,7 +199,7 @@ impl Checker<'_> {
             "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
                 return Err(self.refuse(TOO_OLD));
             }
-            "dedup" if self.version < version::DEDUP && *raw != super::default_of(prop) => {
+            _ if is_too_new(prop.name, raw, self.version) => {
                 return Err(self.refuse(TOO_OLD));
             }
             "version" if number > newest_file_system(self.version) => {
@@ -205,6 +208,25 @@ impl Checker<'_> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Whether a value is one that pools of this version do not have.
+pub(crate) fn is_too_new(name: &str, value: &RawValue, version: u64) -> bool {
+    let native = dataset_prop(name).filter(|prop| *value != super::default_of(prop));
+    native.is_some_and(|prop| since(prop.name, &super::exact(prop, value)) > version)
+}
+
+/// The version of pools that brought a property or one of its values.
+fn since(name: &str, value: &str) -> u64 {
+    match (name, value) {
+        ("copies", _) => version::COPIES,
+        ("compression", value) if value.starts_with("gzip") => version::GZIP,
+        ("refquota" | "refreservation", _) => version::REF_LIMITS,
+        ("aclinherit", "passthrough-x") => version::PASSTHROUGH_X,
+        ("compression", "zle") => version::ZLE,
+        ("dedup", _) => version::DEDUP,
+        _ => version::INITIAL,
     }
 }
 

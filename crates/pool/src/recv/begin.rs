@@ -10,6 +10,8 @@ use ondisk::objset::{ObjsetPhys, ObjsetType};
 use ondisk::send::{
     Begin, FLAG_CI_DATA, FLAG_CLONE, FLAG_FREERECORDS, HeaderType, RESUME_OBJECT, RESUME_OFFSET, feature,
 };
+use ondisk::version;
+use ondisk::znode::VERSION_SA;
 
 use super::{CLONE, Failure, Received, Target, check_built, invalid};
 use crate::change::SyncCx;
@@ -56,6 +58,9 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
     }
     check_built(begin)?;
     kind_of(begin)?;
+    if begin.has(feature::SA_SPILL) && version::newest_file_system(dsl.version()) < VERSION_SA {
+        return Err(Failure::Features.into());
+    }
     if NEEDED.iter().any(|(feature, name)| begin.has(*feature) && !dsl.features().is_enabled(name)) {
         return Err(Failure::Features.into());
     }

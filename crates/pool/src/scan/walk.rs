@@ -21,10 +21,10 @@ use ondisk::{BlkPtr, Dva};
 
 use super::sorted::Waiting;
 use super::{Budget, Departure, Durable, Position, durable_mos};
+use crate::Result;
 use crate::dsl::Mos;
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;
-use crate::{PoolError, Result};
 
 /// How often the clock is looked at.
 const CLOCK_EVERY: u64 = 256;
@@ -70,8 +70,13 @@ impl<'a> Walk<'a> {
                 if self.stopped {
                     return Ok(false);
                 }
-                let origin = self.pool.dsl.origin_snap().ok_or(PoolError::NotFound)?;
-                self.dataset(origin);
+                match self.pool.dsl.origin_snap() {
+                    Some(origin) => self.dataset(origin),
+                    // Before version 11 there is no common origin.
+                    None => {
+                        self.position.queue.extend(self.clones_of(0, 0)?.into_iter().map(|first| (first, 0)))
+                    }
+                }
             }
             DESTROYED_OBJSET => {}
             dataset => self.dataset(dataset),

@@ -60,7 +60,7 @@ pub enum VdevSpec {
 /// A pool to make. Names, properties and features have been checked.
 pub struct CreateSpec {
     pub name: String,
-    /// One that [`crate::feature::is_writable`] knows.
+    /// One that [`version::is_known`].
     pub version: u64,
     pub vdevs: Vec<VdevSpec>,
     /// Top-level vdevs that hold intent logs and nothing else.
@@ -112,6 +112,12 @@ impl Surroundings {
 pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
     check_specs(&spec.vdevs, &spec.logs)?;
+    check_version(
+        spec.version,
+        (&spec.vdevs, &spec.logs),
+        (&spec.cache, &spec.spares),
+        Purpose::Create(&spec.name),
+    )?;
     let own = leaf_paths(&spec.vdevs).into_iter().chain(leaf_paths(&spec.logs));
     let paths: Vec<String> = own.chain(spec.cache.clone()).collect();
     around.open_pools.refuse_used(env, &paths, &spec.spares, spec.force)?;
@@ -166,7 +172,7 @@ fn first_group(
         ObjsetType::Meta,
         Arc::new(owner),
         ReadOnlyAdmission::shared(),
-        ObjsetPolicy::meta(),
+        ObjsetPolicy::meta().of_pool(spec.version),
         TXG_INITIAL,
     );
     let salt = ZapParams::salted(env.entropy.u64());
@@ -185,8 +191,11 @@ fn first_group(
     let config_object = alloc_packed(&mos, &tx)?;
     directory.add(pool_directory::CONFIG, config_object, &tx)?;
     directory.add(pool_directory::CREATION_VERSION, spec.version, &tx)?;
-    directory.add(pool_directory::DEFLATE, 1u64, &tx)?;
-    let deferred = Bpobj::alloc(&mos, BpobjForm::V2, &tx)?;
+    storage.set_net_of_parity(spec.version >= version::DEFLATE);
+    if storage.is_net_of_parity() {
+        directory.add(pool_directory::DEFLATE, 1u64, &tx)?;
+    }
+    let deferred = Bpobj::alloc(&mos, BpobjForm::of_pool(spec.version), &tx)?;
     directory.add(pool_directory::SYNC_BPOBJ, deferred, &tx)?;
     let deferred = Deferred::open(&mos, deferred)?;
     let mut checksum_salt = [0; 32];
@@ -241,9 +250,11 @@ fn first_group(
     for feature in &spec.features {
         features.enable(feature, env.entropy.u64(), &tx)?;
     }
-    mos.set_policy(features.mos_policy());
+    mos.set_policy(features.mos_policy(spec.version));
     dsl.create_root(&spec.fs_props, &tx)?;
-    history::create(&mos, storage.deflated_capacity(), &tx)?;
+    if spec.version >= version::HISTORY {
+        history::create(&mos, storage.deflated_capacity(), &tx)?;
+    }
     dsl.init_pool_props(&spec.props, &tx)?;
     dsl.set_hostname(&spec.host.name);
     dsl.set_altroot(spec.altroot.clone());
@@ -314,6 +325,35 @@ pub(super) fn check_specs(data: &[VdevSpec], logs: &[VdevSpec]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses devices that a pool of this version does not have.
+pub(super) fn check_version(
+    version: u64,
+    (data, logs): (&[VdevSpec], &[VdevSpec]),
+    (cache, spares): (&[String], &[String]),
+    purpose: Purpose<'_>,
+) -> Result<()> {
+    let since = |spec: &VdevSpec| match spec {
+        VdevSpec::Raidz { parity: 3.., .. } => version::RAIDZ3,
+        VdevSpec::Raidz { parity: 2, .. } => version::SPARES,
+        _ => version::INITIAL,
+    };
+    let logs_since = if logs.is_empty() { version::INITIAL } else { version::LOGS };
+    let vdevs_since = data.iter().chain(logs).map(since).fold(logs_since, u64::max);
+    let what = if !spares.is_empty() && version < version::SPARES {
+        "hot spares"
+    } else if !cache.is_empty() && version < version::CACHES {
+        "cache devices"
+    } else if version < vdevs_since {
+        "these vdevs"
+    } else {
+        return Ok(());
+    };
+    Err(PoolError::Refused(match purpose {
+        Purpose::Create(pool) => format!("cannot create '{pool}': unsupported version or feature"),
+        Purpose::Add(pool) => format!("cannot add to '{pool}': pool must be upgraded to add {what}"),
+    }))
 }
 
 pub(super) fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {

@@ -36,7 +36,7 @@ use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
 use crate::errlog::{self, ErrorLog};
-use crate::feature::{Features, Verdict, is_writable, judge};
+use crate::feature::{Features, Verdict, judge};
 use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
 use crate::rebuild::Rebuilds;
@@ -165,13 +165,6 @@ fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<()
     if !version::is_known(config.version) {
         return Err("pool is formatted using an unsupported ZFS version".into());
     }
-    if !is_writable(config.version) && !spec.readonly {
-        return Err(format!(
-            "pool is formatted using a legacy on-disk version, {}, which can only be read yet\n\
-             The pool can be imported in read-only mode: use '-o readonly=on'.",
-            config.version
-        ));
-    }
     if config.state == PoolState::Destroyed && !spec.destroyed {
         return Err("no such pool available".into());
     }
@@ -244,9 +237,10 @@ fn load(
     read_biases(&mos, storage)?;
     tree = storage.config();
     let features = Arc::new(Features::open(mos.clone())?);
-    mos.set_policy(features.mos_policy());
+    mos.set_policy(features.mos_policy(config.version));
     let verdict = features.verdict()?;
     refuse_features(&verdict).map_err(|why| refuse(&why))?;
+    storage.set_net_of_parity(directory.find_u64(pool_directory::DEFLATE)?.unwrap_or(0) != 0);
     if let Some(salt) = directory.find(pool_directory::CHECKSUM_SALT)? {
         let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         storage.set_salt(storage::Salt(bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?));

@@ -10,6 +10,7 @@
 use dmu::Tx;
 use env::{DiskError, lock};
 use ondisk::label::config::key;
+use ondisk::version;
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
 use super::create::{VdevSpec, make_vdev_zap, new_guid, plan_vdev};
@@ -218,6 +219,10 @@ impl Pool {
             "can only be replaced by another hot spare"
         } else if by_spare && place.top().is_log {
             "cannot replace a log with a spare"
+        } else if self.core.version() < version::MULTI_REPLACE
+            && place.parent().is_some_and(|above| above.kind == VdevKind::Replacing)
+        {
+            "cannot replace a replacing device"
         } else if !old.kind.is_leaf() || (in_spare && is_spare(old) != by_spare) {
             "already in replacing/spare config; wait for completion or use 'zpool detach'"
         } else {

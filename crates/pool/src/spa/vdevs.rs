@@ -7,10 +7,12 @@
 use std::sync::{Arc, Mutex};
 
 use env::{Env, lock};
+use ondisk::version;
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
 use super::create::{
-    Purpose, VdevSpec, check_specs, leaf_paths, make_top_objects, new_guid, plan_vdev, size_metaslabs,
+    Purpose, VdevSpec, check_specs, check_version, leaf_paths, make_top_objects, new_guid, plan_vdev,
+    size_metaslabs,
 };
 use super::disks::turn_away;
 use super::{Core, Pool};
@@ -39,6 +41,7 @@ impl Pool {
         let name = self.name();
         let purpose = Purpose::Add(&name);
         check_specs(&new.data, &new.logs)?;
+        check_version(core.version(), (&new.data, &new.logs), (&new.cache, &new.spares), purpose)?;
         let alone = core.alone()?;
         let paths = leaf_paths(&new.data).into_iter().chain(leaf_paths(&new.logs));
         let paths: Vec<String> = paths.chain(new.cache.clone()).collect();
@@ -122,6 +125,10 @@ impl Pool {
             let refused = refused(&place.name());
             if !place.is_top() || !place.top().is_log {
                 let why = "operation not supported on this type of pool";
+                return Err(PoolError::Refused(format!("{refused}: {why}")));
+            }
+            if self.core.version() < version::HOLES {
+                let why = "pool must be upgraded to support log removal";
                 return Err(PoolError::Refused(format!("{refused}: {why}")));
             }
             self.remove_log(&place, &refused)?;
