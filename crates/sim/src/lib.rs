@@ -4,10 +4,11 @@
 //! seed, so a run that failed once fails again. [`disk`], [`clock`], [`driver`] and [`entropy`] are the four doors of
 //! `env::Env`; [`machine`] puts an engine behind them; [`run`] lets workloads work on it, cuts the power, and holds
 //! what comes back against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go and fail,
-//! and cuts the power at any write of the record.
+//! and cuts the power at any write of the record; [`copies`] sends and receives trees of datasets.
 
 pub mod attrition;
 pub mod clock;
+pub mod copies;
 pub mod disk;
 pub mod driver;
 pub mod entropy;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sim::{attrition, caught, run};
+use sim::{attrition, caught, copies, run};
 
 const USAGE: &str =
     "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--beyond]
@@ -11,10 +11,11 @@ const USAGE: &str =
 
   --seed N        one run, or the first of them; the same seed is always the same run
   --runs N        so many runs; without a seed, of fresh ones (100)
-  --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join; both (both)
+  --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join;
+                  copies: trees of datasets, sent and received; all (all)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
-  --cuts N        attrition: moments at which the power goes (100)
+  --cuts N        attrition, copies: moments at which the power goes (100, 8)
   --case N        attrition: of these only one
   --beyond        attrition: always more is lost than redundancy allows
   --zdb DIR       write the disks to files in this folder in the end, and ask zdb; in work let no disk fail
@@ -31,12 +32,14 @@ struct Args {
     kinds: Vec<Kind>,
     work: run::Options,
     attrition: attrition::Options,
+    copies: copies::Options,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Work,
     Attrition,
+    Copies,
 }
 
 fn parse() -> Option<Args> {
@@ -44,33 +47,41 @@ fn parse() -> Option<Args> {
         seed: None,
         runs: None,
         twice: false,
-        kinds: vec![Kind::Work, Kind::Attrition],
+        kinds: vec![Kind::Work, Kind::Attrition, Kind::Copies],
         work: run::Options::new(0),
         attrition: attrition::Options::new(0),
+        copies: copies::Options::new(0),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "-v" => (args.work.verbose, args.attrition.verbose) = (true, true),
+            "-v" => {
+                (args.work.verbose, args.attrition.verbose, args.copies.verbose) = (true, true, true);
+            }
             "--twice" => args.twice = true,
             "--seed" => args.seed = Some(words.next()?.parse().ok()?),
             "--runs" => args.runs = Some(words.next()?.parse().ok()?),
             "--crashes" => args.work.crashes = words.next()?.parse().ok()?,
             "--operations" => args.work.operations = words.next()?.parse().ok()?,
-            "--cuts" => args.attrition.cuts = words.next()?.parse().ok()?,
+            "--cuts" => {
+                args.attrition.cuts = words.next()?.parse().ok()?;
+                args.copies.cuts = args.attrition.cuts;
+            }
             "--case" => args.attrition.only = Some(words.next()?.parse().ok()?),
             "--beyond" => args.attrition.beyond = true,
             "--kind" => {
                 args.kinds = match words.next()?.as_str() {
                     "work" => vec![Kind::Work],
                     "attrition" => vec![Kind::Attrition],
-                    "both" => args.kinds,
+                    "copies" => vec![Kind::Copies],
+                    "all" => args.kinds,
                     _ => return None,
                 }
             }
             "--zdb" => {
                 let dir = std::path::PathBuf::from(words.next()?);
-                (args.work.zdb, args.attrition.zdb) = (Some(dir.clone()), Some(dir));
+                (args.work.zdb, args.attrition.zdb) = (Some(dir.clone()), Some(dir.clone()));
+                args.copies.zdb = Some(dir);
                 args.work.faults = false;
             }
             _ => return None,
@@ -91,6 +102,11 @@ fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
             let options = attrition::Options { seed, ..args.attrition.clone() };
             let tally = caught(|| attrition::run(&options))?;
             Ok((format!("{tally:?}"), tally.cases))
+        }
+        Kind::Copies => {
+            let options = copies::Options { seed, ..args.copies.clone() };
+            let tally = caught(|| copies::run(&options))?;
+            Ok((format!("{tally:?}"), tally.cuts))
         }
     }
 }
@@ -115,6 +131,7 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
             let beyond = if args.attrition.beyond { " --beyond" } else { "" };
             format!("--kind attrition --cuts {}{beyond}", args.attrition.cuts)
         }
+        Kind::Copies => format!("--kind copies --cuts {}", args.copies.cuts),
     };
     format!("cargo run --profile ci -p sim -- --seed {seed} {how}")
 }

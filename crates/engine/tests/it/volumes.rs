@@ -105,6 +105,10 @@ fn what_is_kept_for_a_volume_is_what_openzfs_keeps() {
     set("ours/v0", &[("refreservation", "none")]).unwrap();
     set("ours/v0", &[("refreservation", "auto")]).unwrap();
     assert_eq!(number(&*pool, "ours/v0", "refreservation"), 11_010_048);
+    // The objects of a volume are neighbours, however wide those of file systems are.
+    set("ours", &[("dnodesize", "auto")]).unwrap();
+    create(&*pool, "ours/wide", true, &[("volsize", "1M")]).unwrap();
+    assert_eq!(number(&*pool, "ours/wide", "volsize"), 1 << 20);
     drop(pool);
     engine.export("ours", false).unwrap();
     zdb_finds_no_leak(dir.0.to_str().unwrap(), "ours");

@@ -46,10 +46,12 @@ impl Dsl {
         self.write_props(dir, props, tx)?;
         let dataset = self.new_objset(object, ObjsetType::Zvol, &self.fs_props(object)?, tx)?;
         let objset = dataset.objset();
-        let data = ObjectSpec::new(ObjectType::ZVOL).with_block_size(block as u32);
+        // The two are neighbours, whatever `dnodesize` says.
+        let data = ObjectSpec::new(ObjectType::ZVOL).with_block_size(block as u32).with_slots(1);
         objset.claim(zvol::DATA, data, tx)?;
         let params = ZapParams::salted(self.mos.random());
-        let zap = Zap::claim(objset, zvol::PROPS, ObjectSpec::new(ObjectType::ZVOL_PROP), params, tx)?;
+        let spec = ObjectSpec::new(ObjectType::ZVOL_PROP).with_slots(1);
+        let zap = Zap::claim(objset, zvol::PROPS, spec, params, tx)?;
         zap.update(zvol::SIZE, size, tx)?;
         Ok(dataset)
     }

@@ -2,6 +2,7 @@
 
 mod attrition;
 mod commits;
+mod copies;
 mod log_chain;
 mod log_crashes;
 mod outages;

@@ -1,0 +1,317 @@
+//! Copies: a tree of datasets with a history of its own, sent in every way there is and received beside it.
+//!
+//! ```text
+//!   sim/a ──changes──@1──changes──@2── …       file systems, volumes and clones, one below the other
+//!     │  -R, -I, -i, from bookmarks; -L -e -c -p -b -h; cut anywhere and resumed
+//!     ▼
+//!   sim/b                                      the whole tree: names, origins, contents, properties, holds
+//!   sim/fs, sim/volume                         two datasets of it, from snapshot to snapshot
+//! ```
+//! What was received equals what was sent, and so do heads that nobody wrote to. The last receive of a story is recorded, and
+//! the power goes at some of its writes (`cuts`): what can be seen then was sent like that, whole, or waits to be resumed;
+//! and the same stream, or the rest of it, makes the copy what it was to be. A run is a function of its seed.
+
+mod contents;
+mod cuts;
+mod source;
+mod transfer;
+
+use std::path::PathBuf;
+
+use engine_api::{Change, Engine, SendRequest};
+use stdx::prng::Prng;
+
+use crate::export;
+use crate::machine::{POOL, World};
+use crate::swarm::{Layout, Swarm};
+use crate::workload::{Done, Life, failed};
+use contents::{Contents, Seen, see};
+use cuts::Recorded;
+use source::Source;
+use transfer::Transfer;
+
+/// The tree, and its copy.
+const SOURCE: &str = "sim/a";
+const COPY: &str = "sim/b";
+/// A volume of the tree.
+const VOLUME: &str = "sim/a/volume";
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub seed: u64,
+    /// Snapshots of the tree, each with changes before it.
+    pub rounds: usize,
+    /// Writes and flushes of the last receive at which the power goes.
+    pub cuts: usize,
+    pub verbose: bool,
+    /// Ask zdb in the end, over files in this folder, which exists.
+    pub zdb: Option<PathBuf>,
+}
+
+impl Options {
+    pub fn new(seed: u64) -> Options {
+        Options { seed, rounds: 5, cuts: 8, verbose: false, zdb: None }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Streams that were received whole.
+    pub streams: u64,
+    /// Streams that were cut, and gone on with.
+    pub resumed: u64,
+    /// Power failures.
+    pub cuts: u64,
+    /// Of them, those after which there was a receive to go on with.
+    pub left: u64,
+}
+
+/// Runs a seed. `Err` says what is wrong with the engine.
+pub fn run(options: &Options) -> Result<Tally, String> {
+    let mut prng = Prng::new(options.seed);
+    let mut world = World::of(draw_swarm(&mut prng), &mut prng);
+    if options.verbose {
+        eprintln!("{:?}", world.swarm);
+    }
+    let machine = world.boot();
+    let api = machine.create(&world.swarm).map_err(failed("creating the pool"))?;
+    let pool = machine.engine.pool_below(POOL).map_err(failed("the new pool"))?;
+    let life = Life { world: &world, machine: &machine, api, pool, verbose: options.verbose };
+    let mut copies = Copies::begin(&life, prng.fork())?;
+    for _ in 1..options.rounds {
+        copies.round(false)?;
+    }
+    let recorded = copies.round(true)?.ok_or("nothing was recorded")?;
+    let Copies { mut tally, contents, .. } = copies;
+    drop(life);
+    machine.engine.export(POOL, false).map_err(failed("export"))?;
+    drop(machine);
+    if let Some(dir) = &options.zdb {
+        export::write_files(&world.disks, &world.swarm.all_paths(), dir)?;
+        export::zdb(dir, POOL)?;
+    }
+    recorded.cut(&world.swarm, &contents, options, prng, &mut tally)?;
+    Ok(tally)
+}
+
+fn draw_swarm(prng: &mut Prng) -> Swarm {
+    let drawn = Swarm::draw(prng);
+    let keep = ["recordsize", "compression", "checksum", "xattr", "dnodesize", "redundant_metadata"];
+    let mut props: Vec<_> = drawn.props.iter().copied().filter(|(name, _)| keep.contains(name)).collect();
+    // Who looks at a copy does not change it.
+    props.push(("atime", "off"));
+    Swarm {
+        layout: *prng.pick(&[Layout::Single, Layout::Single, Layout::Mirror]).expect("some"),
+        logs: &[],
+        caches: 0,
+        disk_size: 160 << 20,
+        faults: None,
+        absences: false,
+        gang: [0, 1],
+        autotrim: false,
+        props,
+        ..drawn
+    }
+}
+
+/// A dataset that is copied from one of its snapshots to the next.
+struct Single {
+    of: &'static str,
+    to: &'static str,
+    /// The round that it has come to.
+    base: Option<usize>,
+    /// `-L`, from the first stream on.
+    large_blocks: bool,
+}
+
+/// A story being told.
+struct Copies<'a> {
+    life: &'a Life<'a>,
+    prng: Prng,
+    source: Source,
+    contents: Contents,
+    round: usize,
+    /// The round that the copy of the tree has come to.
+    base: Option<usize>,
+    large_blocks: bool,
+    singles: Vec<Single>,
+    tally: Tally,
+}
+
+impl<'a> Copies<'a> {
+    fn begin(life: &'a Life<'a>, mut prng: Prng) -> Result<Copies<'a>, String> {
+        let source = Source::create(life)?;
+        let mut single = |of, to| Single { of, to, base: None, large_blocks: prng.chance(1, 2) };
+        let singles = vec![single(SOURCE, "sim/fs"), single(VOLUME, "sim/volume")];
+        Ok(Copies {
+            life,
+            large_blocks: prng.chance(1, 2),
+            prng,
+            source,
+            contents: Contents::default(),
+            round: 0,
+            base: None,
+            singles,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Changes, a snapshot, and copies of it; with `recorded` one of them is, and is no rest of another.
+    fn round(&mut self, recorded: bool) -> Result<Option<Recorded>, String> {
+        let spared = self.base.into_iter().chain(self.singles.iter().filter_map(|single| single.base));
+        let spared: Vec<usize> = spared.collect();
+        for _ in 0..self.prng.range(2, 30) {
+            self.source.step(self.life, &mut self.prng, &spared)?;
+        }
+        self.round += 1;
+        self.source.snapshot(self.life, &mut self.prng, self.round)?;
+        self.contents.learn(&*self.life.api, SOURCE)?;
+        let chosen = if recorded { Some(self.prng.below(3) as usize) } else { None };
+        for n in 0..self.singles.len() {
+            if chosen.is_none() && self.prng.chance(3, 4) {
+                let transfer = self.next_of(n);
+                self.pass(&transfer)?;
+                self.singles[n].base = Some(self.round);
+                self.check_single(n, &transfer)?;
+            }
+        }
+        let Some(chosen) = chosen else {
+            if self.prng.chance(2, 3) {
+                let transfer = self.next_of_tree();
+                self.pass(&transfer)?;
+                self.base = Some(self.round);
+                self.check_tree(&transfer)?;
+            }
+            return Ok(None);
+        };
+        let transfer = if chosen < self.singles.len() { self.next_of(chosen) } else { self.next_of_tree() };
+        self.life.say(|| format!("recorded: {transfer:?}"));
+        let recorded = Recorded::record(self.life, transfer)?;
+        self.contents.check(&*self.life.api, recorded.root())?;
+        Ok(Some(recorded))
+    }
+
+    /// How the whole tree is sent.
+    fn next_of_tree(&mut self) -> Transfer {
+        let send = SendRequest {
+            snapshot: format!("{SOURCE}@{}", self.round),
+            from: self.base.map(|base| format!("{SOURCE}@{base}")),
+            intermediates: self.base.is_some(),
+            replicate: true,
+            holds: true,
+            large_blocks: self.large_blocks,
+            embed: self.prng.chance(1, 2),
+            compress: self.prng.chance(1, 2),
+            ..SendRequest::default()
+        };
+        Transfer { send, to: COPY, force: true, resumable: self.prng.chance(1, 2) }
+    }
+
+    /// How one dataset is sent.
+    fn next_of(&mut self, n: usize) -> Transfer {
+        let Single { of, to, base, large_blocks } = self.singles[n];
+        let from = base.map(|base| format!("{of}@{base}"));
+        let has_from = from.as_ref().is_some_and(|from| self.life.pool.dsl.object_of(from).is_ok());
+        let from = match base {
+            Some(base) if !has_from || self.prng.chance(1, 3) => Some(format!("{of}#{base}")),
+            _ => from,
+        };
+        let is_bookmark = from.as_ref().is_some_and(|from| from.contains('#'));
+        let send = SendRequest {
+            snapshot: format!("{of}@{}", self.round),
+            intermediates: from.is_some() && !is_bookmark && self.prng.chance(1, 2),
+            from,
+            large_blocks,
+            embed: self.prng.chance(1, 2),
+            compress: self.prng.chance(1, 2),
+            props: self.prng.chance(1, 3),
+            backup: self.prng.chance(1, 6),
+            holds: self.prng.chance(1, 3),
+            ..SendRequest::default()
+        };
+        Transfer { send, to, force: false, resumable: self.prng.chance(1, 2) }
+    }
+
+    /// Sends and receives; a stream of one snapshot may be cut on its way, again and again.
+    fn pass(&mut self, transfer: &Transfer) -> Done {
+        self.life.say(|| format!("{transfer:?}"));
+        let api = &*self.life.api;
+        let mut stream = transfer.stream(api)?;
+        let mut cuts = if transfer.is_simple() && transfer.resumable { self.prng.below(3) } else { 0 };
+        while cuts > 0 {
+            cuts -= 1;
+            let len = self.prng.below(stream.len() as u64) as usize;
+            if transfer.receive(api, &stream[..len]).is_ok() {
+                return Err(format!("{len} bytes of {} were taken for all", stream.len()));
+            }
+            if let Some(token) = transfer::token_of(api, transfer.to)? {
+                stream = transfer.rest(api, &token)?;
+                self.tally.resumed += 1;
+            }
+        }
+        self.tally.streams += 1;
+        transfer.receive(api, &stream)
+    }
+
+    fn check_single(&self, n: usize, transfer: &Transfer) -> Done {
+        let Single { of, to, .. } = self.singles[n];
+        self.contents.check(&*self.life.api, to)?;
+        let (from, there) = (format!("{of}@{}", self.round), format!("{to}@{}", self.round));
+        if transfer.send.props || transfer.send.backup {
+            self.check_props(of, to, transfer.send.backup)?;
+            self.check_props(&from, &there, transfer.send.backup)?;
+        }
+        if transfer.send.holds { self.check_holds(&from, &there) } else { Ok(()) }
+    }
+
+    /// All of the tree is there, and nothing else.
+    fn check_tree(&self, transfer: &Transfer) -> Done {
+        let api = &*self.life.api;
+        self.contents.check(api, COPY)?;
+        let outline = |root: &str| -> Result<Vec<(String, String)>, String> {
+            let name = |seen: &Seen| (seen.name[root.len()..].to_owned(), seen.origin.replacen(root, "", 1));
+            Ok(see(api, root)?.iter().map(name).collect())
+        };
+        let (wanted, found) = (outline(SOURCE)?, outline(COPY)?);
+        if wanted != found {
+            return Err(format!("the tree is {wanted:#?}, its copy {found:#?}"));
+        }
+        let now = format!("@{}", self.round);
+        for (name, _) in &wanted {
+            let (from, to) = (format!("{SOURCE}{name}"), format!("{COPY}{name}"));
+            if !name.contains('@') || name.ends_with(&now) {
+                self.check_props(&from, &to, transfer.send.backup)?;
+            }
+            if name.ends_with(&now) {
+                self.check_holds(&from, &to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_props(&self, from: &str, to: &str, backup: bool) -> Done {
+        let dsl = &self.life.pool.dsl;
+        let wanted = dsl.sendable_props(from, backup).map_err(failed(from))?;
+        let found = dsl.sendable_props(to, true).map_err(failed(to))?;
+        if wanted == found {
+            return Ok(());
+        }
+        Err(format!("{from} has {wanted:?}, {to} received {found:?}"))
+    }
+
+    fn check_holds(&self, from: &str, to: &str) -> Done {
+        let tags = |name: &str| -> Result<Vec<String>, String> {
+            let tags = self.life.api.holds(name).map_err(failed(name))?;
+            Ok(tags.into_iter().map(|(tag, _)| tag).collect())
+        };
+        let (wanted, found) = (tags(from)?, tags(to)?);
+        if wanted == found { Ok(()) } else { Err(format!("{from} is held by {wanted:?}, {to} by {found:?}")) }
+    }
+}
+
+/// Makes a change that must succeed.
+fn commit(life: &Life<'_>, change: &Change) -> Done {
+    life.api.commit(change, "").map(drop).map_err(|error| format!("{change:?}: {error:?}"))
+}

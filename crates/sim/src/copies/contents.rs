@@ -1,0 +1,125 @@
+//! What snapshots hold, by guid: a copy has the guid of what it is a copy of.
+
+use std::collections::BTreeMap;
+
+use engine_api::{DatasetFilter, DatasetKind, Error, Pool};
+use model::{Compare, Tree, dump};
+
+use crate::workload::{Done, failed};
+
+/// Of a file system or a volume.
+enum Content {
+    Files(Tree),
+    Volume(Vec<u8>),
+}
+
+impl Content {
+    fn read(api: &dyn Pool, name: &str) -> Result<Content, String> {
+        match api.open_fs(name) {
+            Ok(fs) => Ok(Content::Files(dump(&*fs).map_err(failed(name))?)),
+            Err(Error::Invalid(_)) => {
+                let volume = api.open_volume(name).map_err(failed(name))?;
+                let size = volume.geometry().map_err(failed(name))?.size;
+                Ok(Content::Volume(volume.read(0, size as usize).map_err(failed(name))?.to_vec()))
+            }
+            Err(error) => Err(failed(name)(error)),
+        }
+    }
+
+    fn differences(&self, found: &Content) -> Vec<String> {
+        match (self, found) {
+            (Content::Files(wanted), Content::Files(found)) => {
+                wanted.differences(found, Compare { times: true })
+            }
+            (Content::Volume(wanted), Content::Volume(found)) if wanted == found => Vec::new(),
+            (Content::Volume(wanted), Content::Volume(found)) => {
+                let at = wanted.iter().zip(found).position(|(a, b)| a != b);
+                vec![format!("{} bytes, not {}; another at {at:?}", found.len(), wanted.len())]
+            }
+            _ => vec!["it is something else".to_owned()],
+        }
+    }
+}
+
+/// A dataset or snapshot as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub name: String,
+    pub kind: DatasetKind,
+    pub guid: u64,
+    pub createtxg: u64,
+    pub origin: String,
+    pub is_inconsistent: bool,
+}
+
+/// A dataset, what is below it, and snapshots; nothing if it is not there.
+pub fn see(api: &dyn Pool, root: &str) -> Result<Vec<Seen>, String> {
+    let filter = DatasetFilter {
+        roots: vec![root.to_owned()],
+        depth: None,
+        kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
+        props: vec!["origin".to_owned(), "inconsistent".to_owned()],
+    };
+    let listed = match api.datasets(&filter) {
+        Err(Error::NotFound) => return Ok(Vec::new()),
+        listed => listed.map_err(failed("listing datasets"))?,
+    };
+    let seen = listed.into_iter().map(|info| {
+        let value = |name: &str| info.props.iter().find(|prop| prop.name == name);
+        let value = |name: &str| value(name).map_or(String::new(), |prop| prop.value.clone());
+        let (origin, is_inconsistent) = (value("origin"), value("inconsistent") == "1");
+        Seen {
+            name: info.name,
+            kind: info.kind,
+            guid: info.guid,
+            createtxg: info.createtxg,
+            origin,
+            is_inconsistent,
+        }
+    });
+    Ok(seen.collect())
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Contents(BTreeMap<u64, Content>);
+
+impl Contents {
+    /// Looks at the snapshots that are not known yet.
+    pub fn learn(&mut self, api: &dyn Pool, root: &str) -> Done {
+        for seen in see(api, root)?.into_iter().filter(|seen| seen.kind == DatasetKind::Snapshot) {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.0.entry(seen.guid) {
+                place.insert(Content::read(api, &seen.name)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything of a copy is what was sent, and each head what its newest snapshot is.
+    pub fn check(&self, api: &dyn Pool, root: &str) -> Done {
+        let seen = see(api, root)?;
+        for one in &seen {
+            match one.kind {
+                DatasetKind::Snapshot => self.check_one(api, &one.name, one.guid)?,
+                _ if one.is_inconsistent => return Err(format!("{} is not whole", one.name)),
+                _ => {
+                    let below = format!("{}@", one.name);
+                    let own = seen.iter().filter(|other| other.name.starts_with(&below));
+                    let newest = own.max_by_key(|snapshot| snapshot.createtxg);
+                    let newest = newest.ok_or_else(|| format!("{} has no snapshot", one.name))?;
+                    self.check_one(api, &one.name, newest.guid)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_one(&self, api: &dyn Pool, name: &str, guid: u64) -> Done {
+        let wanted = self.0.get(&guid).ok_or_else(|| format!("{name} was never sent"))?;
+        let wrong = wanted.differences(&Content::read(api, name)?);
+        match wrong.is_empty() {
+            true => Ok(()),
+            false => Err(format!("{name} is not what was sent: {:#?}", &wrong[..wrong.len().min(8)])),
+        }
+    }
+}

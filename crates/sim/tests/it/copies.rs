@@ -1,0 +1,50 @@
+//! Trees of datasets, sent and received; the power goes in a receive.
+
+use std::time::{Duration, Instant};
+
+use sim::caught;
+use sim::copies::{Options, Tally, run};
+
+use crate::fresh_seed;
+
+/// Fresh runs of one test at the most, and the time after which no other is begun.
+const FRESH_RUNS: u64 = 30;
+const FRESH_TIME: Duration = Duration::from_secs(8);
+
+fn check(options: &Options) -> Tally {
+    let seed = options.seed;
+    let run = caught(|| run(options));
+    run.unwrap_or_else(|why| {
+        panic!("{why}\nreproduce: cargo run --profile ci -p sim -- --kind copies --seed {seed}")
+    })
+}
+
+#[test]
+fn copies_are_what_was_sent() {
+    let begun = Instant::now();
+    let mut cuts = 0;
+    for runs in 1..=FRESH_RUNS {
+        cuts += check(&Options::new(fresh_seed())).cuts;
+        if begun.elapsed() > FRESH_TIME || runs == FRESH_RUNS {
+            println!("{runs} fresh runs with {cuts} power failures");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_seed_is_one_history_of_copies() {
+    let options = Options { rounds: 3, cuts: 3, ..Options::new(3) };
+    assert_eq!(check(&options), check(&options));
+}
+
+#[test]
+fn zdb_finds_copies_whole() {
+    for seed in 21..=22 {
+        let dir = std::env::temp_dir().join(format!("sim-zdb-copies-{}-{seed}", std::process::id()));
+        std::fs::create_dir(&dir).expect("a new folder");
+        let run = caught(|| run(&Options { cuts: 0, zdb: Some(dir.clone()), ..Options::new(seed) }));
+        std::fs::remove_dir_all(&dir).expect("the folder is ours");
+        assert!(run.is_ok(), "seed {seed}: {}", run.unwrap_err());
+    }
+}
