@@ -42,3 +42,6 @@ pub struct Version {
 
 /// The interface's version that this crate describes.
 pub const API_VERSION: u32 = 1;
+
+/// Where volumes are served as network block devices: a socket of this name beside that of the interface.
+pub const NBD_SOCKET: &str = "nbd.sock";

@@ -16,4 +16,4 @@ mod problem;
 mod server;
 
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec};
-pub use server::{ApiServer, Config, serve};
+pub use server::{ApiServer, Config, listen, serve};

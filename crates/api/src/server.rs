@@ -76,7 +76,7 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
 }
 
 /// Binds the socket for its owner alone, replacing one that nobody answers on.
-fn listen(path: &Path) -> io::Result<UnixListener> {
+pub fn listen(path: &Path) -> io::Result<UnixListener> {
     if path.exists() {
         if UnixStream::connect(path).is_ok() {
             let text = format!("another daemon answers on {}", path.display());

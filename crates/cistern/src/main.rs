@@ -31,6 +31,7 @@ usage:
   cistern zpool COMMAND …        manage pools, as zpool(8)
   cistern zfs COMMAND …          manage file systems, as zfs(8)
   cistern iscsi COMMAND …        which volumes are served by iSCSI (cistern iscsi --help)
+  cistern volume attach VOLUME   a volume as a disk of this machine (cistern volume --help)
   cistern inspect PATH …         look into pools without the daemon (cistern inspect --help)
   cistern arcstat [options]      what the cache does (cistern arcstat -h)
   cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
@@ -79,6 +80,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("dedup-estimate") => cli::dedup_estimate(rest),
         Some("explain-space") => cli::explain_space(rest),
         Some("iscsi") => cli::iscsi(rest),
+        Some("volume") => cli::volume(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {

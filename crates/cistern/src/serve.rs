@@ -57,6 +57,7 @@ struct Daemon {
     api: ApiServer,
     nfs: Option<Server>,
     iscsi: Option<iscsi::Server>,
+    nbd: nbd::Server,
     disks: DiskWatch,
     signals: Signals,
 }
@@ -103,9 +104,10 @@ impl Daemon {
             Some(addr) => Some(start_iscsi(addr, appliance.clone(), entropy)?),
             None => None,
         };
+        let nbd = start_nbd(&socket, appliance.clone())?;
         let disks = DiskWatch::start(engine).map_err(|error| error.to_string())?;
-        announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_ref());
-        Ok(Daemon { appliance, local, api, nfs, iscsi, disks, signals })
+        announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_ref(), &nbd);
+        Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, disks, signals })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -122,6 +124,7 @@ impl Daemon {
         if let Some(iscsi) = self.iscsi.take() {
             iscsi.stop();
         }
+        self.nbd.stop();
         self.api.stop();
         drop(self.disks);
         self.local.unmount_all();
@@ -161,8 +164,22 @@ fn start_iscsi(
     iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {addr}: {error}"))
 }
 
+/// Beside the management socket, and for the same people.
+fn start_nbd(management: &Path, engine: Arc<dyn Engine>) -> Result<nbd::Server, String> {
+    let path = management.with_file_name(api_types::NBD_SOCKET);
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let listener = api::listen(&path).map_err(failed)?;
+    nbd::Server::start(listener, &path, Arc::new(nbd::EngineVolumes(engine))).map_err(failed)
+}
+
 /// Says what is served where, with a command to paste.
-fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>, iscsi: Option<&iscsi::Server>) {
+fn announce(
+    engine: &dyn Engine,
+    socket: &Path,
+    nfs: Option<&Server>,
+    iscsi: Option<&iscsi::Server>,
+    nbd: &nbd::Server,
+) {
     println!("Cistern is running.");
     println!("  management   CISTERN_SOCKET={}", socket.display());
     for pool in engine.pools() {
@@ -179,6 +196,7 @@ fn announce(engine: &dyn Engine, socket: &Path, nfs: Option<&Server>, iscsi: Opt
         Some(iscsi) => println!("  iSCSI        {}", iscsi.addr()),
         None => println!("  iSCSI        off"),
     }
+    println!("  NBD          {}", nbd.path().display());
     match nfs {
         Some(nfs) => announce_nfs(engine, nfs),
         None => println!("  NFS          off"),

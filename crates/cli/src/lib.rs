@@ -24,6 +24,7 @@ mod props;
 mod term;
 mod usage;
 mod vdevs;
+mod volume;
 mod zfs;
 mod zilstat;
 mod zinject;
@@ -49,6 +50,11 @@ pub fn zfs(args: &[String]) -> i32 {
 /// `cistern arcstat`, likewise.
 pub fn arcstat(args: &[String]) -> i32 {
     with_standard_streams(|io| arcstat::run(args, &default_socket(), io))
+}
+
+/// `cistern volume`, likewise.
+pub fn volume(args: &[String]) -> i32 {
+    with_standard_streams(|io| volume::run(args, &default_socket(), io))
 }
 
 /// `cistern zilstat`, likewise.

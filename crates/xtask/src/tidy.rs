@@ -23,6 +23,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fuse", &["engine-api", "stdx"]),
     ("scsi", &["engine-api"]),
     ("iscsi", &["scsi", "engine-api"]),
+    ("nbd", &["engine-api"]),
     ("load", &["sunrpc", "stdx"]),
     ("api-types", &[]),
     ("api", &["engine-api", "api-types"]),
@@ -30,7 +31,20 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sim", &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "model", "nfs"]),
     (
         "cistern",
-        &["engine", "engine-api", "env", "load", "nfs", "fuse", "iscsi", "api", "api-types", "cli", "stdx"],
+        &[
+            "engine",
+            "engine-api",
+            "env",
+            "load",
+            "nfs",
+            "fuse",
+            "iscsi",
+            "nbd",
+            "api",
+            "api-types",
+            "cli",
+            "stdx",
+        ],
     ),
     ("bench", &["codec", "engine", "engine-api", "env", "load", "stdx"]),
     ("fuzzing", &["stdx", "ondisk", "codec", "sunrpc", "nfs", "engine-api", "model", "api-types"]),
@@ -52,10 +66,13 @@ const BANNED: &[(&str, &[&str], &str)] = &[
     ("#[ignore", &[], "a test runs or is not there"),
 ];
 
-const OUTSIDE_ENGINE: &[&str] =
-    &["env", "nfs", "sunrpc", "fuse", "iscsi", "load", "api", "cli", "cistern", "bench", "sim", "xtask"];
-const BYTES: &[&str] =
-    &["stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "scsi", "iscsi", "sim", "model", "cistern"];
+const OUTSIDE_ENGINE: &[&str] = &[
+    "env", "nfs", "sunrpc", "fuse", "iscsi", "nbd", "load", "api", "cli", "cistern", "bench", "sim", "xtask",
+];
+const BYTES: &[&str] = &[
+    "stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "scsi", "iscsi", "nbd", "sim", "model",
+    "cistern",
+];
 
 const MAX_LINES: usize = 1000;
 

@@ -15,6 +15,7 @@ mod iscsi;
 mod libnfs;
 mod log_devices;
 mod multihost;
+mod nbd;
 mod nfs3;
 mod operations;
 mod policies;

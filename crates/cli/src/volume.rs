@@ -1,0 +1,87 @@
+//! `cistern volume`: volumes as disks of this machine, without an initiator. It names the place; programs connect there.
+
+use std::path::Path;
+
+use api_types::{Dataset, DatasetKind, NBD_SOCKET, routes};
+
+use crate::client::Client;
+use crate::fail::{Noun, Stop, sentence};
+use crate::program::Io;
+
+const USAGE: &str = "\
+usage: cistern volume attach VOLUME
+
+Prints where a volume can be had as a network block device (NBD). It is a socket beside the daemon's own, for who may
+manage the daemon; for other machines there is iSCSI.
+
+examples:
+  qemu-img info \"$(cistern volume attach tank/vm1)\"
+  nbdcopy disk.raw \"$(cistern volume attach tank/vm1)\"
+  qemu-system-x86_64 -drive file=\"$(cistern volume attach tank/vm1)\",format=raw
+  nbd-client -unix /var/lib/cistern/nbd.sock -N tank/vm1 /dev/nbd0      the kernel's own client, as root
+";
+
+/// Runs it and gives its exit status.
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
+    match try_run(args, socket, io) {
+        Ok(()) => 0,
+        Err(Stop::Exit(status)) => status,
+        Err(Stop::Usage(text)) => {
+            let _ = write!(io.err, "cistern volume: {text}\n{USAGE}");
+            2
+        }
+        Err(Stop::Fail(text)) => {
+            let _ = writeln!(io.err, "{text}");
+            1
+        }
+        Err(Stop::Output(_)) => 1,
+    }
+}
+
+fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["attach", volume] => attach(volume, socket, io),
+        ["attach"] => Err(Stop::Usage("missing volume argument".into())),
+        ["attach", ..] => Err(Stop::Usage("too many arguments".into())),
+        ["help" | "--help" | "-h"] => Ok(write!(io.out, "{USAGE}")?),
+        [other, ..] => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
+        [] => Err(Stop::Usage("missing command".into())),
+    }
+}
+
+fn attach(volume: &str, socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+    let cannot = format!("cannot attach '{volume}'");
+    let refused = |error: crate::client::CallError| match error.problem() {
+        Ok(problem) => Stop::Fail(sentence(&cannot, &problem, Noun::Dataset)),
+        Err(stop) => stop,
+    };
+    let path = format!("{}?roots={}&depth=0&props=volsize", routes::DATASETS, routes::segment(volume));
+    let found: Vec<Dataset> = Client::new(socket).get(&path).map_err(refused)?;
+    if found.iter().any(|dataset| dataset.kind != DatasetKind::Volume) {
+        return Err(Stop::Fail(format!("{cannot}: not a volume")));
+    }
+    let place = socket.canonicalize().unwrap_or_else(|_| socket.to_owned()).with_file_name(NBD_SOCKET);
+    writeln!(io.out, "nbd+unix:///{}?socket={}", escaped(volume), escaped(&place.to_string_lossy()))?;
+    Ok(())
+}
+
+/// For a URI: all but what stands for itself there, and slashes, as %XX.
+fn escaped(text: &str) -> String {
+    let one = |byte: u8| match byte {
+        b'/' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn names_are_safe_in_a_uri() {
+        assert_eq!(escaped("tank/vm 1:a%b"), "tank/vm%201%3Aa%25b");
+    }
+}
