@@ -20,15 +20,27 @@ impl fmt::Display for Corrupt {
 
 impl std::error::Error for Corrupt {}
 
-/// Compresses `src` into `dst`, replacing what is there; false, and `dst` empty, if the result would be longer than
-/// `max_out` bytes or `kind` is none that compresses.
+/// Compresses `src`; `None` if the result would be longer than `max_out` bytes or `kind` is none that compresses. The result
+/// lies in `memory`, which is made as long as it takes and never cleared: whoever compresses often keeps it.
 ///
 /// `level` matters for zstd alone, as stored in the property: 0 is the default, 1 … 19, and from 103 on the fast
 /// ones. gzip's is in the kind.
-pub fn compress(kind: u8, level: i32, src: &[u8], dst: &mut Vec<u8>, max_out: usize) -> bool {
-    dst.clear();
-    let Some(kind) = Compression::from_raw(kind) else { return false };
-    dst.resize(max_out, 0);
+pub fn compress<'a>(
+    kind: u8,
+    level: i32,
+    src: &[u8],
+    memory: &'a mut Vec<u8>,
+    max_out: usize,
+) -> Option<&'a [u8]> {
+    let kind = Compression::from_raw(kind)?;
+    let room = match kind {
+        Compression::Lz4 => max_out.max(lz4::room_for(src.len())),
+        _ => max_out,
+    };
+    if memory.len() < room {
+        memory.resize(room, 0);
+    }
+    let dst = &mut memory[..room];
     let len = match kind {
         Compression::Inherit | Compression::On | Compression::Off | Compression::Empty => None,
         Compression::Lzjb => lzjb::compress(src, dst),
@@ -37,8 +49,7 @@ pub fn compress(kind: u8, level: i32, src: &[u8], dst: &mut Vec<u8>, max_out: us
         Compression::Zstd => zstd::compress(src, dst, level),
         gzip => gzip.gzip_level().and_then(|level| gzip::compress(src, dst, level)),
     };
-    dst.truncate(len.unwrap_or(0));
-    len.is_some()
+    memory.get(..len.filter(|len| *len <= max_out)?)
 }
 
 /// Fills `dst` exactly from the stored block `src`, which may have padding behind. On failure `dst` holds anything.

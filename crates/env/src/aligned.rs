@@ -65,7 +65,13 @@ impl AlignedBuf {
 
     /// An aligned copy of all parts, one behind the other.
     pub fn concat(parts: &[&[u8]]) -> AlignedBuf {
-        let len = parts.iter().map(|part| part.len()).sum();
+        AlignedBuf::padded(parts, parts.iter().map(|part| part.len()).sum())
+    }
+
+    /// The same with zeros behind, `len` bytes in all.
+    pub fn padded(parts: &[&[u8]], len: usize) -> AlignedBuf {
+        let content: usize = parts.iter().map(|part| part.len()).sum();
+        assert!(content <= len, "{content} bytes for {len}");
         if len == 0 {
             return AlignedBuf::zeroed(0);
         }
@@ -78,11 +84,13 @@ impl AlignedBuf {
         };
         let mut at = 0;
         for part in parts {
-            // SAFETY: `ptr` owns `len` bytes, the sum of all parts, so each fits behind those before; it is not part of
-            // any slice that exists.
+            // SAFETY: `ptr` owns `len` bytes, no fewer than all parts have, so each fits behind those before; it is not
+            // part of any slice that exists.
             unsafe { ptr.as_ptr().add(at).copy_from_nonoverlapping(part.as_ptr(), part.len()) };
             at += part.len();
         }
+        // SAFETY: `at` is no more than `len`, which `ptr` owns.
+        unsafe { ptr.as_ptr().add(at).write_bytes(0, len - at) };
         // All `len` bytes are initialised now.
         AlignedBuf { ptr, len }
     }

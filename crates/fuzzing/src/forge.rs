@@ -224,11 +224,12 @@ impl Forge {
     /// The bytes to store; the pointer says how. Blocks that do not fit their place any more get another.
     fn pack(&mut self, bp: &mut BlkPtr, block: &[u8]) -> Vec<u8> {
         let room = bp.psize() as usize;
-        let mut packed = Vec::new();
+        let mut memory = Vec::new();
         if bp.compression_raw() == CompressKind::Off as u8 && room == block.len() {
             return block.to_vec();
         }
-        if compress::compress(bp.compression_raw(), 0, block, &mut packed, room) {
+        if let Some(packed) = compress::compress(bp.compression_raw(), 0, block, &mut memory, room) {
+            let mut packed = packed.to_vec();
             packed.resize(room, 0);
             return packed;
         }

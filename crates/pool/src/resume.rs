@@ -132,10 +132,10 @@ impl Resume {
 /// A list as a token.
 pub fn to_token(list: &NvList) -> String {
     let packed = list.encode_native();
-    let mut bytes = Vec::new();
+    let mut memory = Vec::new();
     // What does not shrink has a few bytes more.
-    codec::compress(ZLIB, 0, &packed, &mut bytes, 2 * packed.len() + 64);
-    let mut token = format!("{VERSION}-{:x}-{:x}-", sum(&bytes), packed.len());
+    let bytes = codec::compress(ZLIB, 0, &packed, &mut memory, 2 * packed.len() + 64).unwrap_or_default();
+    let mut token = format!("{VERSION}-{:x}-{:x}-", sum(bytes), packed.len());
     bytes.iter().for_each(|byte| write!(token, "{byte:02x}").expect("strings take all"));
     token
 }

@@ -28,9 +28,7 @@ impl Payload {
 
     /// A copy, with zeros behind up to a multiple of `align`.
     pub fn padded(data: &[u8], align: usize) -> Payload {
-        let mut buf = AlignedBuf::zeroed(data.len().next_multiple_of(align));
-        buf[..data.len()].copy_from_slice(data);
-        Payload::from_buf(buf)
+        Payload::from_buf(AlignedBuf::padded(&[data], data.len().next_multiple_of(align)))
     }
 
     /// The block itself where a disk takes it as it is, else a padded copy.

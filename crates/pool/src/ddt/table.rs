@@ -222,13 +222,13 @@ fn lookup(zap: &Zap, key: &DdtKey) -> Result<Option<Slots>> {
 /// A value as ZAPs have it.
 fn value_of(slots: &Slots) -> Value {
     let bytes = encode_slots(slots);
-    let mut packed = Vec::new();
-    let (kind, body) = if codec::compress(CompressKind::Zle as u8, 0, &bytes, &mut packed, SLOTS_SIZE - 1) {
-        (CompressKind::Zle, packed)
-    } else {
-        (CompressKind::Off, bytes.to_vec())
+    let mut memory = Vec::new();
+    let (kind, body) = match codec::compress(CompressKind::Zle as u8, 0, &bytes, &mut memory, SLOTS_SIZE - 1)
+    {
+        Some(packed) => (CompressKind::Zle, packed),
+        None => (CompressKind::Off, &bytes[..]),
     };
-    Value::U8([&[value_head(kind)], &body[..]].concat())
+    Value::U8([&[value_head(kind)], body].concat())
 }
 
 fn slots_of(value: &Value) -> Result<Slots> {

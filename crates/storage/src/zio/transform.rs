@@ -83,13 +83,11 @@ fn compressed(
     txg: u64,
 ) -> Option<Transformed> {
     thread_local! {
-        static OUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        static MEMORY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     let lsize = data.len();
-    OUT.with_borrow_mut(|out| {
-        if !codec::compress(kind as u8, policy.complevel, data, out, lsize - lsize / 8) {
-            return None;
-        }
+    MEMORY.with_borrow_mut(|memory| {
+        let out = codec::compress(kind as u8, policy.complevel, data, memory, lsize - lsize / 8)?;
         let object_type = ObjectType(policy.object_type);
         if policy.embed && policy.level == 0 && out.len() <= EMBEDDED_MAX && !object_type.has_fill() {
             let bp = BlkPtr::new_embedded(object_type, 0, lsize as u64, kind, out, txg);

@@ -159,12 +159,12 @@ impl Device {
         let log = std::mem::take(&mut self.log);
         let block = LogBlock { previous: ring.newest[1], entries: log.entries };
         let bytes = block.encode();
-        let mut out = Vec::new();
+        let mut memory = Vec::new();
         // One sector saved is enough.
         let most = LogBlock::SIZE - (1 << ring.ashift);
-        let (kind, stored) = match codec::compress(CompressKind::Lz4 as u8, 0, &bytes, &mut out, most) {
-            true => (CompressKind::Lz4, &out),
-            false => (CompressKind::Off, &bytes),
+        let (kind, stored) = match codec::compress(CompressKind::Lz4 as u8, 0, &bytes, &mut memory, most) {
+            Some(packed) => (CompressKind::Lz4, packed),
+            None => (CompressKind::Off, &bytes[..]),
         };
         let payload = Payload::padded(stored, 1 << ring.ashift);
         let checksum = codec::checksum(LOG_CHECKSUM as u8, payload.bytes(), None, false);

@@ -283,9 +283,9 @@ fn again(block: &Arc<Block>, bp: &BlkPtr) -> Option<Payload> {
         CompressKind::Off if block.len() == psize => Some(Payload::of_block(block, 512)),
         CompressKind::Off => None,
         kind => {
-            let mut out = Vec::new();
-            let fits = codec::compress(kind as u8, 0, block, &mut out, psize);
-            fits.then(|| Payload::padded(&out, psize))
+            let mut memory = Vec::new();
+            let out = codec::compress(kind as u8, 0, block, &mut memory, psize)?;
+            Some(Payload::padded(out, psize))
         }
     }
 }
