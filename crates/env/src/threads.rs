@@ -82,7 +82,16 @@ impl Driver for Threads {
         if n <= 1 || self.cpus.is_empty() {
             (0..n).for_each(f);
         } else {
-            self.pool.run(n, f);
+            self.pool.run(n, f, &mut || {});
+        }
+    }
+
+    fn par_map_beside(&self, n: usize, f: &(dyn Fn(usize) + Sync), own: &mut dyn FnMut()) {
+        if n == 0 || self.cpus.is_empty() {
+            own();
+            (0..n).for_each(f);
+        } else {
+            self.pool.run(n, f, own);
         }
     }
 
@@ -246,9 +255,10 @@ impl CpuPool {
         }
     }
 
-    fn run(&self, n: usize, f: &(dyn Fn(usize) + Sync)) {
+    /// Calls `own` here and `f` everywhere.
+    fn run(&self, n: usize, f: &(dyn Fn(usize) + Sync), own: &mut dyn FnMut()) {
         // SAFETY: only the lifetime changes. `f` is called by `Job::work` for claimed indexes alone, and this
-        // function returns only after all `n` of them are finished; later claims are ≥ n and call nothing.
+        // function returns or unwinds only after all `n` of them are finished; later claims are ≥ n and call nothing.
         let f = JobFn(unsafe {
             std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
                 f,
@@ -269,11 +279,12 @@ impl CpuPool {
         } else {
             self.posted.notify_one();
         }
+        let owned = catch_unwind(AssertUnwindSafe(own));
         job.work();
         lock(&self.state).jobs.retain(|other| !Arc::ptr_eq(other, &job));
         let left = lock(&job.left);
         drop(job.done.wait_while(left, |left| *left > 0).expect("counting does not panic"));
-        if let Some(panic) = lock(&job.panic).take() {
+        if let Some(panic) = owned.err().or_else(|| lock(&job.panic).take()) {
             resume_unwind(panic);
         }
     }

@@ -83,6 +83,12 @@ pub trait Driver: Send + Sync {
     /// returns when all are done. A panic of `f` continues in the caller.
     fn par_map(&self, n: usize, f: &(dyn Fn(usize) + Sync));
 
+    /// The same, beside what only the caller can do: it does that first, while others have begun with `f`.
+    fn par_map_beside(&self, n: usize, f: &(dyn Fn(usize) + Sync), own: &mut dyn FnMut()) {
+        own();
+        self.par_map(n, f);
+    }
+
     /// Number of processors `par_map` uses, at least 1.
     fn parallelism(&self) -> usize;
 

@@ -70,6 +70,7 @@ impl Pool {
         core.mos.sync_done(txg);
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
+        core.storage.keep_spare(core.txgs.room());
         core.sweeps.group_done();
         core.trees_changed();
         core.dtl.sync_done(&core.storage);

@@ -369,6 +369,11 @@ impl Txgs {
         lock(&self.state).dirty()
     }
 
+    /// Bytes that may still become dirty.
+    pub fn room(&self) -> u64 {
+        self.limits.dirty_max.saturating_sub(self.dirty())
+    }
+
     pub fn is_stopped(&self) -> bool {
         lock(&self.state).stopped
     }

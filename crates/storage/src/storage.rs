@@ -490,8 +490,13 @@ impl Storage {
     pub fn sync_done(&self, txg: u64) {
         self.classes.sync_done(txg);
         self.level2.sync_done(txg);
-        // What the cache does not use may wait in freed buffers for the next writes.
-        env::aligned::keep_spare(self.cache.room().clamp(SPARE_MIN, SPARE_MAX));
+    }
+
+    /// How much memory of freed blocks may wait for the next writes: what the cache does not use, or what writers may still
+    /// make dirty, for as it becomes clean the cache gives up as much.
+    pub fn keep_spare(&self, for_writers: u64) {
+        let wanted = self.cache.room().max(usize::try_from(for_writers).unwrap_or(SPARE_MAX));
+        env::aligned::keep_spare(wanted.clamp(SPARE_MIN, SPARE_MAX));
     }
 
     /// Of the pool; logs do not count.

@@ -125,3 +125,24 @@ fn par_map_nests_and_runs_concurrently() {
 fn par_map_passes_a_panic_on() {
     Threads::with_parallelism(2).par_map(8, &|i| assert!(i != 3, "index {i}"));
 }
+
+#[test]
+fn the_caller_does_its_own_beside() {
+    for parallelism in [1, 3] {
+        let threads = Threads::with_parallelism(parallelism);
+        let (calls, mut owned) = (AtomicUsize::new(0), None);
+        let count = |_| {
+            calls.fetch_add(1, Ordering::Relaxed);
+        };
+        threads.par_map_beside(20, &count, &mut || owned = Some(thread::current().id()));
+        threads.par_map_beside(0, &count, &mut || assert_eq!(owned, Some(thread::current().id())));
+        assert_eq!(calls.load(Ordering::Relaxed), 20);
+        // One that fails does not leave the others behind.
+        let failed = catch_unwind(AssertUnwindSafe(|| {
+            threads.par_map_beside(20, &count, &mut || panic!("on purpose"));
+        }));
+        assert!(failed.is_err());
+        let finished = if parallelism > 1 { 40 } else { 20 };
+        assert_eq!(calls.load(Ordering::Relaxed), finished);
+    }
+}

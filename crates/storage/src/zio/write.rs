@@ -1,7 +1,7 @@
 //! Writing: transform, place, issue, in chunks.
 //!
-//! While the disks write one chunk, the processors transform the next. Placing is done by one thread, in the order of
-//! the items, so that neighbours in a file become neighbours on disk. A block whose copies do not all arrive is placed
+//! While the disks write one chunk, the processors transform the next, and the thread that called places the one between.
+//! Placing is done by that thread alone, in the order of the items, so that neighbours in a file become neighbours on disk. A block whose copies do not all arrive is placed
 //! once more elsewhere; after that one good copy of each piece is enough, and none is an error.
 
 use std::collections::VecDeque;
@@ -138,36 +138,21 @@ impl Storage {
         let mut answers: Vec<Option<Written>> = items.iter().map(|_| None).collect();
         let mut flying: VecDeque<Chunk<'_>> = VecDeque::new();
         let mut dedup = Batch::new();
-        let mut at = 0;
-        while at < items.len() {
-            let end = chunk_end(items, at);
-            let mut transformed = self.transform_all(&tree, &items[at..end], txg);
-            let judged = dedup.judge(self, items, at, &mut transformed, txg);
-            let mut blocks = Vec::new();
-            for ((n, transformed), judged) in (at..end).zip(transformed).zip(judged) {
-                match judged {
-                    Judged::Write => {}
-                    Judged::Same => continue,
-                    Judged::There(bp) => {
-                        self.remember(&bp, items[n].data.clone(), items[n].policy.keep);
-                        answers[n] = Some(Ok(bp));
-                        continue;
-                    }
+        let (mut at, mut end) = (0, chunk_end(items, 0));
+        let mut ready = self.transform_beside(&tree, &items[..end], txg, &mut || {});
+        while at < end {
+            let next = chunk_end(items, end);
+            let mut transformed = std::mem::take(&mut ready);
+            ready = self.transform_beside(&tree, &items[end..next], txg, &mut || {
+                let judged = dedup.judge(self, items, at, &mut transformed, txg);
+                let all = (at..end).zip(std::mem::take(&mut transformed)).zip(judged);
+                flying.push_back(self.launch(&tree, items, all, &mut answers, txg));
+                if flying.len() > CHUNKS_IN_FLIGHT {
+                    let chunk = flying.pop_front().expect("there are several");
+                    landed(self.land_chunk(&tree, chunk, items, &mut answers, txg));
                 }
-                match self.place(&tree, &items[n], transformed, txg) {
-                    Ok((placed, Some(stored))) => blocks.push((n, placed, stored)),
-                    Ok((placed, None)) => answers[n] = Some(Ok(placed.bp)),
-                    Err(error) => answers[n] = Some(Err(error)),
-                }
-            }
-            let ios = blocks.iter_mut().flat_map(|(_, placed, _)| ios_of(placed)).collect();
-            let flight = Flight::take_off(self.env(), &tree, IoClass::AsyncWrite, ios);
-            flying.push_back(Chunk { flight, blocks });
-            if flying.len() > CHUNKS_IN_FLIGHT {
-                let chunk = flying.pop_front().expect("there are several");
-                landed(self.land_chunk(&tree, chunk, items, &mut answers, txg));
-            }
-            at = end;
+            });
+            (at, end) = (end, next);
         }
         for chunk in flying {
             landed(self.land_chunk(&tree, chunk, items, &mut answers, txg));
@@ -176,7 +161,14 @@ impl Storage {
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
 
-    fn transform_all(&self, tree: &Tree, items: &[WriteItem], txg: u64) -> Vec<Transformed> {
+    /// Does the caller's `own` work, too.
+    fn transform_beside(
+        &self,
+        tree: &Tree,
+        items: &[WriteItem],
+        txg: u64,
+        own: &mut dyn FnMut(),
+    ) -> Vec<Transformed> {
         let salt = self.salt();
         let shape =
             Shape { salt: salt.as_ref(), min_ashift: tree.min_ashift(), max_ashift: tree.max_ashift() };
@@ -185,12 +177,43 @@ impl Storage {
             *lock(&cells[n]) = Some(transform(&shape, &items[n].data, &items[n].policy, txg));
         };
         if items.iter().map(|item| item.data.len()).sum::<usize>() < ALONE_BELOW {
+            own();
             (0..items.len()).for_each(one);
         } else {
-            self.env().driver.par_map(items.len(), &one);
+            self.env().driver.par_map_beside(items.len(), &one, own);
         }
         let taken = |cell: Mutex<Option<Transformed>>| cell.into_inner().ok().flatten();
         cells.into_iter().map(|cell| taken(cell).expect("all were transformed")).collect()
+    }
+
+    /// Places what is to be written, and puts it on its way; the rest is answered.
+    fn launch<'t>(
+        &'t self,
+        tree: &'t Tree,
+        items: &[WriteItem],
+        all: impl Iterator<Item = ((usize, Transformed), Judged)>,
+        answers: &mut [Option<Written>],
+        txg: u64,
+    ) -> Chunk<'t> {
+        let mut blocks = Vec::new();
+        for ((n, transformed), judged) in all {
+            match judged {
+                Judged::Write => {}
+                Judged::Same => continue,
+                Judged::There(bp) => {
+                    self.remember(&bp, items[n].data.clone(), items[n].policy.keep);
+                    answers[n] = Some(Ok(bp));
+                    continue;
+                }
+            }
+            match self.place(tree, &items[n], transformed, txg) {
+                Ok((placed, Some(stored))) => blocks.push((n, placed, stored)),
+                Ok((placed, None)) => answers[n] = Some(Ok(placed.bp)),
+                Err(error) => answers[n] = Some(Err(error)),
+            }
+        }
+        let ios = blocks.iter_mut().flat_map(|(_, placed, _)| ios_of(placed)).collect();
+        Chunk { flight: Flight::take_off(self.env(), tree, IoClass::AsyncWrite, ios), blocks }
     }
 
     /// A pointer and the writes for it; without bytes for the disk the pointer is all.
@@ -357,7 +380,7 @@ fn chunk_end(items: &[WriteItem], from: usize) -> usize {
         bytes <= CHUNK_BYTES
     };
     let count = items[from..].iter().take(CHUNK_ITEMS).take_while(fits).count();
-    from + count.max(1)
+    (from + count.max(1)).min(items.len())
 }
 
 #[cfg(test)]
