@@ -18,6 +18,9 @@
 //! from, only blocks born since, so each block once. Of a dataset that is destroyed meanwhile, or snapshotted, the heir is
 //! walked ([`Departure`]).
 //!
+//! OpenZFS first goes through the tables of deduplication, then asks them at each deduplicated pointer whether its block was
+//! there. Here nothing is asked: a block that waits to be healed waits once, and a million wait at a time.
+//!
 //! Locks: `state` and `sorted` are held for moments only, never both.
 //!
 //! Sources: module/zfs/dsl_scan.c, include/sys/dsl_scan.h, module/zfs/vdev.c (`vdev_dtl_reassess`).

@@ -8,6 +8,7 @@ mod copies;
 mod crash;
 mod daemon;
 mod data_vdevs;
+mod dedup;
 mod faults;
 mod first_start;
 mod fixtures;

@@ -14,7 +14,8 @@ fn without_progress(text: &str) -> String {
     lines.filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect()
 }
 
-fn zdb(folder: &Path, words: &[&str]) -> Ran {
+/// Of the pools in this folder.
+pub fn zdb(folder: &Path, words: &[&str]) -> Ran {
     let zdb = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/zdb");
     let mut ran = Ran::of(program(zdb, 300).arg("-e").arg("-p").arg(folder).args(words));
     ran.err = without_progress(&ran.err);

@@ -3,8 +3,10 @@
 //! They are put in while trees are walked and taken out in the order of their offsets, a run from each top-level vdev at
 //! a time so that all disks are busy, one sweep over the whole of it. A block that is freed while it waits is taken out.
 //! One that is freed while the walk that finds it goes on may be freed before it is put in: so frees are noted during a
-//! walk, and what it found is held against them.
+//! walk, and what it found is held against them. A block that several pointers lead to waits once, whoever met it: so what
+//! is deduplicated is read once for all that is found of it while it waits.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
 use ondisk::zbookmark::Zbookmark;
@@ -16,14 +18,25 @@ const RUN_BLOCKS: usize = 1024;
 const OVERHEAD: usize = 32;
 
 /// One copy of a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub bp: BlkPtr,
     pub copy: usize,
     pub place: Zbookmark,
+    /// Where it was met again.
+    pub also: Vec<Zbookmark>,
 }
 
 impl Waiting {
+    pub fn new(bp: BlkPtr, copy: usize, place: Zbookmark) -> Waiting {
+        Waiting { bp, copy, place, also: Vec::new() }
+    }
+
+    /// Of those that count towards memory.
+    fn places(&self) -> usize {
+        1 + self.also.len()
+    }
+
     /// Bytes of memory that one takes.
     pub const FOOTPRINT: usize = size_of::<Waiting>() + size_of::<u64>() + OVERHEAD;
 
@@ -70,17 +83,28 @@ impl Sorted {
         self.freed = Some(HashSet::new());
     }
 
-    /// Puts in what the walk found, unless it was freed meanwhile; the caller's epoch still holds.
-    pub fn end_walk(&mut self, found: Vec<Waiting>) {
+    /// Puts in what the walk found, unless it was freed meanwhile; the caller's epoch still holds. Gives the bytes of what
+    /// waited already.
+    pub fn end_walk(&mut self, found: Vec<Waiting>) -> u64 {
         let freed = self.freed.take().unwrap_or_default();
+        let mut again = 0;
         for block in found {
             let dva = block.dva();
             if freed.contains(&(dva.vdev, dva.offset)) {
                 continue;
             }
-            let sweep = self.vdevs.entry(dva.vdev).or_default();
-            self.count += usize::from(sweep.blocks.insert(dva.offset, block).is_none());
+            self.count += 1;
+            match self.vdevs.entry(dva.vdev).or_default().blocks.entry(dva.offset) {
+                Entry::Vacant(entry) => {
+                    entry.insert(block);
+                }
+                Entry::Occupied(entry) => {
+                    again += block.asize();
+                    entry.into_mut().also.push(block.place);
+                }
+            }
         }
+        again
     }
 
     /// Takes out all copies of a block that is freed; gives their bytes.
@@ -92,7 +116,7 @@ impl Sorted {
             }
             let sweep = self.vdevs.get_mut(&dva.vdev);
             if let Some(block) = sweep.and_then(|sweep| sweep.blocks.remove(&dva.offset)) {
-                self.count -= 1;
+                self.count -= block.places();
                 bytes += block.asize();
             }
         }
@@ -105,7 +129,7 @@ impl Sorted {
         for (&vdev, sweep) in &mut self.vdevs {
             sweep.take(bytes(vdev), &mut taken);
         }
-        self.count -= taken.len();
+        self.count -= taken.iter().map(Waiting::places).sum::<usize>();
         self.vdevs.retain(|_, sweep| !sweep.blocks.is_empty());
         taken
     }

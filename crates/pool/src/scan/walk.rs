@@ -266,7 +266,7 @@ impl<'a> Walk<'a> {
             }
             return;
         }
-        self.found.extend(copies.into_iter().map(|copy| Waiting { bp: *bp, copy, place }));
+        self.found.extend(copies.into_iter().map(|copy| Waiting::new(*bp, copy, place)));
     }
 
     fn hurt(&mut self, place: Zbookmark, birth: u64) {

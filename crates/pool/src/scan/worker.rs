@@ -114,7 +114,10 @@ impl ScanWorker {
         };
         let done = walk.run();
         let (examined, issued, found) = (walk.examined, walk.issued, std::mem::take(&mut walk.found));
-        lock(&scan.sorted).end_walk(found);
+        let again = lock(&scan.sorted).end_walk(found);
+        // What is there once counts once, however many pointers lead to it.
+        let examined = examined - again;
+        self.position.phys.examined -= again;
         let mut state = lock(&scan.state);
         state.pace.examined += examined;
         state.pace.issued += issued;
@@ -166,7 +169,9 @@ impl ScanWorker {
             issued += block.asize();
             if healed.is_err() {
                 self.position.phys.errors += 1;
-                core.errlog.log(block.place, block.bp.physical_birth());
+                for place in [&block.place].into_iter().chain(&block.also) {
+                    core.errlog.log(*place, block.bp.physical_birth());
+                }
             }
         }
         lock(&core.scan.state).pace.issued += issued;

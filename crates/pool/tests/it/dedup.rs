@@ -1,13 +1,18 @@
 //! Deduplicated blocks in pools made here and by OpenZFS: zdb and our verifier count their references.
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use dmu::find::pointer_to;
+use dmu::traverse::Part;
 use dmu::{Holds, ObjectSpec};
 use ondisk::BlkPtr;
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::change::Change;
 use pool::dsl::{Dataset, DatasetKind, ListFilter};
+use pool::scan::ScanCommand;
 use pool::spa::create::{VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
@@ -18,6 +23,8 @@ use crate::support::{Dir, around, cut_partitions, shared_fixture, zdb, zdb_accep
 
 const SIZE: u64 = 256 << 20;
 const BLOCK: usize = 16 << 10;
+/// Of a device, before its first block.
+const LABELS: u64 = 4 << 20;
 
 fn opened(dir: &Dir) -> Arc<Pool> {
     let around = around();
@@ -130,6 +137,39 @@ fn the_same_blocks_are_stored_once_whatever_they_are_known_by() {
     assert_eq!(pool.core().ddt.report(), Default::default());
     judged(&dir, pool).export().unwrap();
     assert!(!zdb(&dir, &["-dd", "tank"]).contains("DDT ZAP"), "the tables have gone");
+}
+
+/// A block that many pointers lead to is read once, and counts once; all who have it are hurt with it.
+#[test]
+fn a_scrub_reads_what_is_shared_once() {
+    let dir = Dir::new("dedup-scrub");
+    let pool = create(&around(), &spec("tank", vec![VdevSpec::Leaf(dir.image("a.img", SIZE))])).unwrap();
+    let dataset = with(&pool, "tank/a", &[("dedup", "on")]);
+    let objects: Vec<u64> = (0..30).map(|_| write(&dataset, &[7; 20])).collect();
+    pool.core().txgs.sync_now().unwrap();
+    let shared = pool.core().ddt.report().histogram.total();
+    assert_eq!((shared.blocks, shared.ref_blocks), (1, 600));
+    pool.scan_command(ScanCommand::Scrub, "").unwrap();
+    pool.wait_for_scan();
+    let report = pool.scan_report();
+    assert!(report.phys.examined <= report.phys.to_examine, "{report:?}");
+    assert_eq!((report.pass_examined, report.phys.errors), (report.issued, 0), "{report:?}");
+
+    let (storage, root, part) =
+        (&*pool.core().storage, dataset.objset().root(), Part::Tree { level: 0, blkid: 5 });
+    let place = pointer_to(storage, &root, objects[3], part).unwrap().unwrap().dva(0).offset;
+    drop(dataset);
+    pool.export().unwrap();
+    drop(pool);
+    let disk = std::fs::OpenOptions::new().write(true).open(dir.image_path("a.img")).unwrap();
+    disk.write_all_at(&[9; 4096], LABELS + place).unwrap();
+    let pool = opened(&dir);
+    pool.scan_command(ScanCommand::Scrub, "").unwrap();
+    pool.wait_for_scan();
+    assert_eq!(pool.scan_report().phys.errors, 1);
+    let hurt: BTreeSet<u64> = pool.hurt_objects().unwrap().into_iter().map(|hurt| hurt.object).collect();
+    assert_eq!(hurt, objects.into_iter().collect());
+    pool.export().unwrap();
 }
 
 /// A gang is deduplicated as any block, and a group takes away a few references only: the rest waits for the next.

@@ -5,7 +5,7 @@ use super::*;
 fn block(vdev: u32, offset: u64, asize: u64) -> Waiting {
     let mut bp = BlkPtr::new(ObjectType::PLAIN_FILE_CONTENTS, 0, asize, asize);
     bp.set_dva(0, Dva::new(vdev, offset, asize)).set_birth(4, 4);
-    Waiting { bp, copy: 0, place: Zbookmark::default() }
+    Waiting::new(bp, 0, Zbookmark::default())
 }
 
 fn offsets(run: &[Waiting]) -> Vec<(u32, u64)> {
@@ -41,5 +41,17 @@ fn what_is_freed_is_never_handed_out() {
     sorted.remove(&block(0, 8192, 4096).bp);
     sorted.end_walk(vec![block(0, 8192, 4096), block(0, 16384, 4096)]);
     assert_eq!(offsets(&sorted.take(&|_| 1 << 20)), [(0, 0), (0, 16384)]);
+    assert_eq!(sorted.len(), 0);
+}
+
+#[test]
+fn a_block_that_many_lead_to_waits_once() {
+    let mut sorted = filled(&[(0, 0), (0, 4096)]);
+    sorted.begin_walk();
+    assert_eq!(sorted.end_walk(vec![block(0, 4096, 4096), block(0, 8192, 4096), block(0, 4096, 4096)]), 8192);
+    assert_eq!(sorted.len(), 5);
+    let run = sorted.take(&|_| 1 << 20);
+    assert_eq!(offsets(&run), [(0, 0), (0, 4096), (0, 8192)]);
+    assert_eq!(run.iter().map(|block| block.also.len()).collect::<Vec<_>>(), [0, 2, 0]);
     assert_eq!(sorted.len(), 0);
 }

@@ -1,0 +1,59 @@
+//! Deduplication as an administrator sees it: what is foretold, and what is there then, beside what zdb says of the same.
+
+use crate::daemon::{Daemon, Scratch};
+use crate::libnfs::Client;
+use crate::zdb::{assert_readable, zdb};
+
+/// The table of a histogram, as far as its last line.
+fn table(text: &str) -> &str {
+    let from = text.find("bucket ").unwrap_or_else(|| panic!("no table: {text}"));
+    let total = text[from..].find(" Total ").unwrap_or_else(|| panic!("no end: {text}")) + from;
+    let end = text[total..].find('\n').map_or(text.len(), |end| total + end);
+    &text[from..end]
+}
+
+/// The line of ratios.
+fn ratios(text: &str) -> &str {
+    text.lines().find(|line| line.starts_with("dedup = ")).unwrap_or_else(|| panic!("no ratios: {text}"))
+}
+
+#[test]
+fn what_is_foretold_and_what_comes_of_it_is_what_zdb_says() {
+    let scratch = Scratch::new("dedup");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    let text: Vec<u8> = (0..300_000).map(|i: u32| (i / 11 % 251) as u8).collect();
+    let write = |daemon: &Daemon, name: &str, props: &str| {
+        let at = scratch.text(name);
+        daemon
+            .zfs(&format!("create -u -o mountpoint={at} -o sharenfs=rw,no_root_squash {props} tank/{name}"))
+            .done();
+        let client = Client::mount(daemon, &at).expect("mounted");
+        for n in 0..5 {
+            client.write_file(&format!("/same{n}"), 0o644, &text).expect("written");
+            client.write_file(&format!("/own{n}"), 0o644, &text[n + 1..]).expect("written");
+        }
+        client.write_file("/small", 0o644, b"embedded").expect("written");
+    };
+    write(&daemon, "plain", "-o recordsize=16k");
+    write(&daemon, "twice", "-o recordsize=16k -o copies=2 -o checksum=sha256");
+    daemon.zfs("snapshot tank/plain@s").done();
+    write(&daemon, "real", "-o recordsize=32k -o dedup=on");
+    daemon.zpool("sync tank").done();
+    let foretold = daemon.run(&["dedup-estimate", "tank"]).done();
+    let status = daemon.zpool("status -D tank").done();
+    let shown = daemon.zpool("list -H -o dedup tank").done();
+    daemon.stop();
+
+    let folder = scratch.path("disks");
+    assert_readable(&folder, "tank");
+    let simulated = zdb(&folder, &["-S", "tank"]).done();
+    assert_eq!(table(&foretold), table(&simulated));
+    assert_eq!(ratios(&foretold), ratios(&simulated));
+    let real = zdb(&folder, &["-DD", "tank"]).done();
+    let all = real.split_once("aggregated over all DDTs").map_or("", |(_, all)| all);
+    assert_eq!(table(&status), table(all));
+    let ratio = ratios(all).trim_start_matches("dedup = ").split(',').next().expect("a ratio");
+    assert_eq!(shown.trim_end(), format!("{ratio}x"));
+}
