@@ -39,7 +39,8 @@ fn what_is_foretold_and_what_comes_of_it_is_what_zdb_says() {
     write(&daemon, "plain", "-o recordsize=16k");
     write(&daemon, "twice", "-o recordsize=16k -o copies=2 -o checksum=sha256");
     daemon.zfs("snapshot tank/plain@s").done();
-    write(&daemon, "real", "-o recordsize=32k -o dedup=on");
+    // What a log wrote as data is not deduplicated, as in OpenZFS.
+    write(&daemon, "real", "-o recordsize=32k -o dedup=on -o sync=disabled");
     daemon.zpool("sync tank").done();
     let foretold = daemon.run(&["dedup-estimate", "tank"]).done();
     let status = daemon.zpool("status -D tank").done();
@@ -54,6 +55,8 @@ fn what_is_foretold_and_what_comes_of_it_is_what_zdb_says() {
     let real = zdb(&folder, &["-DD", "tank"]).done();
     let all = real.split_once("aggregated over all DDTs").map_or("", |(_, all)| all);
     assert_eq!(table(&status), table(all));
-    let ratio = ratios(all).trim_start_matches("dedup = ").split(',').next().expect("a ratio");
-    assert_eq!(shown.trim_end(), format!("{ratio}x"));
+    // The pool cuts off where zdb rounds.
+    let number = |text: &str| text.trim().trim_end_matches('x').parse::<f64>().expect("a ratio");
+    let rounded = ratios(all).trim_start_matches("dedup = ").split(',').next().map_or(0.0, number);
+    assert!((-0.001..0.011).contains(&(rounded - number(&shown))), "{shown} and {rounded}");
 }
