@@ -89,6 +89,8 @@ pub trait FsFormat: Send + Sync {
 pub struct PoolSpace {
     /// What can be allocated in all, parity left out.
     pub dspace: u64,
+    /// Of that, what there is only because blocks are shared.
+    pub saved: u64,
     /// Freed on the list for the next group.
     pub deferred_frees: u64,
     /// Freed, and not to be allocated again yet.
@@ -101,7 +103,9 @@ impl PoolSpace {
         const SHIFT: u32 = 5;
         const MIN: u64 = 128 << 20;
         const MAX: u64 = 128 << 30;
-        (self.dspace >> SHIFT).min(MAX).max(MIN.min(self.dspace >> 1))
+        // Room that is there only because blocks are shared is no reason to keep more back.
+        let real = self.dspace.saturating_sub(self.saved);
+        (real >> SHIFT).min(MAX).max(MIN.min(real >> 1))
     }
 
     /// What the root directory may use; a quarter or half of the slop for those who free space.

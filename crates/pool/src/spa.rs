@@ -225,8 +225,9 @@ impl Core {
         let space = self.storage.space();
         let deferred_frees = self.deferred.as_ref().map_or(0, |deferred| deferred.space().used);
         // A block that several pointers share is charged to each: there is room for as much more.
-        let dspace = self.storage.deflated_capacity() + self.ddt.saved();
-        PoolSpace { dspace, deferred_frees, deferred: space.deferred }
+        let saved = self.ddt.saved();
+        let dspace = self.storage.deflated_capacity() + saved;
+        PoolSpace { dspace, saved, deferred_frees, deferred: space.deferred }
     }
 }
 
