@@ -25,8 +25,7 @@ pub fn compress(data: &[u8]) {
     if let Some(packed) = codec_compress::compress(kind, 0, block, &mut memory, block.len()) {
         assert!(packed.len() <= block.len());
         let mut back = vec![0xa5; block.len()];
-        codec_compress::decompress(kind, packed, &mut back)
-            .expect("what was compressed can be decompressed");
+        codec_compress::decompress(kind, packed, &mut back).expect("what was compressed can be decompressed");
         assert!(back == block, "kind {kind} gave back something else");
     }
 }
