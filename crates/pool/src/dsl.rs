@@ -24,6 +24,7 @@ pub mod dir;
 pub mod explain;
 mod hold;
 mod list;
+pub(crate) mod livelist;
 mod mos;
 pub(crate) mod names;
 mod open;
@@ -169,6 +170,8 @@ struct Special {
     empty_bpobj: Option<u64>,
     free_bpobj: Option<u64>,
     bptree: Option<u64>,
+    /// Livelists of destroyed clones.
+    deleted_clones: Option<u64>,
 }
 
 impl Dsl {
@@ -376,21 +379,22 @@ impl Dsl {
 
     // ── Syncing ──
 
+    fn dirty_datasets(&self, txg: u64) -> Vec<Arc<Dataset>> {
+        let mut dirty = self.open_datasets();
+        dirty.retain(|dataset| dataset.objset().is_dirty(txg));
+        dirty.sort_by_key(|dataset| dataset.object());
+        dirty
+    }
+
     /// Writes every dataset that is dirty in this group and counts what that took. Again in later passes for new ones.
     pub fn sync_datasets(&self, sync: &SyncTx) -> Result<()> {
         let tx = Tx::syncing(sync.txg);
-        let mut dirty: Vec<_> =
-            self.open_datasets().into_iter().filter(|dataset| dataset.objset().is_dirty(sync.txg)).collect();
-        dirty.sort_by_key(|dataset| dataset.object());
-        for dataset in dirty {
+        for dataset in self.dirty_datasets(sync.txg) {
             for name in dataset::features_in_use(dataset.objset()) {
                 dataset.core.activate(self, name, &tx)?;
             }
             if let Some(zil) = dataset.zil() {
                 zil.sync(&self.parts.frees, &tx);
-            }
-            if self.features().is_active("livelist") {
-                self.remove_livelist(&dataset.core.dir, &tx)?;
             }
             let root = dataset.objset().sync(sync)?;
             dataset.core.settle(self, Some(root), &tx)?;

@@ -34,6 +34,7 @@ const BUILT: &[&str] = &[
     "hole_birth",
     "large_blocks",
     "large_dnode",
+    "livelist",
     "lz4_compress",
     "project_quota",
     "sha512",
@@ -48,17 +49,16 @@ const BUILT: &[&str] = &[
 /// software could not read them else, or nothing here needs them.
 const KEPT: &[&str] = &[
     "allocation_classes",
+    "blake3",
     "device_removal",
     "encryption",
     "head_errlog",
-    "livelist",
     "log_spacemap",
     "obsolete_counts",
 ];
 
 /// Flags with which a pool can be read but not written: writing would have to keep something up that is not built.
 const READABLE: &[&str] = &[
-    "blake3",
     "block_cloning",
     "fast_dedup",
     "multi_vdev_crash_dump",

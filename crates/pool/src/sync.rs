@@ -97,6 +97,7 @@ impl Pool {
         core.retire_log_space_maps(tx)?;
         core.make_missing_zaps(tx)?;
         core.free_deferred(tx)?;
+        self.dsl.turn_livelists(tx)?;
         self.dsl.sync_datasets(sync)?;
         self.dsl.run_changes(tx)?;
         self.dsl.process_async_destroy(tx)?;

@@ -9,6 +9,8 @@
 //!
 //! Sources: cmd/zdb/zdb.c (`dump_block_stats`), module/zfs/dmu_traverse.c (which log blocks count).
 
+mod livelists;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -55,6 +57,8 @@ pub enum Problem {
     NotAllocated { vdev: u32, segment: Segment },
     /// A table of deduplication counts other references to a block than there are.
     References { vdev: u32, offset: u64, counted: u64, found: u64 },
+    /// The livelist of a clone has a block so many times more than the clone.
+    Livelist { dataset: u64, vdev: u32, offset: u64, excess: i64 },
     /// A structure of the pool cannot be read.
     Broken(String),
 }
@@ -128,8 +132,15 @@ pub fn verify(pool: &Pool, options: Options, progress: &mut dyn FnMut(u64, u64))
         walk.dataset = object;
         traverse(&Undeciphered(&core.storage), &phys.bp, phys.prev_snap_txg, &mut walk);
         walk.intent_log(&phys);
+        if let Err(error) = walk.livelist(&pool.dsl, object, &phys) {
+            walk.problem(Problem::Broken(format!("livelist of dataset {object}: {error}")));
+        }
     }
     walk.dataset = 0;
+    let place = Place { dataset: 0, object: 0, level: 0, block: 0 };
+    if let Err(error) = pool.dsl.each_of_deleted(&mut |bp| walk.own(place, bp)) {
+        walk.problem(Problem::Broken(format!("livelists of destroyed clones: {error}")));
+    }
     if let Err(error) = walk.waiting_frees(&core.mos) {
         walk.problem(Problem::Broken(format!("lists of what is to be freed: {error}")));
     }

@@ -133,6 +133,10 @@ pub fn sentence(problem: &Problem, names: &BTreeMap<u64, &str>) -> String {
         Problem::References { vdev, offset, counted, found } => format!(
             "vdev {vdev}, block at {offset:#x}: {found} references, but a table of deduplication counts {counted}"
         ),
+        Problem::Livelist { vdev, offset, excess, dataset } => format!(
+            "{}: its livelist has the block at {offset:#x} of vdev {vdev} {excess} times too often",
+            name(names, *dataset)
+        ),
         Problem::Broken(what) => format!("cannot be read: {}", text::printable(what.as_bytes())),
     }
 }

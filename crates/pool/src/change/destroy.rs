@@ -77,8 +77,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], defer: bool) -> Result<()>
             cx.dsl.destroy_snapshot(found.object, name, defer, cx.tx)?;
             continue;
         }
-        let text = format!("(bptree, mintxg={})", found.phys.prev_snap_txg);
-        cx.note("destroy", name, found.object, &text);
+        cx.note("destroy", name, found.object, &cx.dsl.how_destroyed(&found)?);
         cx.dsl.destroy_head(&found, cx.tx)?;
     }
     cx.dsl.refresh_heads()

@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use dmu::Tx;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_NOPROMOTE};
-use ondisk::dsl_dir::FIELD_LIVELIST;
 use ondisk::object_type::ObjectType;
 
 use super::Dsl;
@@ -24,6 +23,7 @@ use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Sums, Used};
 use super::names::{Found, MAX_NAME};
+use super::open::is_hidden;
 use crate::{PoolError, Result};
 
 /// Everything that a promotion moves, newest first.
@@ -42,9 +42,13 @@ pub(crate) struct Promotion {
 }
 
 impl Dsl {
-    /// A clone of a snapshot, in a directory that has no dataset yet. Syncing context.
+    /// A clone of a snapshot, in a directory that has no dataset yet. One that lives as long as an operation, to change
+    /// contents with a head, has no livelist. Syncing context.
     pub(crate) fn create_clone(&self, dir: &Arc<Dir>, origin: u64, tx: &Tx) -> Result<u64> {
         let object = self.create_dataset(dir, Some(origin), tx)?;
+        if !is_hidden(&dir.last_name()) {
+            self.create_livelist(dir, tx)?;
+        }
         for feature in recorded_features(self, origin)? {
             self.activate_feature(object, feature, tx)?;
         }
@@ -256,22 +260,6 @@ impl Dsl {
         }
         self.snapshots_changed(from, tx)?;
         self.snapshots_changed(to, tx)
-    }
-
-    /// A clone's list of blocks that are its own, which makes destroying it quicker, is not kept here: it is given up before
-    /// the clone changes. Syncing context.
-    pub(crate) fn remove_livelist(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
-        if !self.has_livelist(dir)? {
-            return Ok(());
-        }
-        let object = self.mos.find(dir.object, FIELD_LIVELIST)?.ok_or(PoolError::NotFound)?;
-        self.mos.remove(dir.object, FIELD_LIVELIST, tx)?;
-        Deadlist::open(self, object)?.destroy(self, tx)?;
-        self.features().decrement("livelist", tx)
-    }
-
-    pub(crate) fn has_livelist(&self, dir: &Dir) -> Result<bool> {
-        Ok(self.mos.is_zapified(dir.object)? && self.mos.find(dir.object, FIELD_LIVELIST)?.is_some())
     }
 }
 

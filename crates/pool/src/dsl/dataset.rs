@@ -5,7 +5,7 @@
 //! as block by block, because both reservations count by the larger of two sums.
 //!
 //! A block born after the previous snapshot is freed at once; an older one goes to the dead list, for the snapshot
-//! still has it.
+//! still has it. The head of a clone notes both comings and goings in its livelist, if it has one.
 //!
 //! A dataset in core is unique. Its numbers are written to the meta object set as they change, in syncing context.
 //! Locks: `state`, then `pending` or a directory's. Source: module/zfs/dsl_dataset.c.
@@ -28,6 +28,7 @@ use super::Dsl;
 use super::bookmark::{self, Counting};
 use super::deadlist::Deadlist;
 use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
+use super::livelist::Livelist;
 use crate::Result;
 use crate::ddt;
 use crate::resume::Point;
@@ -41,8 +42,8 @@ const META_ESTIMATE: u64 = 16 << 10;
 const INFLATION: u64 = 3;
 /// The smallest block, of which a request must be feared to be made.
 const SMALLEST_BLOCK: u64 = 512;
-/// Dead blocks kept in memory before they are written down.
-const DEAD_BATCH: usize = 1 << 16;
+/// Blocks for a list kept in memory before they are written down.
+const BATCH: usize = 1 << 16;
 
 /// An open dataset. `Arc`; unique for its object.
 pub struct Dataset {
@@ -74,19 +75,22 @@ pub(crate) struct State {
     /// Per-dataset features in use, by name.
     pub features: Vec<&'static str>,
     pub deadlist: Option<Deadlist>,
+    /// The one that `around` names, once something was noted in it.
+    pub livelist: Option<Livelist>,
     /// `refquota` and `refreservation`, 0 without.
     pub quota: u64,
     pub reserved: u64,
     pub around: Around,
 }
 
-/// What a dataset in core knows of others: changed by [`Dsl::refresh_heads`] only.
+/// What a dataset in core knows of others: changed by [`Dsl::refresh_heads`], and where its livelist is given up.
 pub(crate) struct Around {
     /// The previous snapshot's own `(prev_snap_txg, next_snap_obj)`.
     pub prev: Option<(u64, u64)>,
     pub bookmarks: Vec<Counting>,
     /// Blocks born up to here belong to the origin of a clone.
     pub origin_txg: u64,
+    pub livelist: Option<u64>,
 }
 
 /// What changed since the last settling.
@@ -97,6 +101,8 @@ struct Pending {
     /// Of these, what only this dataset had.
     unique: Sums,
     dead: Vec<BlkPtr>,
+    /// For the livelist: blocks that were born, or with `true` are gone, in the order of that.
+    live: Vec<(BlkPtr, bool)>,
     /// Bytes that only the previous snapshot has now.
     prev_unique: i64,
     /// Bytes that only snapshots of this dataset have now.
@@ -276,6 +282,7 @@ impl Core {
             return Ok(());
         }
         self.bury(dsl, &pending.dead, tx)?;
+        self.track(dsl, &pending.live, tx)?;
         let (phys, delta) = {
             let mut state = lock(&self.state);
             let delta = state.reserve_delta(pending.unique.used);
@@ -298,6 +305,10 @@ impl Core {
         for name in pending.features {
             self.activate(dsl, name, tx)?;
         }
+        let has_livelist = self.state(|state| state.around.livelist.is_some());
+        if has_livelist && Dsl::is_little_shared(&self.dir, phys.referenced_bytes) {
+            dsl.remove_livelist(&self.dir, tx)?;
+        }
         Ok(())
     }
 
@@ -311,6 +322,39 @@ impl Core {
             state.deadlist = Some(Deadlist::open(dsl, object)?);
         }
         state.deadlist.as_mut().map_or(Ok(()), |deadlist| deadlist.insert(dsl, dead, tx))
+    }
+
+    fn track(&self, dsl: &Dsl, changes: &[(BlkPtr, bool)], tx: &Tx) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.state(|state| match state.livelist(dsl)? {
+            Some(livelist) => livelist.record(dsl, changes, tx),
+            None => Ok(()),
+        })
+    }
+
+    /// What a livelist has to know of a block that comes or goes, written down when there is much of it.
+    fn live(&self, dsl: &Dsl, bp: &BlkPtr, gone: bool, txg: u64) {
+        let (is_kept, origin_txg) =
+            self.state(|state| (state.around.livelist.is_some(), state.around.origin_txg));
+        if !is_kept || bp.birth() <= origin_txg || bp.is_embedded() {
+            return;
+        }
+        let mut pending = lock(&self.pending);
+        pending.live.push((*bp, gone));
+        if pending.live.len() >= BATCH {
+            let live = std::mem::take(&mut pending.live);
+            drop(pending);
+            self.note_failure(self.track(dsl, &live, &Tx::syncing(txg)));
+        }
+    }
+
+    /// What fails while blocks are counted is told when they are settled.
+    fn note_failure(&self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            *lock(&self.failed) = Some(error);
+        }
     }
 
     fn tell_bookmarks(&self, dsl: &Dsl, freed: &[Sums], tx: &Tx) -> Result<()> {
@@ -371,6 +415,15 @@ impl Core {
 }
 
 impl State {
+    /// The livelist, opened.
+    pub(super) fn livelist(&mut self, dsl: &Dsl) -> Result<Option<&mut Livelist>> {
+        let Some(object) = self.around.livelist else { return Ok(None) };
+        if self.livelist.is_none() {
+            self.livelist = Some(Livelist::open(dsl, object)?);
+        }
+        Ok(self.livelist.as_mut())
+    }
+
     /// How much of a change in unique bytes the directory sees, the refreservation taken into account.
     fn reserve_delta(&self, delta: i64) -> i64 {
         let unique = self.phys.unique_bytes;
@@ -394,11 +447,12 @@ impl BlockOwner for Core {
         dsl.parts.errlog.log(place, block.birth);
     }
 
-    fn born(&self, bp: &BlkPtr, _tx: &SyncTx) {
+    fn born(&self, bp: &BlkPtr, tx: &SyncTx) {
         if bp.is_hole() || bp.is_redacted() {
             return;
         }
         let Ok(dsl) = self.dsl() else { return };
+        self.live(&dsl, bp, false, tx.txg);
         let sums = sums_of(bp, dsl.dsize(bp));
         let mut pending = lock(&self.pending);
         pending.changed = true;
@@ -416,6 +470,7 @@ impl BlockOwner for Core {
             return;
         }
         let Ok(dsl) = self.dsl() else { return };
+        self.live(&dsl, bp, true, tx.txg);
         let sums = sums_of(bp, dsl.dsize(bp));
         let state = lock(&self.state);
         let around = &state.around;
@@ -443,12 +498,10 @@ impl BlockOwner for Core {
         if bp.birth() > origin_txg {
             pending.to_snap += sums.used;
         }
-        if pending.dead.len() >= DEAD_BATCH {
+        if pending.dead.len() >= BATCH {
             let dead = std::mem::take(&mut pending.dead);
             drop(pending);
-            if let Err(error) = self.bury(&dsl, &dead, &Tx::syncing(tx.txg)) {
-                *lock(&self.failed) = Some(error);
-            }
+            self.note_failure(self.bury(&dsl, &dead, &Tx::syncing(tx.txg)));
         }
     }
 }

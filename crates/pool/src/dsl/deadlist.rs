@@ -6,6 +6,8 @@
 //!
 //! Before pool version 26 a dead list is one list of blocks. Those that a pool has when it is upgraded stay so.
 //!
+//! Livelists ([`super::livelist`]) have the same form, with entries that say that a block is gone.
+//!
 //! Source: module/zfs/dsl_deadlist.c.
 
 use std::collections::BTreeMap;
@@ -94,31 +96,52 @@ impl Deadlist {
 
     /// Adds blocks.
     pub fn insert(&mut self, dsl: &Dsl, dead: &[BlkPtr], tx: &Tx) -> Result<()> {
+        let entries: Vec<_> = dead.iter().map(|bp| (*bp, false)).collect();
+        self.record(dsl, &entries, tx)
+    }
+
+    /// Adds entries in their order; `true`, only in a livelist: the block is gone.
+    pub fn record(&mut self, dsl: &Dsl, entries: &[(BlkPtr, bool)], tx: &Tx) -> Result<()> {
         let Some(lists) = &mut self.lists else {
-            let list = Bpobj::open(&dsl.mos.objset, self.object)?;
-            list.enqueue_all(&entries(dead.iter()), tx)?;
-            return Ok(());
+            return Ok(Bpobj::open(&dsl.mos.objset, self.object)?.enqueue_all(entries, tx)?);
         };
-        let mut by_list: BTreeMap<u64, Vec<&BlkPtr>> = BTreeMap::new();
-        for bp in dead {
+        let mut by_list: BTreeMap<u64, Vec<(BlkPtr, bool)>> = BTreeMap::new();
+        for (bp, gone) in entries {
             let below = lists.range(..bp.birth()).next_back().or(lists.iter().next());
             let (&key, _) = below.ok_or_else(|| damaged(self.object))?;
-            by_list.entry(key).or_default().push(bp);
+            by_list.entry(key).or_default().push((*bp, *gone));
         }
-        for (key, blocks) in by_list {
+        for (key, entries) in by_list {
             let mut object = lists[&key];
             if Some(object) == dsl.empty_bpobj() {
-                object = Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?;
+                object = new_list(dsl, tx)?;
                 release_empty(dsl, tx)?;
                 dsl.mos.set_int_key(self.object, key, object, tx)?;
                 lists.insert(key, object);
             }
-            let list = Bpobj::open(&dsl.mos.objset, object)?;
-            list.enqueue_all(&entries(blocks.into_iter()), tx)?;
+            Bpobj::open(&dsl.mos.objset, object)?.enqueue_all(&entries, tx)?;
         }
         let mut sums = Sums::default();
-        dead.iter().for_each(|bp| sums.add(sums_of(bp, dsl.dsize(bp))));
+        for (bp, gone) in entries {
+            let of_block = sums_of(bp, dsl.dsize(bp));
+            sums.add(if *gone { of_block.negated() } else { of_block });
+        }
         self.count(dsl, sums, tx)
+    }
+
+    /// Keys and lists, oldest first. Not of the old form.
+    pub fn lists(&self) -> Result<Vec<(u64, u64)>> {
+        let lists = self.lists.as_ref().ok_or_else(old_form)?;
+        Ok(lists.iter().map(|(key, list)| (*key, *list)).collect())
+    }
+
+    /// Takes away a key with its list, not what that lists. Not of the old form.
+    pub fn discard(&mut self, dsl: &Dsl, key: u64, tx: &Tx) -> Result<()> {
+        let list = self.lists.as_mut().ok_or_else(old_form)?.remove(&key);
+        let list = list.ok_or_else(|| damaged(self.object))?;
+        dsl.mos.remove_int(self.object, key, tx)?;
+        self.count(dsl, sums(Bpobj::open(&dsl.mos.objset, list)?.space()?).negated(), tx)?;
+        free_list(dsl, list, tx)
     }
 
     fn count(&self, dsl: &Dsl, sums: Sums, tx: &Tx) -> Result<()> {
@@ -244,13 +267,7 @@ impl Deadlist {
     /// Frees the lists, not what they list.
     pub fn destroy(self, dsl: &Dsl, tx: &Tx) -> Result<()> {
         let Some(lists) = self.lists else { return Ok(Bpobj::free(&dsl.mos.objset, self.object, tx)?) };
-        for list in lists.into_values() {
-            if Some(list) == dsl.empty_bpobj() {
-                release_empty(dsl, tx)?;
-            } else {
-                Bpobj::free(&dsl.mos.objset, list, tx)?;
-            }
-        }
+        lists.into_values().try_for_each(|list| free_list(dsl, list, tx))?;
         Ok(dsl.mos.free(self.object, tx)?)
     }
 
@@ -293,23 +310,33 @@ fn old_form() -> PoolError {
     PoolError::Corrupt("a dead list of the old form before one of the new".into())
 }
 
-fn entries<'a>(blocks: impl Iterator<Item = &'a BlkPtr>) -> Vec<(BlkPtr, bool)> {
-    blocks.map(|bp| (*bp, false)).collect()
-}
-
 fn damaged(object: u64) -> PoolError {
     DmuError::Corrupt { object, block: 0 }.into()
+}
+
+/// A list of its own. Where there are livelists, any list has room to say that blocks are gone (`bpobj_alloc`).
+fn new_list(dsl: &Dsl, tx: &Tx) -> Result<u64> {
+    let form = if dsl.features().is_active("livelist") { BpobjForm::V3 } else { BpobjForm::V2 };
+    Ok(Bpobj::alloc(&dsl.mos.objset, form, tx)?)
+}
+
+/// Frees a list, not what it lists.
+fn free_list(dsl: &Dsl, list: u64, tx: &Tx) -> Result<()> {
+    if Some(list) == dsl.empty_bpobj() {
+        return release_empty(dsl, tx);
+    }
+    Ok(Bpobj::free(&dsl.mos.objset, list, tx)?)
 }
 
 /// A list with nothing in it: the pool's shared one where the pool has the feature (`bpobj_alloc_empty`).
 fn empty_list(dsl: &Dsl, tx: &Tx) -> Result<u64> {
     if !dsl.features().is_enabled("empty_bpobj") {
-        return Ok(Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?);
+        return new_list(dsl, tx);
     }
     let shared = match dsl.empty_bpobj() {
         Some(object) => object,
         None => {
-            let object = Bpobj::alloc(&dsl.mos.objset, BpobjForm::V2, tx)?;
+            let object = new_list(dsl, tx)?;
             dsl.mos.set_root(pool_directory::EMPTY_BPOBJ, object, tx)?;
             dsl.set_empty_bpobj(Some(object));
             object

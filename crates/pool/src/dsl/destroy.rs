@@ -1,7 +1,8 @@
 //! Destroying a head dataset, and giving blocks of what was destroyed back, a bounded part a transaction group.
 //!
 //! The dataset itself goes at once. Its tree of blocks is put on a queue (`bptree`, feature `async_destroy`); what it
-//! used is moved to the hidden directory `$FREE`, and leaves that as blocks are freed. A walk that has used up its time
+//! used is moved to the hidden directory `$FREE`, and leaves that as blocks are freed. Of a clone that has one, the livelist
+//! is queued instead ([`super::livelist`]). A walk that has used up its time
 //! remembers where it stopped: every object before that, and every block before in that object, is freed.
 //!
 //! A block is freed after everything below it, so what the remembered place needs is always readable.
@@ -40,7 +41,7 @@ const REFERENCE: u64 = 25;
 const FEW_BLOCKS: u64 = 64;
 const TIME: Nanos = Nanos::from_millis(500);
 /// How often the clock is looked at.
-const CLOCK_EVERY: u64 = 1024;
+pub(super) const CLOCK_EVERY: u64 = 1024;
 /// Objects from here on are the accounting's; they are small and freed in one go.
 const LAST_OBJECT: u64 = 1 << 48;
 
@@ -77,7 +78,6 @@ impl Dsl {
         self.forget_dataset(object);
         self.parts.scan.dataset_gone(Departure { txg: tx.txg(), dataset: object, heir: None, again: false });
         self.drop_refreservation(&found.dir, tx)?;
-        self.remove_livelist(&found.dir, tx)?;
         super::bookmark::destroy_all(self, object, tx)?;
         self.parts.errlog.dataset_gone(&self.mos, object, tx)?;
         let phys = self.mos.dataset(object)?;
@@ -94,13 +94,15 @@ impl Dsl {
         }
         Deadlist::open(self, phys.deadlist_obj)?.destroy(self, tx)?;
         crate::zil::free_on_disk(self.parts.store(), &self.log_of(&phys.bp)?, &self.parts.frees);
-        let dir = found.dir.phys();
-        let sums = Sums {
-            used: dir.used_bytes as i64,
-            comp: dir.compressed_bytes as i64,
-            uncomp: dir.uncompressed_bytes as i64,
-        };
-        self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, sums, tx)?;
+        if !self.queue_livelist(&found.dir, tx)? {
+            let dir = found.dir.phys();
+            let sums = Sums {
+                used: dir.used_bytes as i64,
+                comp: dir.compressed_bytes as i64,
+                uncomp: dir.uncompressed_bytes as i64,
+            };
+            self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, sums, tx)?;
+        }
         found.dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = 0)?;
         self.mos.free(phys.snapnames_zapobj, tx)?;
         self.free_dataset_object(object, &features, tx)?;
@@ -183,13 +185,15 @@ impl Dsl {
         let deadline = Nanos(self.parts.env.clock.now().0.saturating_add(TIME.0));
         let mut left = if self.parts.env.quirk(Quirk::SmallTxg) { FEW_BLOCKS } else { BLOCKS };
         self.process_free_list(&mut left, deadline, tx)?;
+        self.process_livelists(&mut left, deadline, tx)?;
         while left > 0 && self.process_first_tree(&mut left, deadline, tx)? {}
         Ok(())
     }
 
     /// Something destroyed still waits to be freed.
     pub fn is_freeing(&self) -> bool {
-        let (list, tree) = self.special(|special| (special.free_bpobj, special.bptree));
+        let (list, tree) =
+            self.special(|special| (special.free_bpobj, special.bptree.or(special.deleted_clones)));
         let is_filled = |list| Bpobj::open(&self.mos.objset, list).and_then(|list| list.is_empty());
         tree.is_some() || list.is_some_and(|list| !is_filled(list).unwrap_or(true))
     }
@@ -265,7 +269,7 @@ impl Dsl {
 }
 
 /// What freeing it takes of a group's share.
-fn price(bp: &BlkPtr) -> u64 {
+pub(super) fn price(bp: &BlkPtr) -> u64 {
     if bp.is_dedup() { REFERENCE } else { 1 }
 }
 

@@ -137,10 +137,11 @@ impl Dsl {
             Some(dir) => Some(dsl.mos.dataset(dir.phys().head_dataset_obj)?.prev_snap_obj),
             None => None,
         };
-        let (empty_bpobj, free_bpobj, bptree) = (
+        let (empty_bpobj, free_bpobj, bptree, deleted_clones) = (
             dsl.mos.root(pool_directory::EMPTY_BPOBJ)?,
             dsl.mos.root(pool_directory::FREE_BPOBJ)?,
             dsl.mos.root(pool_directory::BPTREE_OBJ)?,
+            dsl.mos.root(pool_directory::DELETED_CLONES)?,
         );
         *lock(&dsl.special) = Special {
             root: Some(root.clone()),
@@ -150,6 +151,7 @@ impl Dsl {
             empty_bpobj,
             free_bpobj,
             bptree,
+            deleted_clones,
         };
         Ok(dsl)
     }
@@ -513,7 +515,7 @@ impl Dsl {
             let around = self.around(&open.core.dir, open.object(), &phys)?;
             open.core.state(|state| {
                 state.phys = phys;
-                state.deadlist = None;
+                (state.deadlist, state.livelist) = (None, None);
                 state.around = around;
             });
         }
@@ -528,7 +530,8 @@ impl Dsl {
         };
         let origin_txg = self.origin_txg(dir.phys().origin_obj)?;
         let bookmarks = if phys.is_snapshot() { Vec::new() } else { bookmark::counting(self, object, phys)? };
-        Ok(Around { prev, bookmarks, origin_txg })
+        let livelist = if phys.is_snapshot() { None } else { self.livelist(dir)? };
+        Ok(Around { prev, bookmarks, origin_txg, livelist })
     }
 
     fn core_of(&self, object: u64) -> Result<Arc<Core>> {
@@ -538,7 +541,7 @@ impl Dsl {
         let (quota, reserved) = (limit("refquota")?, limit("refreservation")?);
         let features = recorded_features(self, object)?;
         let around = self.around(&dir, object, &phys)?;
-        let state = State { phys, features, deadlist: None, quota, reserved, around };
+        let state = State { phys, features, deadlist: None, livelist: None, quota, reserved, around };
         Ok(Core::new(&self.arc()?, object, dir, state))
     }
 

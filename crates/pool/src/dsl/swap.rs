@@ -53,6 +53,7 @@ impl Dsl {
         self.edit_dataset(head.object, tx, |phys| take_contents(phys, &new))?;
         self.edit_dataset(clone.object, tx, |phys| take_contents(phys, &old))?;
         bookmark::next_changed(self, head.object, old.prev_snap_obj, tx)?;
+        self.remove_livelist(&clone.dir, tx)?;
         self.remove_livelist(&head.dir, tx)
     }
 

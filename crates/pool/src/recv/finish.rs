@@ -159,8 +159,7 @@ pub(super) fn check_abort(dsl: &Dsl, name: &str) -> Result<()> {
 
 pub(super) fn abort(cx: &SyncCx<'_>, name: &str) -> Result<()> {
     let Received { found, .. } = cx.dsl.left_of(name)?;
-    let text = format!("(bptree, mintxg={})", found.phys.prev_snap_txg);
-    cx.note("destroy", &found.dir.name(), found.object, &text);
+    cx.note("destroy", &found.dir.name(), found.object, &cx.dsl.how_destroyed(&found)?);
     cx.dsl.destroy_head(&found, cx.tx)?;
     cx.dsl.refresh_heads()
 }

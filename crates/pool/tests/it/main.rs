@@ -7,6 +7,7 @@ mod dedup;
 mod dsl;
 mod errlog;
 mod import;
+mod livelist;
 mod rebuild;
 mod removed;
 mod rewind;

@@ -48,19 +48,19 @@ struct Snap {
     id: u64,
 }
 
-fn commit(pool: &Pool, change: Change) -> Result<(), String> {
+pub fn commit(pool: &Pool, change: Change) -> Result<(), String> {
     pool.dsl.commit(change, "").map(drop).map_err(|error| error.to_string())
 }
 
-fn destroy(names: &[String], defer: bool) -> Change {
+pub fn destroy(names: &[String], defer: bool) -> Change {
     Change::Destroy { names: names.to_vec(), force: false, defer }
 }
 
-fn snapshot(names: &[String], recursive: bool) -> Change {
+pub fn snapshot(names: &[String], recursive: bool) -> Change {
     Change::Snapshot { names: names.to_vec(), recursive, props: vec![("test:by".into(), "random".into())] }
 }
 
-fn make(name: &str, dedup: &str) -> Change {
+pub fn make(name: &str, dedup: &str) -> Change {
     let props = [("compression", "off"), ("recordsize", "4k"), ("dedup", dedup)];
     let props = props.map(|(name, value)| (name.into(), value.into())).to_vec();
     Change::CreateFilesystem { name: name.into(), parents: false, props }
@@ -441,7 +441,7 @@ fn number(pool: &Pool, name: &str, prop: &str) -> u64 {
     value.parse().unwrap_or_else(|_| panic!("{name} {prop}: {value:?}"))
 }
 
-fn is_whole(pool: &Pool) {
+pub fn is_whole(pool: &Pool) {
     let report = verify(pool, VerifyOptions { data: true }, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
 }
