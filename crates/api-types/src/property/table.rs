@@ -82,12 +82,6 @@ pub const DATASET_PROPERTIES: &[PropertyDef] = &[
         "off",
         "on | off | verify | sha256[,verify] | sha512[,verify] | skein[,verify] | edonr,verify | blake3[,verify]",
     ),
-    shown("defaultgroupobjquota", "DEFAULTGROUPOBJQUOTA", Size, Always, false, "none", "<size> | none"),
-    shown("defaultgroupquota", "DEFAULTGROUPQUOTA", Size, Always, false, "none", "<size> | none"),
-    shown("defaultprojectobjquota", "DEFAULTPROJECTOBJQUOTA", Size, Always, false, "none", "<size> | none"),
-    shown("defaultprojectquota", "DEFAULTPROJECTQUOTA", Size, Always, false, "none", "<size> | none"),
-    shown("defaultuserobjquota", "DEFAULTUSEROBJQUOTA", Size, Always, false, "none", "<size> | none"),
-    shown("defaultuserquota", "DEFAULTUSERQUOTA", Size, Always, false, "none", "<size> | none"),
     shown("defcontext", "DEFCONTEXT", Text, Always, false, "none", "<selinux defcontext>"),
     shown("defer_destroy", "DEFER_DESTROY", Text, Never, false, "", "yes | no"),
     shown("devices", "DEVICES", Text, Always, true, "on", "on | off"),
@@ -172,8 +166,15 @@ pub const DATASET_PROPERTIES: &[PropertyDef] = &[
     shown("snapshot_count", "SSCOUNT", Count, Never, false, "", "<count>"),
     shown("snapshot_limit", "SSLIMIT", Count, Always, false, "none", "<count> | none"),
     shown("snapshots_changed", "SNAPSHOTS_CHANGED", Time, Never, false, "", "<date>"),
-    shown("snapshots_changed_nsecs", "SNAPSHOTS_CHANGED_NSECS", Text, Never, false, "", "<nsec>"),
-    shown("special_small_blocks", "SPECIAL_SMALL_BLOCKS", Size, Always, true, "0", "0 to 16M"),
+    shown(
+        "special_small_blocks",
+        "SPECIAL_SMALL_BLOCKS",
+        Size,
+        Always,
+        true,
+        "0",
+        "zero or 512 to 1M, power of 2",
+    ),
     shown("sync", "SYNC", Text, Always, true, "standard", "standard | always | disabled"),
     shown("type", "TYPE", Text, Never, false, "", "filesystem | volume | snapshot | bookmark"),
     hidden("unique", "UNIQUE", Count, Never),
@@ -194,7 +195,6 @@ pub const DATASET_PROPERTIES: &[PropertyDef] = &[
     shown("written", "WRITTEN", Size, Never, false, "", "<size>"),
     shown("xattr", "XATTR", Text, Always, true, "sa", "on | off | dir | sa"),
     shown("zoned", "ZONED", Text, Always, true, "off", "on | off"),
-    shown("zoned_uid", "ZONED_UID", Count, Always, true, "none", "<uid> | none"),
 ];
 
 /// Of pools; features apart.

@@ -75,7 +75,7 @@ fn datasets_are_made_changed_moved_and_destroyed() {
         &daemon,
         "zfs",
         "set recordsize=12345 tank/fs",
-        "cannot set property for 'tank/fs': 'recordsize' must be power of 2 from 512B to 1M",
+        "cannot set property for 'tank/fs': 'recordsize' must be power of 2 from 512B to 16M",
     );
     daemon.zfs("create -p tank/a/b").done();
     daemon.zfs("set compression=zle tank/a").done();

@@ -73,7 +73,7 @@ fn limit(quota: UserspaceProp, who: &str, set: &PropertyChange) -> std::result::
     }
     let limit = match set.value.as_str() {
         "none" => 0,
-        value => parse_number(value).ok_or_else(|| format!("bad numeric value '{value}'"))?,
+        value => parse_number(value)?,
     };
     Ok(Limit { quota, id: id.into(), limit })
 }

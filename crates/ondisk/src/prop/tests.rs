@@ -45,3 +45,33 @@ fn user_properties_have_a_colon_and_plain_characters() {
     assert!(!is_user_prop("backup"));
     assert!(!is_user_prop("a:B"));
 }
+
+/// A row of the table below, from ours.
+fn row(prop: &Prop) -> String {
+    let kinds = [(FILESYSTEM, 'f'), (VOLUME, 'v'), (SNAPSHOT, 's'), (BOOKMARK, 'b')];
+    let kinds: String =
+        kinds.iter().filter(|(kind, _)| prop.is_of(*kind)).map(|(_, letter)| letter).collect();
+    let setting = match prop.setting {
+        Setting::ReadOnly => "readonly",
+        Setting::Own => "own",
+        Setting::Inherit => "inherit",
+        Setting::Once => "once",
+        Setting::OnceOwn => "once-own",
+    };
+    let (default, words) = match prop.kind {
+        PropType::Number(number) => (number.to_string(), "-".to_owned()),
+        PropType::Text(text) => (text.unwrap_or("-").to_owned(), "-".to_owned()),
+        PropType::Choice(number, words) => {
+            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            (number.to_string(), words.join("|"))
+        }
+    };
+    format!("{} {} {kinds} {setting} {default} {words}", prop.name, prop.column)
+}
+
+#[test]
+fn every_property_is_as_openzfs_has_it() {
+    let theirs = include_str!("openzfs-2.3.txt").lines().filter(|line| !line.starts_with('#'));
+    let ours = DATASET.iter().filter(|prop| !prop.hidden).map(row);
+    assert_eq!(ours.collect::<Vec<_>>(), theirs.collect::<Vec<_>>());
+}

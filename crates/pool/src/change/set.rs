@@ -71,8 +71,9 @@ pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result
     let found = target(dsl, name)?;
     let raw = raw_props(dsl, name, &found, props)?;
     for (property, number) in &raw.creation {
-        if *property == "version" && *number < dsl.file_system_version(found.object)? {
-            return Err(refuse(name, "Invalid argument"));
+        let now = dsl.file_system_version(found.object)?;
+        if *property == "version" && *number < now {
+            return Err(refuse(name, &format!("Can not downgrade; already at version {now}")));
         }
     }
     for (property, value) in raw.local {

@@ -33,6 +33,15 @@ impl Found {
 
 /// Why this is no name for a file system; as `zfs create` puts it.
 pub(crate) fn check_filesystem(name: &str) -> std::result::Result<(), String> {
+    if name.contains('@') {
+        return Err("snapshot delimiter '@' is not expected here".into());
+    }
+    if name.contains('#') {
+        return Err("bookmark delimiter '#' is not expected here".into());
+    }
+    if name.contains('%') {
+        return Err("invalid character % in name".into());
+    }
     if name.len() > MAX_NAME {
         return Err("name is too long".into());
     }
@@ -47,11 +56,7 @@ pub(crate) fn check_filesystem(name: &str) -> std::result::Result<(), String> {
             return Err("empty component or misplaced '@' or '#' delimiter in name".into());
         }
         if let Some(bad) = part.chars().find(|c| !is_valid(*c)) {
-            return Err(match bad {
-                '@' => "snapshot delimiter '@' is not expected here".into(),
-                '#' => "bookmark delimiter '#' is not expected here".into(),
-                bad => format!("invalid character '{bad}' in name"),
-            });
+            return Err(format!("invalid character '{bad}' in name"));
         }
         if part == "." {
             return Err("self reference, '.' is found in name".into());

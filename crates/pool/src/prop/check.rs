@@ -1,8 +1,11 @@
 //! Whether a value may be set, said in OpenZFS's words.
 
+use ondisk::blkptr::MAX_BLOCK;
 use ondisk::prop::{self, Prop, PropType, UserspaceProp, dataset_prop, pool_prop};
 use ondisk::version::{self, newest_file_system};
 use ondisk::znode::VERSION_FUID;
+
+use crate::dsl::names::MAX_NAME;
 
 use super::{CREATION, RawProps, RawValue, none_number, parse_number};
 use crate::{PoolError, Result};
@@ -11,7 +14,7 @@ use crate::{PoolError, Result};
 pub const AUTO: u64 = u64::MAX;
 
 /// Known, but of no effect here unless at their default.
-const UNBUILT: [&str; 10] = [
+const UNBUILT: [&str; 9] = [
     "encryption",
     "keyformat",
     "keylocation",
@@ -20,10 +23,11 @@ const UNBUILT: [&str; 10] = [
     "special_small_blocks",
     "longname",
     "zoned",
-    "zoned_uid",
     "nbmand",
 ];
 
+/// Largest record without `large_blocks`.
+const OLD_MAX: u64 = 128 << 10;
 /// What the pool's version or features do not allow.
 const TOO_OLD: &str = "pool and or dataset must be upgraded to set this property or value";
 
@@ -71,22 +75,25 @@ impl Checker<'_> {
             return Err(self.refuse(TOO_OLD));
         }
         // Names that must be normalised must be UTF-8.
-        let normalized = raw.creation.iter().any(|(name, number)| *name == "normalization" && *number != 0);
-        if normalized {
-            raw.creation.retain(|(name, _)| *name != "utf8only");
-            raw.creation.push(("utf8only", 1));
+        let given = |wanted: &str| raw.creation.iter().find(|(name, _)| *name == wanted).map(|(_, n)| *n);
+        match (given("normalization"), given("utf8only")) {
+            (Some(1..), None) => raw.creation.push(("utf8only", 1)),
+            (Some(1..), Some(0)) => {
+                return Err(self.refuse("'utf8only' must be set 'on' if normalization chosen"));
+            }
+            (None, Some(0)) => raw.creation.push(("normalization", 0)),
+            _ => {}
         }
         Ok(raw)
     }
 
     /// Of a snapshot: users' own.
     pub fn of_snapshot(&self, props: &[(String, String)]) -> Result<RawProps> {
+        if props.iter().any(|(name, _)| !prop::is_user_prop(name)) {
+            return Err(self.refuse("this property can not be modified for snapshots"));
+        }
         if self.version < version::SNAPSHOT_PROPS && !props.is_empty() {
             return Err(self.refuse(TOO_OLD));
-        }
-        let native = |(name, _): &&(String, String)| dataset_prop(name).is_some();
-        if let Some((name, _)) = props.iter().find(native) {
-            return Err(self.refuse(format_args!("'{name}' does not apply to datasets of this type")));
         }
         self.all(props)
     }
@@ -101,15 +108,15 @@ impl Checker<'_> {
         }
         let prop =
             dataset_prop(name).ok_or_else(|| self.refuse(format_args!("invalid property '{name}'")))?;
-        if prop.is_readonly() || (prop.is_once() && !self.creating) {
-            return Err(self.refuse(format_args!("'{}' is readonly", prop.name)));
-        }
         if !prop.is_of(self.of) {
-            return Err(self.refuse(format_args!("'{}' does not apply to datasets of this type", prop.name)));
+            return Err(self.refuse(format_args!("'{name}' does not apply to datasets of this type")));
         }
-        let raw = self.parse(prop, value)?;
+        if prop.is_readonly() || (prop.is_once() && !self.creating) {
+            return Err(self.refuse(format_args!("'{name}' is readonly")));
+        }
+        let raw = self.parse(name, prop, value)?;
         self.built(prop, value, &raw)?;
-        self.sensible(prop, value, &raw)?;
+        self.sensible(name, prop, value, &raw)?;
         Ok((prop.name.to_owned(), raw))
     }
 
@@ -118,16 +125,16 @@ impl Checker<'_> {
             return Err(self.refuse(format_args!("property name '{name}' is too long")));
         }
         if value.len() >= prop::MAX_TEXT {
-            return Err(self.refuse(format_args!("property value '{value}' is too long")));
+            return Err(self.refuse("property value too long"));
         }
         Ok((name.to_owned(), RawValue::Text(value.to_owned())))
     }
 
-    fn parse(&self, prop: &Prop, value: &str) -> Result<RawValue> {
+    fn parse(&self, name: &str, prop: &Prop, value: &str) -> Result<RawValue> {
         match prop.kind {
             PropType::Text(_) => {
                 if value.len() >= prop::MAX_TEXT || value.contains('\0') {
-                    return Err(self.refuse(format_args!("'{}' is too long", prop.name)));
+                    return Err(self.refuse(format_args!("'{name}' is too long")));
                 }
                 Ok(RawValue::Text(value.to_owned()))
             }
@@ -136,11 +143,10 @@ impl Checker<'_> {
                 let none = || self.refuse(format_args!("'{}' must be one of '{}'", prop.name, prop.values));
                 number.ok_or_else(none)
             }
-            PropType::Number(_) if value == "auto" => self.auto(prop),
+            PropType::Number(_) if value == "auto" => self.auto(name, prop),
             PropType::Number(_) if value == "none" => Ok(RawValue::Number(none_number(prop.name))),
             PropType::Number(_) => {
-                let number = parse_number(value)
-                    .ok_or_else(|| self.refuse(format_args!("bad numeric value '{value}'")))?;
+                let number = parse_number(value).map_err(|why| self.refuse(why))?;
                 if number == 0 && matches!(prop.name, "quota" | "refquota") {
                     return Err(self.refuse(format_args!("use 'none' to disable quota/refquota")));
                 }
@@ -150,11 +156,11 @@ impl Checker<'_> {
     }
 
     /// As large as it has to be: whoever knows the dataset finds out.
-    fn auto(&self, prop: &Prop) -> Result<RawValue> {
+    fn auto(&self, name: &str, prop: &Prop) -> Result<RawValue> {
         match prop.name {
             "refreservation" if self.of == prop::VOLUME => Ok(RawValue::Number(AUTO)),
-            "refreservation" => Err(self.refuse("'refreservation=auto' only allowed on volumes")),
-            name => Err(self.refuse(format_args!("'auto' is invalid value for '{name}'"))),
+            "refreservation" => Err(self.refuse(format_args!("'{name}=auto' only allowed on volumes"))),
+            _ => Err(self.refuse(format_args!("'auto' is invalid value for '{name}'"))),
         }
     }
 
@@ -165,28 +171,30 @@ impl Checker<'_> {
             return refuse();
         }
         match prop.name {
-            "checksum" if matches!(value, "noparity" | "blake3") => refuse(),
-            "dedup" if value.starts_with("blake3") => refuse(),
+            "checksum" if value == "noparity" => refuse(),
             "aclmode" | "acltype" if value == "nfsv4" => refuse(),
             _ => Ok(()),
         }
     }
 
-    fn sensible(&self, prop: &Prop, value: &str, raw: &RawValue) -> Result<()> {
+    fn sensible(&self, name: &str, prop: &Prop, value: &str, raw: &RawValue) -> Result<()> {
         let number = raw.number().unwrap_or(0);
         let feature = |name: &str| (self.has_feature)(name);
         match prop.name {
             "recordsize" | "volblocksize" => {
-                let max: u64 = if feature("large_blocks") { 1 << 20 } else { 128 << 10 };
+                let (max, words) =
+                    if feature("large_blocks") { (MAX_BLOCK, "16M") } else { (OLD_MAX, "128K") };
                 if !number.is_power_of_two() || !(512..=max).contains(&number) {
-                    let max = if max == 1 << 20 { "1M" } else { "128K" };
-                    let name = prop.name;
-                    return Err(self.refuse(format_args!("'{name}' must be power of 2 from 512B to {max}")));
+                    return Err(self.refuse(format_args!("'{name}' must be power of 2 from 512B to {words}")));
                 }
             }
-            "mountpoint" if !value.starts_with('/') && value != "none" && value != "legacy" => {
-                return Err(self
-                    .refuse(format_args!("'{}' must be an absolute path, 'none', or 'legacy'", prop.name)));
+            "mountpoint" if value != "none" && value != "legacy" => {
+                if !value.starts_with('/') {
+                    return Err(self.refuse("'mountpoint' must be an absolute path, 'none', or 'legacy'"));
+                }
+                if value.split('/').any(|component| component.len() > MAX_NAME) {
+                    return Err(self.refuse("component of 'mountpoint' is too long"));
+                }
             }
             "filesystem_limit" | "snapshot_limit"
                 if number != ondisk::prop::UNLIMITED && !feature("filesystem_limits") =>
@@ -237,6 +245,7 @@ fn feature_of(value: &str) -> Option<&'static str> {
         "sha512" => Some("sha512"),
         "skein" => Some("skein"),
         "edonr" => Some("edonr"),
+        "blake3" => Some("blake3"),
         _ => value.starts_with("zstd").then_some("zstd_compress"),
     }
 }
@@ -255,10 +264,7 @@ pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'stat
             let none = || refuse(format!("'{}' must be one of '{}'", prop.name, prop.values));
             RawValue::Number(number.ok_or_else(none)?)
         }
-        PropType::Number(_) => {
-            let number = parse_number(value).ok_or_else(|| refuse(format!("bad numeric value '{value}'")))?;
-            RawValue::Number(number)
-        }
+        PropType::Number(_) => RawValue::Number(parse_number(value).map_err(refuse)?),
     };
     match prop.name {
         "comment" if value.len() > 32 => Err(refuse("comment must not exceed 32 characters".into())),

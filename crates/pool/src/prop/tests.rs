@@ -20,14 +20,30 @@ fn refusal(props: &[(&str, &str)]) -> String {
 
 #[test]
 fn numbers_are_read_as_people_write_them() {
-    assert_eq!(parse_number("131072"), Some(128 << 10));
-    assert_eq!(parse_number("128k"), Some(128 << 10));
-    assert_eq!(parse_number("1.5G"), Some(3 << 29));
-    assert_eq!(parse_number("2TiB"), Some(2 << 40));
-    assert_eq!(parse_number("0x200"), Some(512));
-    assert_eq!(parse_number("16E"), None);
-    for bad in ["", "k", "1q", "1kk", "-1", "1 k", "NaN", "inf", "99999999999999999999"] {
-        assert_eq!(parse_number(bad), None, "{bad}");
+    assert_eq!(parse_number("131072"), Ok(128 << 10));
+    assert_eq!(parse_number("128k"), Ok(128 << 10));
+    assert_eq!(parse_number("1.5G"), Ok(3 << 29));
+    assert_eq!(parse_number(".5G"), Ok(1 << 29));
+    assert_eq!(parse_number("1."), Ok(1));
+    assert_eq!(parse_number("2TiB"), Ok(2 << 40));
+    let cases = [
+        ("", "bad numeric value ''"),
+        ("k", "bad numeric value 'k'"),
+        ("-1", "bad numeric value '-1'"),
+        ("NaN", "bad numeric value 'NaN'"),
+        ("1q", "invalid numeric suffix 'q'"),
+        ("1kk", "invalid numeric suffix 'kk'"),
+        ("1bb", "invalid numeric suffix 'bb'"),
+        ("1 k", "invalid numeric suffix ' k'"),
+        ("0x200", "invalid numeric suffix 'x200'"),
+        ("1.5.2", "invalid numeric suffix '.2'"),
+        ("16E", "numeric value is too large"),
+        ("16.0E", "numeric value is too large"),
+        ("1Z", "numeric value is too large"),
+        ("99999999999999999999", "numeric value is too large"),
+    ];
+    for (bad, why) in cases {
+        assert_eq!(parse_number(bad), Err(why.into()), "{bad}");
     }
 }
 
@@ -38,8 +54,10 @@ fn values_are_refused_in_openzfs_words() {
         (("used", "1"), "'used' is readonly"),
         (("casesensitivity", "mixed"), "'casesensitivity' is readonly"),
         (("nonsense", "1"), "invalid property 'nonsense'"),
-        (("recordsize", "100"), "'recordsize' must be power of 2 from 512B to 1M"),
-        (("recordsize", "2M"), "'recordsize' must be power of 2 from 512B to 1M"),
+        (("recordsize", "100"), "'recordsize' must be power of 2 from 512B to 16M"),
+        (("recordsize", "32M"), "'recordsize' must be power of 2 from 512B to 16M"),
+        (("recsize", "3M"), "'recsize' must be power of 2 from 512B to 16M"),
+        (("volblocksize", "8K"), "'volblocksize' does not apply to datasets of this type"),
         (("atime", "maybe"), "'atime' must be one of 'on | off'"),
         (("quota", "0"), "use 'none' to disable quota/refquota"),
         (("quota", "much"), "bad numeric value 'much'"),
@@ -58,8 +76,7 @@ fn values_are_refused_in_openzfs_words() {
 #[test]
 fn what_is_not_built_is_refused_by_name() {
     assert_eq!(refusal(&[("nbmand", "on")]), "not supported: nbmand=on");
-    assert_eq!(refusal(&[("checksum", "blake3")]), "not supported: checksum=blake3");
-    assert_eq!(refusal(&[("dedup", "blake3,verify")]), "not supported: dedup=blake3,verify");
+    assert_eq!(refusal(&[("checksum", "noparity")]), "not supported: checksum=noparity");
     assert!(check(false, &[("nbmand", "off"), ("dedup", "on")]).is_ok());
 }
 
@@ -73,6 +90,10 @@ fn values_are_stored_as_openzfs_stores_them() {
     assert_eq!(raw.local[1], ("quota".into(), number(0)));
     assert_eq!(raw.local[2], ("a:b".into(), RawValue::Text("c".into())));
     assert_eq!(raw.creation, [("normalization", 0x10), ("utf8only", 1)]);
+    let raw = check(true, &[("utf8only", "off")]).unwrap();
+    assert_eq!(raw.creation, [("utf8only", 0), ("normalization", 0)], "whatever the parent has");
+    let why = check(true, &[("normalization", "formC"), ("utf8only", "off")]).unwrap_err().to_string();
+    assert!(why.ends_with(": 'utf8only' must be set 'on' if normalization chosen"), "{why}");
 }
 
 #[test]

@@ -8,6 +8,8 @@ fn names_are_refused_in_openzfs_words() {
     assert_eq!(why("tank//a"), "empty component or misplaced '@' or '#' delimiter in name");
     assert_eq!(why("tank/a*b"), "invalid character '*' in name");
     assert_eq!(why("tank/\0"), "invalid character '\0' in name");
+    assert_eq!(why("tank//a%b"), "invalid character % in name");
+    assert_eq!(why("tank//a@b"), "snapshot delimiter '@' is not expected here");
     assert_eq!(why("tank/.."), "parent reference, '..' is found in name");
     assert_eq!(why(&format!("tank/{}", "x".repeat(251))), "name is too long");
     assert_eq!(check_filesystem(&format!("tank/{}", "x".repeat(250))), Ok(()));
