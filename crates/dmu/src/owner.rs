@@ -43,11 +43,16 @@ pub trait BlockOwner: Send + Sync {
     }
 }
 
+/// The smallest block, of which a request must be feared to be made.
+const SMALLEST_BLOCK: u64 = 512;
+
 /// What a transaction may do at most; [`Admission`] keeps space and memory for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holds {
     /// Bytes of file data that may be written, whole blocks counted.
     pub write: u64,
+    /// How large the blocks are that these bytes lie in, or the smallest of them.
+    pub block_size: u64,
     /// Blocks of metadata (ZAP leaves, spill blocks, bonus buffers…) that may be dirtied.
     pub meta_blocks: u64,
     /// It frees space in the end: admitted into the reserve that is kept for deleting in a full pool.
@@ -57,12 +62,19 @@ pub struct Holds {
 impl Holds {
     /// For `bytes` of data and `meta_blocks` blocks of metadata.
     pub const fn new(write: u64, meta_blocks: u64) -> Holds {
-        Holds { write, meta_blocks, netfree: false }
+        Holds { write, block_size: SMALLEST_BLOCK, meta_blocks, netfree: false }
+    }
+
+    /// For the blocks of this size that `len` bytes at `at` lie in: with large ones, no more than are changed.
+    pub const fn covering(at: u64, len: u64, block_size: u64, meta_blocks: u64) -> Holds {
+        let end = at.saturating_add(len).div_ceil(block_size);
+        let write = end.saturating_sub(at / block_size).saturating_mul(block_size);
+        Holds { block_size, ..Holds::new(write, meta_blocks) }
     }
 
     /// For an operation that gives space back.
     pub const fn freeing(meta_blocks: u64) -> Holds {
-        Holds { write: 0, meta_blocks, netfree: true }
+        Holds { netfree: true, ..Holds::new(0, meta_blocks) }
     }
 }
 

@@ -180,7 +180,7 @@ impl Bench {
 
     /// A transaction of the group that is open.
     pub fn tx(&self) -> Tx {
-        self.objset.begin(Holds::default()).expect("there is always room")
+        self.objset.begin(Holds::new(0, 0)).expect("there is always room")
     }
 
     /// Writes the open group and opens the next.

@@ -212,7 +212,8 @@ impl Zvol {
     fn replay_bytes(&self, offset: u64, data: &[u8]) -> Result<()> {
         let room = self.size.load(SeqCst).saturating_sub(offset);
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
-        let tx = self.begin(Holds { netfree: true, ..self.holds(data.len() as u64) })?;
+        let holds = self.holds(offset, data.len() as u64);
+        let tx = self.begin(Holds { netfree: true, ..holds })?;
         self.data.write(offset, data, &tx).map_err(api_error)?;
         self.replayed(&tx);
         Ok(())
@@ -255,14 +256,14 @@ impl Zvol {
         self.objset.begin(holds).map_err(api_error)
     }
 
-    fn holds(&self, len: u64) -> Holds {
-        Holds::new(len + 2 * u64::from(self.data.block_size()), META_BLOCKS)
+    fn holds(&self, offset: u64, len: u64) -> Holds {
+        Holds::covering(offset, len, self.data.block_size().into(), META_BLOCKS)
     }
 
     /// One transaction. The caller holds the range, and says whether it will commit.
     fn put(&self, offset: u64, data: &[u8], soon: bool) -> Result<()> {
         let zil = self.log()?;
-        let tx = self.begin(self.holds(data.len() as u64))?;
+        let tx = self.begin(self.holds(offset, data.len() as u64))?;
         self.data.write(offset, data, &tx).map_err(api_error)?;
         let logged = LoggedWrite {
             object: zvol::DATA,

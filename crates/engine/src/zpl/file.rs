@@ -137,11 +137,15 @@ impl Zpl {
     fn write_locked(&self, cred: &Cred, node: &Node, at: u64, data: &[u8], soon: bool) -> Result<()> {
         let dnode = node.dnode();
         let end = at + data.len() as u64;
-        let block = u64::from(dnode.block_size());
-        let tx = self.begin(Holds::new(data.len() as u64 + 2 * block, META_BLOCKS))?;
+        let recordsize = self.settings().recordsize;
+        let mut block = u64::from(dnode.block_size());
+        if dnode.max_blkid() == 0 {
+            block = block.max(end.min(recordsize.into())); // The one block of a small file grows.
+        }
+        let tx = self.begin(Holds::covering(at, data.len() as u64, block, META_BLOCKS))?;
         let size = self.stored_attrs(dnode)?.size;
         if end > size {
-            grow_block(dnode, size, end, self.settings().recordsize, &tx).map_err(api_error)?;
+            grow_block(dnode, size, end, recordsize, &tx).map_err(api_error)?;
         }
         dnode.write(at, data, &tx).map_err(api_error)?;
         let change = |old: &Attrs, now| {

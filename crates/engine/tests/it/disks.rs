@@ -144,6 +144,9 @@ fn a_pool_of_ours_passes_zdb() {
         ("ours/sa", vec![prop("xattr", "sa"), prop("recordsize", "8K"), prop("dnodesize", "1k")]),
         ("ours/fold", vec![prop("casesensitivity", "insensitive"), prop("normalization", "formD")]),
         ("ours/raw", vec![prop("compression", "off"), prop("recordsize", "1M"), prop("checksum", "sha256")]),
+        ("ours/sha512", vec![prop("checksum", "sha512"), prop("redundant_metadata", "none")]),
+        ("ours/skein", vec![prop("checksum", "skein"), prop("copies", "2")]),
+        ("ours/edonr", vec![prop("checksum", "edonr"), prop("compression", "zstd-fast-10")]),
     ];
     for (name, props) in &datasets {
         let change = Change::CreateFilesystem { name: (*name).into(), parents: false, props: props.clone() };

@@ -4,6 +4,7 @@
 mod alternate;
 mod basics;
 mod bench;
+mod blocks;
 mod crash;
 mod diff;
 mod disks;

@@ -85,7 +85,7 @@ fn what_is_kept_for_a_volume_is_what_openzfs_keeps() {
     assert_eq!(refused(&[("volsize", "0")]), "cannot create 'ours/no': volume size cannot be zero");
     assert_eq!(
         refused(&[("volsize", "1M"), ("volblocksize", "3000")]),
-        "cannot create 'ours/no': 'volblocksize' must be power of 2 from 512B to 1M"
+        "cannot create 'ours/no': 'volblocksize' must be power of 2 from 512B to 16M"
     );
     assert_eq!(
         refused(&[("volsize", "1M"), ("atime", "off")]),

@@ -40,8 +40,6 @@ const OLD_MAX_BLOCK: u64 = 128 << 10;
 const META_ESTIMATE: u64 = 16 << 10;
 /// Copies: no block takes more than so many times its size in whole sectors.
 const INFLATION: u64 = 3;
-/// The smallest block, of which a request must be feared to be made.
-const SMALLEST_BLOCK: u64 = 512;
 /// Blocks for a list kept in memory before they are written down.
 const BATCH: usize = 1 << 16;
 
@@ -559,7 +557,8 @@ impl Admission for Core {
         let dsl = self.dsl.upgrade().ok_or(DmuError::Suspended)?;
         let sector = dsl.parts.store().largest_sector();
         let meta = META_ESTIMATE.next_multiple_of(sector) * want.meta_blocks;
-        let bytes = INFLATION * (want.write * sector.div_ceil(SMALLEST_BLOCK) + meta);
+        let blocks = want.write.div_ceil(want.block_size);
+        let bytes = INFLATION * (blocks * want.block_size.next_multiple_of(sector) + meta);
         let mut put_off = 0;
         loop {
             let hold = dsl.parts.txgs.enter(wait)?;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use dmu::store::{Dedup, Keep, Scope};
 use dmu::zap::Value;
 use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
+use ondisk::blkptr::MAX_BLOCK;
 use ondisk::dsl_dataset::FLAG_UNIQUE_ACCURATE;
 use ondisk::objset::ObjsetSize;
 use ondisk::prop::{
@@ -368,7 +369,7 @@ impl Dsl {
                 _ => RedundantMetadata::All,
             },
             metadata_compression,
-            recordsize: props.number("recordsize").clamp(512, 1 << 20) as u32,
+            recordsize: props.number("recordsize").clamp(512, MAX_BLOCK) as u32,
             dnode_slots: slots,
             embedded_data: features.is_active("embedded_data"),
             hole_birth: features.is_active("hole_birth"),

@@ -1,11 +1,15 @@
 use std::sync::Arc;
 
+use dmu::{Holds, ObjectSpec};
 use env::{Disk, DiskError, Disks, Env, OpenMode};
+use ondisk::object_type::ObjectType;
+use pool::change::Change;
 use pool::spa::config::Host;
 use pool::spa::create::{CreateSpec, VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 
+use crate::snapshots::{commit, is_whole, make};
 use crate::support::{Dir, around, zdb_accepts};
 
 const SIZE: u64 = 128 << 20;
@@ -90,6 +94,37 @@ fn stripes_of_mirrors_are_accepted() {
     pool.export().unwrap();
     drop(pool);
     zdb_accepts(&dir, "wide");
+}
+
+/// zdb of before 2.2 does not know this checksum: our verifier reads every block again.
+#[test]
+fn blake3_protects_where_the_pool_has_it() {
+    let dir = Dir::new("blake3");
+    let around = around();
+    let mut with_blake3 = spec("tank", vec![VdevSpec::Leaf(dir.image("a.img", SIZE))]);
+    with_blake3.features.push(ondisk::feature::by_name("blake3").unwrap());
+    let pool = create(&around, &with_blake3).unwrap();
+    commit(&pool, make("tank/a", "off")).unwrap();
+    let props = [("checksum", "blake3"), ("dedup", "blake3,verify")];
+    let props = props.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    commit(&pool, Change::SetProperties { name: "tank/a".into(), props }).unwrap();
+    let dataset = pool.dsl.open_dataset("tank/a").unwrap();
+    let tx = dataset.objset().begin(Holds::new(1 << 20, 16)).unwrap();
+    let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(128 << 10);
+    let dnode = dataset.objset().alloc(spec, &tx).unwrap();
+    let bytes: Vec<u8> = (0..1 << 20).map(|at: u32| (at % 251) as u8).collect();
+    dnode.write(0, &bytes, &tx).unwrap();
+    let object = dnode.object();
+    drop((tx, dnode, dataset));
+    pool.core().txgs.sync_now().unwrap();
+    assert_eq!(pool.core().features.count("blake3"), Some(1));
+    pool.export().unwrap();
+    drop(pool);
+    let found = search(&around.env, &[dir.path()]);
+    let pool = import(&around, &found[0], &ImportSpec { host: host(), ..ImportSpec::default() }).unwrap();
+    is_whole(&pool);
+    let dataset = pool.dsl.open_dataset("tank/a").unwrap();
+    assert!(dataset.objset().hold(object).unwrap().read_bytes(0, 1 << 20).unwrap() == bytes);
 }
 
 /// Block devices for all to see, under paths outside of /dev; files behind.

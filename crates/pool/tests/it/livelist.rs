@@ -138,18 +138,23 @@ fn a_clone_is_freed_by_what_its_livelist_says() {
     commit(&pool, destroy(&["tank/c".into()], false)).unwrap();
     let freeing = pool.dsl.freeing();
     assert!(freeing >= 90 * BLOCK, "{freeing}");
-    let cut = crash(&dir, "livelist-freeing");
-    let freed_by = judged(&cut, "Deleted Livelist");
-    assert_eq!(freed_by.len(), 1, "the tree is not walked");
-    whole(&cut, &around);
-    for (dir, pool) in [(&dir, pool), (&cut, reopen(&cut, &around, false))] {
-        drain(&pool);
-        assert_eq!(livelists(&pool), 0);
-        assert!(pool.core().storage.space().allocated < before - 160 * BLOCK);
-        pool.export().unwrap();
-        drop(pool);
-        assert_eq!(judged(dir, "Deleted Livelist"), []);
-    }
+    // Half freed, as likely as not.
+    pool.export().unwrap();
+    drop(pool);
+    assert!(judged(&dir, "Deleted Livelist").len() <= 1);
+    whole(&dir, &around);
+    let pool = reopen(&dir, &around, false);
+    drain(&pool);
+    assert_eq!(livelists(&pool), 0);
+    assert!(pool.core().storage.space().allocated < before - 160 * BLOCK);
+    let said = |wanted: &str| {
+        let history = pool.dsl.history(true).unwrap();
+        history.iter().filter(|record| record.text.contains(wanted)).count()
+    };
+    assert_eq!((said("(livelist, mintxg="), said("(bptree, mintxg=")), (2, 0), "no tree is walked");
+    pool.export().unwrap();
+    drop(pool);
+    assert_eq!(judged(&dir, "Deleted Livelist"), []);
 }
 
 #[test]
