@@ -6,7 +6,7 @@ use env::IoClass;
 use ondisk::BlkPtr;
 
 pub use storage::arc::{Foresight, Keep, Scope};
-pub use storage::{Block, Dedup, ReadError, WriteError, WriteItem, WritePolicy};
+pub use storage::{Block, Dedup, Packed, ReadError, WriteError, WriteItem, WritePolicy};
 
 /// A transaction group's number.
 pub type Txg = u64;

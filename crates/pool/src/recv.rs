@@ -17,6 +17,7 @@
 mod apply;
 mod begin;
 mod finish;
+mod props;
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::prop::RawValue;
 use crate::stream::{RecordReader, StreamError};
 use crate::{PoolError, Result};
 use apply::Apply;
+pub use props::TargetProps;
 
 /// The clone's name.
 pub(crate) const CLONE: &str = "%recv";
@@ -53,9 +55,18 @@ pub struct Target {
     /// What has been received is kept when the stream ends early.
     pub resumable: bool,
     pub begin: Begin,
-    /// Properties of the dataset, if the stream has such.
-    pub props: Option<Vec<(String, RawValue)>>,
-    pub snapshot_props: Vec<(String, RawValue)>,
+    pub props: TargetProps,
+}
+
+/// What somebody reads first who is told that a stream is not received.
+pub fn action(begin: &Begin, has_origin: bool) -> &'static str {
+    if begin.has(feature::RESUMING) {
+        "cannot receive resume stream"
+    } else if begin.from_guid == 0 || has_origin {
+        "cannot receive new filesystem stream"
+    } else {
+        "cannot receive incremental stream"
+    }
 }
 
 /// Why a stream is not received; the target is as it was.
@@ -130,6 +141,8 @@ pub enum Step {
     Abort { name: String },
     /// Destroys what a receive left that nobody can end: a dataset of this name.
     Sweep(String),
+    /// A stream says this of a snapshot that is there already.
+    Describe { snapshot: String, props: Vec<(String, RawValue)> },
 }
 
 impl Step {
@@ -139,7 +152,7 @@ impl Step {
             Step::Finish { target, object } => finish::check(dsl, target, *object, group),
             Step::Abandon { object } => dsl.received(*object).map(drop),
             Step::Abort { name } => finish::check_abort(dsl, name),
-            Step::Sweep(name) => dsl.find(name).map(drop),
+            Step::Sweep(name) | Step::Describe { snapshot: name, .. } => dsl.find(name).map(drop),
         }
     }
 
@@ -150,6 +163,7 @@ impl Step {
             Step::Abandon { object } => finish::abandon(cx, *object),
             Step::Abort { name } => finish::abort(cx, name),
             Step::Sweep(name) => finish::sweep(cx, name),
+            Step::Describe { snapshot, props } => props::describe(cx, snapshot, props),
         }
     }
 

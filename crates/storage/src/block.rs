@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use env::AlignedBuf;
+use ondisk::CompressKind;
 use stdx::cursor::Endian;
 
 /// From this size on a block lies on a boundary that disks accept, so that it is read and written in place.
@@ -14,6 +16,14 @@ const ALIGNED_FROM: usize = 4096;
 pub struct Block {
     bytes: Bytes,
     endian: Endian,
+    /// Invariant: decompressed, these are the bytes.
+    packed: Option<Arc<Packed>>,
+}
+
+/// How another pool stores a block.
+pub struct Packed {
+    pub kind: CompressKind,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Clone)]
@@ -30,7 +40,7 @@ impl Block {
         } else {
             Bytes::Small(vec![0; len].into_boxed_slice())
         };
-        Block { bytes, endian: Endian::Little }
+        Block { bytes, endian: Endian::Little, packed: None }
     }
 
     /// A copy of `data`, little endian.
@@ -40,7 +50,7 @@ impl Block {
         } else {
             Bytes::Small(data.into())
         };
-        Block { bytes, endian: Endian::Little }
+        Block { bytes, endian: Endian::Little, packed: None }
     }
 
     /// Takes over an aligned buffer; small ones are copied into less memory.
@@ -50,12 +60,22 @@ impl Block {
         } else {
             Bytes::Small(buf.to_vec().into_boxed_slice())
         };
-        Block { bytes, endian }
+        Block { bytes, endian, packed: None }
     }
 
     pub fn with_endian(mut self, endian: Endian) -> Block {
         self.endian = endian;
         self
+    }
+
+    /// It is to be stored as it came. Whoever changes it gives that up.
+    pub fn with_packed(mut self, packed: Packed) -> Block {
+        self.packed = Some(Arc::new(packed));
+        self
+    }
+
+    pub fn packed(&self) -> Option<&Packed> {
+        self.packed.as_deref()
     }
 
     /// The order of the numbers in it.
@@ -70,7 +90,8 @@ impl Block {
 
     /// Bytes of memory it takes, its own bookkeeping included.
     pub fn footprint(&self) -> usize {
-        self.len() + size_of::<Block>() + 2 * size_of::<usize>()
+        let packed = self.packed.as_ref().map_or(0, |packed| packed.bytes.len());
+        self.len() + packed + size_of::<Block>() + 2 * size_of::<usize>()
     }
 }
 
@@ -86,6 +107,7 @@ impl Deref for Block {
 
 impl DerefMut for Block {
     fn deref_mut(&mut self) -> &mut [u8] {
+        self.packed = None;
         match &mut self.bytes {
             Bytes::Aligned(buf) => buf,
             Bytes::Small(bytes) => bytes,

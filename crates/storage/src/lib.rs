@@ -31,7 +31,7 @@ mod unflushed;
 pub mod vdev;
 pub mod zio;
 
-pub use block::Block;
+pub use block::{Block, Packed};
 pub use codec::Salt;
 pub use env::IoClass;
 pub use error::{IoError, OpenError, ReadError, WriteError};

@@ -3,20 +3,19 @@
 //! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are theirs.
 
 mod package;
+mod props;
 mod replicate;
 
 use std::io::Read;
 
 use ::pool::PoolError;
-use ::pool::prop::{RawValue, is_built};
-use ::pool::recv::{Failure, Target};
+use ::pool::recv::{self, Failure, Target};
 use ::pool::stream::{RecordReader, StreamError};
 use engine_api::{
     Change, DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, ReceiveEvent, ReceiveRequest, Received,
     Result,
 };
 use ondisk::objset::ObjsetType;
-use ondisk::prop::{PropType, dataset_prop, is_user_prop};
 use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
 
 use super::convert::api_error;
@@ -28,10 +27,7 @@ use replicate::Replication;
 pub(super) type Tell<'a> = &'a mut dyn FnMut(ReceiveEvent);
 
 const ACTION: &str = "cannot receive";
-const NEW: &str = "cannot receive new filesystem stream";
-const INCREMENTAL: &str = "cannot receive incremental stream";
 const UNREADABLE: &str = "failed to read from stream";
-const RESUMED: &str = "cannot receive resume stream";
 
 fn refuse(action: &str, why: impl std::fmt::Display) -> Error {
     Error::Refused(format!("{action}: {why}"))
@@ -118,13 +114,8 @@ impl LocalPool {
         let before = stream.bytes();
         let destination = destination(one)?;
         let origin = self.origin(one, &destination, tell)?;
-        let is_resumed = begin.has(feature::RESUMING);
-        let is_new = (begin.from_guid == 0 || origin.is_some()) && !is_resumed;
-        let action = match (is_new, is_resumed) {
-            (true, _) => NEW,
-            (_, true) => RESUMED,
-            _ => INCREMENTAL,
-        };
+        let is_new = (begin.from_guid == 0 || origin.is_some()) && !begin.has(feature::RESUMING);
+        let action = recv::action(begin, origin.is_some());
         let destination = self.relocate(one, destination, is_new)?;
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
         let before_it = self.check_target(one, dataset, is_new, action)?;
@@ -138,9 +129,9 @@ impl LocalPool {
         if request.dry_run {
             return skip(begin, stream);
         }
-        let listed = one.package.map_or_else(Default::default, |package| package.listed(begin.to_guid));
-        let props = listed.props.map(|props| judged(props, request, dataset, &mut received.warnings));
-        let snapshot_props = judged(listed.snapshot_props, request, &destination, &mut received.warnings);
+        let mut listed = one.package.map_or_else(Default::default, |package| package.listed(begin.to_guid));
+        let tags = std::mem::take(&mut listed.holds);
+        let props = self.props_of(one, &destination, listed, action, received)?;
         let target = Target {
             dataset: dataset.to_owned(),
             snapshot: snapshot.to_owned(),
@@ -149,7 +140,6 @@ impl LocalPool {
             resumable: request.resumable,
             begin: begin.clone(),
             props,
-            snapshot_props,
         };
         let done = self.receive_into(&target, stream);
         if let Err(error) = done {
@@ -166,7 +156,7 @@ impl LocalPool {
         if !exists {
             received.new.push(dataset.to_owned());
         }
-        self.hold_and_set(request, &destination, listed.holds, received)?;
+        self.hold_and_set(request, &destination, tags, received)?;
         if request.verbose {
             let nanos = self.env.clock.now().0.saturating_sub(started.0);
             tell(ReceiveEvent::Done { bytes: stream.bytes() - before, nanos });
@@ -174,7 +164,7 @@ impl LocalPool {
         Ok(())
     }
 
-    /// What comes with a snapshot and is no part of it: tags, and properties that were given to the receive.
+    /// What comes with a snapshot and is no part of it: tags, and what is set by doing it.
     fn hold_and_set(
         &self,
         request: &ReceiveRequest,
@@ -189,10 +179,9 @@ impl LocalPool {
             }
         }
         let dataset = snapshot.split('@').next().unwrap_or_default();
-        let is_top = received.top.get_or_insert_with(|| dataset.to_owned()).as_str() == dataset;
-        if !request.props.is_empty() && is_top {
-            let set = Change::SetProperties { name: dataset.to_owned(), props: request.props.clone() };
-            self.commit(&set, "")?;
+        let props: Vec<_> = request.props.iter().filter(|prop| props::is_done(prop)).cloned().collect();
+        if !props.is_empty() && received.top.as_deref() == Some(dataset) {
+            self.commit(&Change::SetProperties { name: dataset.to_owned(), props }, "")?;
         }
         Ok(())
     }
@@ -345,33 +334,6 @@ enum Before {
 /// A property of a dataset; empty where it has none.
 fn value<'a>(info: &'a DatasetInfo, name: &str) -> &'a str {
     info.props.iter().find(|prop| prop.name == name).map_or("", |prop| &prop.value)
-}
-
-/// What can be set of what was sent.
-fn judged(
-    props: Vec<(String, RawValue)>,
-    request: &ReceiveRequest,
-    target: &str,
-    warnings: &mut Vec<String>,
-) -> Vec<(String, RawValue)> {
-    let given = |name: &str| request.props.iter().any(|prop| prop.name == name);
-    let is_wanted = |(name, _): &(String, RawValue)| !request.exclude.contains(name) && !given(name);
-    let is_sound = |(name, value): &(String, RawValue)| {
-        let fits = match dataset_prop(name) {
-            None => is_user_prop(name) && value.text().is_some(),
-            Some(prop) if prop.is_readonly() || prop.is_once() || !is_built(prop, value) => false,
-            Some(prop) => match prop.kind {
-                PropType::Text(_) => value.text().is_some(),
-                PropType::Choice(..) => value.number().is_some_and(|number| prop.word_of(number).is_some()),
-                PropType::Number(_) => value.number().is_some(),
-            },
-        };
-        if !fits {
-            warnings.push(format!("cannot receive {name} property on {target}: invalid property value"));
-        }
-        fits
-    };
-    props.into_iter().filter(is_wanted).filter(is_sound).collect()
 }
 
 /// A begin that may be followed; `None` where the stream has ended.

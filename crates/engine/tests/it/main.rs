@@ -2,6 +2,7 @@
 //! OpenZFS wrote, beside their manifests.
 
 mod alternate;
+mod bad_streams;
 mod basics;
 mod bench;
 mod blocks;

@@ -129,6 +129,68 @@ fn streams_with_large_embedded_and_compressed_blocks() {
     to.end();
 }
 
+/// Blocks that come compressed stay as they came, whatever the receiver makes of its own.
+#[test]
+fn compressed_blocks_are_stored_as_they_came() {
+    let to = Receiver::new("streams-packed", Fixture::unpack("snapshots"));
+    let off = Change::SetProperties { name: "ours".into(), props: vec![prop("compression", "off")] };
+    to.pool.commit(&off, "").unwrap();
+    for (stream, target, sent) in
+        [("c-full-s20", "ours/c@s20", "g_snap/fs@s20"), ("Lec-big", "ours/big@b", "g_snap/big@b")]
+    {
+        to.takes(stream, target, sent);
+        let dataset = target.split('@').next().unwrap();
+        let saved = to.value(dataset, "refcompressratio").0;
+        assert!(saved.as_str() > "1.10", "{dataset}: {saved}");
+        let mut again = Vec::new();
+        let compress = SendRequest { snapshot: target.into(), compress: true, ..SendRequest::default() };
+        to.pool.send(&compress, &mut again, &mut |_| {}).unwrap();
+        let came = read_stream(&to.fixture, stream).len();
+        // Small blocks save nothing here: sectors are larger.
+        assert!(again.len() * 4 < came * 5, "{dataset}: {} of {came}", again.len());
+    }
+    to.end();
+}
+
+/// What a receive is told to set and to leave out; what came counts again when that is asked for.
+#[test]
+fn received_properties_below_those_that_were_given() {
+    let to = Receiver::new("streams-props", Fixture::unpack("snapshots"));
+    let request = ReceiveRequest {
+        target: "ours/o".into(),
+        props: vec![prop("compression", "zle"), prop("test:mine", "yes")],
+        exclude: vec!["com.example:owner".into(), "quota".into()],
+        ..ReceiveRequest::default()
+    };
+    to.receive("R-a", request).unwrap();
+    assert_eq!(to.value("ours/o", "compression"), ("zle".into(), Source::Local));
+    let inherited = Source::Inherited("ours/o".into());
+    assert_eq!(to.value("ours/o/b", "compression"), ("zle".into(), inherited.clone()));
+    assert_eq!(to.value("ours/o/b/c", "test:mine"), ("yes".into(), inherited));
+    assert_eq!(to.value("ours/o", "com.example:owner").1, Source::None);
+    assert_eq!(to.value("ours/o", "quota").0, "0");
+    let back =
+        Change::Inherit { name: "ours/o".into(), property: "com.example:owner".into(), received: true };
+    to.pool.commit(&back, "").unwrap();
+    assert_eq!(to.value("ours/o", "com.example:owner"), ("alice".into(), Source::Received));
+    let wrong = ReceiveRequest {
+        target: "ours/wrong".into(),
+        props: vec![prop("compression", "much")],
+        ..ReceiveRequest::default()
+    };
+    let said = to.receive("full-s10", wrong).unwrap_err().to_string();
+    assert!(said.starts_with("cannot receive new filesystem stream: 'compression' must be one of"), "{said}");
+    let other = ReceiveRequest {
+        target: "ours/wrong".into(),
+        props: vec![prop("volblocksize", "8K")],
+        ..ReceiveRequest::default()
+    };
+    let said = to.receive("full-s10", other).unwrap_err().to_string();
+    const WHY: &str = "property 'volblocksize' does not apply to datasets of this type";
+    assert_eq!(said, format!("cannot receive new filesystem stream: {WHY}"));
+    to.end();
+}
+
 /// A pool that OpenZFS made, of which it sent what is sent here again.
 pub struct Sender {
     fixture: Fixture,

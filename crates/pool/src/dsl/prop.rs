@@ -211,8 +211,9 @@ impl Dsl {
             }
             None => {
                 self.mos.remove(zap, name, tx)?;
-                if self.mos.find_value(zap, &format!("{name}{SUFFIX_RECEIVED}"))?.is_some() {
-                    self.mos.set(zap, &format!("{name}{SUFFIX_INHERIT}"), "", tx)?;
+                // What was received before counts no more, nor what comes with later streams.
+                if self.mos.find_value(zap, HAS_RECEIVED)?.is_some() {
+                    self.mos.set(zap, &format!("{name}{SUFFIX_INHERIT}"), 0u64, tx)?;
                 }
             }
         }

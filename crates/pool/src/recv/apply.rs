@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use dmu::store::Packed;
 use dmu::{Block, DmuError, Dnode, Holds, ObjectSpec, Objset, Tx};
 use ondisk::dnode::MAX_OBJECT;
 use ondisk::object_type::ObjectType;
@@ -211,11 +212,13 @@ impl<'a> Apply<'a> {
             return Err(invalid("blocks out of order"));
         }
         self.last = at;
-        let data = match record.compress {
-            0 => payload,
-            kind => decompress(kind, &payload, record.lsize)?,
-        };
-        self.put(record.object, record.offset, &data)
+        match CompressKind::from_raw(record.compress) {
+            Some(kind) if record.compress != 0 => {
+                let data = decompress(record.compress, &payload, record.lsize)?;
+                self.put(record.object, record.offset, &data, Some(Packed { kind, bytes: payload }))
+            }
+            _ => self.put(record.object, record.offset, &payload, None),
+        }
     }
 
     fn embedded(&mut self, record: &WriteEmbedded, payload: &[u8]) -> Result<()> {
@@ -225,16 +228,21 @@ impl<'a> Apply<'a> {
             kind => decompress(kind, payload, u64::from(record.lsize))?,
         };
         data.resize(record.length as usize, 0);
-        self.put(record.object, record.offset, &data)
+        self.put(record.object, record.offset, &data, None)
     }
 
-    fn put(&mut self, object: u64, offset: u64, data: &[u8]) -> Result<()> {
+    /// A whole block that came compressed stays as it is.
+    fn put(&mut self, object: u64, offset: u64, data: &[u8], packed: Option<Packed>) -> Result<()> {
         let dnode = self.hold(object)?;
         let size = u64::from(dnode.block_size());
         let tx = self.objset.begin(Holds::new((data.len() as u64).max(size), 1))?;
         self.note(object, offset, &tx);
         if data.len() as u64 == size && offset.is_multiple_of(size) {
-            return Ok(dnode.put_block(offset / size, Arc::new(Block::from_slice(data)), &tx)?);
+            let mut block = Block::from_slice(data);
+            if let Some(packed) = packed {
+                block = block.with_packed(packed);
+            }
+            return Ok(dnode.put_block(offset / size, Arc::new(block), &tx)?);
         }
         Ok(dnode.write(offset, data, &tx)?)
     }

@@ -13,7 +13,7 @@ use ondisk::send::{
 use ondisk::version;
 use ondisk::znode::VERSION_SA;
 
-use super::{CLONE, Failure, Received, Target, check_built, invalid};
+use super::{CLONE, Failure, Received, Target, check_built, invalid, props};
 use crate::change::SyncCx;
 use crate::dsl::counts::Counted;
 use crate::dsl::dataset::recorded_features;
@@ -23,16 +23,15 @@ use crate::resume::{Point, Resume};
 use crate::{PoolError, Result};
 
 /// Pool features that features of a stream need.
-const NEEDED: [(u64, &str); 6] = [
+const NEEDED: [(u64, &str); 7] = [
     (feature::LZ4, "lz4_compress"),
     (feature::ZSTD, "zstd_compress"),
     (feature::EMBED_DATA, "embedded_data"),
     (feature::LARGE_BLOCKS, "large_blocks"),
     (feature::LARGE_DNODE, "large_dnode"),
     (feature::LONGNAME, "longname"),
+    (feature::LARGE_MICROZAP, "large_microzap"),
 ];
-/// Properties that a dataset gets when it is complete.
-const DELAYED: [&str; 2] = ["refquota", "refreservation"];
 /// Features of streams that mean something here.
 const KNOWN: u64 = feature::SA_SPILL
     | feature::EMBED_DATA
@@ -46,7 +45,8 @@ const KNOWN: u64 = feature::SA_SPILL
     | feature::HOLDS
     | feature::REDACTED
     | feature::SWITCH_TO_LARGE_BLOCKS
-    | feature::LONGNAME;
+    | feature::LONGNAME
+    | feature::LARGE_MICROZAP;
 
 pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
     let begin = &target.begin;
@@ -58,6 +58,7 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
     }
     check_built(begin)?;
     kind_of(begin)?;
+    props::check(dsl, target)?;
     if begin.has(feature::SA_SPILL) && version::newest_file_system(dsl.version()) < VERSION_SA {
         return Err(Failure::Features.into());
     }
@@ -85,7 +86,7 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
 }
 
 /// What the stream is of.
-fn kind_of(begin: &Begin) -> Result<ObjsetType> {
+pub(super) fn kind_of(begin: &Begin) -> Result<ObjsetType> {
     let is = |kind: &ObjsetType| kind.number() == u64::from(begin.objset_type);
     let known = [ObjsetType::Zfs, ObjsetType::Zvol].into_iter().find(is);
     known.ok_or_else(|| invalid(format_args!("invalid record type: 0x{}", begin.objset_type)))
@@ -248,17 +249,15 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, number: u64) -> Result<()> 
     let (dir, origin) = match dsl.find(&target.dataset) {
         Ok(head) => {
             let origin = (begin.from_guid != 0).then(|| source(dsl, target, &head)).transpose()?;
-            (dsl.create_dir(Some(&head.dir), CLONE, cx.tx)?, origin)
+            let dir = dsl.create_dir(Some(&head.dir), CLONE, cx.tx)?;
+            props::begin_hidden(dsl, &dir, &head.dir, target, cx.tx)?;
+            (dir, origin)
         }
         Err(PoolError::NotFound) => {
             let (parent, last) = target.dataset.rsplit_once('/').ok_or(Failure::NotFound)?;
             let origin = target.origin.as_ref().map(|origin| dsl.find(origin)).transpose()?;
             let dir = dsl.create_dir(Some(&dsl.find_dir(parent)?), last, cx.tx)?;
-            if let Some(props) = &target.props {
-                // How blocks are written has to be known now; how much there may be, when it is there.
-                let now = props.iter().filter(|(name, _)| !DELAYED.contains(&name.as_str()));
-                dsl.write_received(&dir, &now.cloned().collect::<Vec<_>>(), cx.tx)?;
-            }
+            props::begin(dsl, &dir, target, cx.tx)?;
             (dir, origin.map(|origin| origin.object))
         }
         Err(error) => return Err(error),

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
-use ondisk::prop::SUFFIX_RECEIVED;
 
-use super::{CLONE, Failure, Received, Target};
+use super::{CLONE, Failure, Received, Target, props};
 use crate::change::SyncCx;
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
@@ -125,12 +124,7 @@ fn take(cx: &SyncCx<'_>, target: &Target, head: &Found) -> Result<()> {
         phys.creation_time = target.begin.creation_time;
         phys.flags &= !FLAG_INCONSISTENT;
     })?;
-    for (name, value) in &target.snapshot_props {
-        cx.dsl.write_snapshot_prop(snapshot, &format!("{name}{SUFFIX_RECEIVED}"), Some(value), cx.tx)?;
-    }
-    if let Some(props) = &target.props {
-        cx.dsl.write_received(&head.dir, props, cx.tx)?;
-    }
+    props::finish(cx.dsl, &head.dir, snapshot, target, cx.tx)?;
     cx.dsl.edit_dataset(head.object, cx.tx, |phys| phys.flags &= !FLAG_INCONSISTENT)
 }
 

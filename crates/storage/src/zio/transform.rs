@@ -2,7 +2,8 @@
 //!
 //! Pure: depends on data, policy, salt and the pool's smallest sector. Sizes as OpenZFS chooses them
 //! (`zio_write_compress`): a compressed block must save an eighth; what is left is rounded to the smallest sector of
-//! the pool; if nothing is saved then, the block is stored as it is.
+//! the pool; if nothing is saved then, the block is stored as it is. What came compressed from another pool stays so, whatever
+//! the policy says (`ZIO_FLAG_RAW_COMPRESS`).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use ondisk::blkptr::{Checksum, EMBEDDED_MAX, SECTOR};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
-use crate::{Block, Dedup, Payload, WritePolicy};
+use crate::{Block, Dedup, Packed, Payload, WritePolicy};
 
 /// What became of a block.
 pub(crate) enum Transformed {
@@ -45,6 +46,9 @@ pub(crate) struct Shape<'a> {
 pub(crate) fn transform(shape: &Shape<'_>, data: &Arc<Block>, policy: &WritePolicy, txg: u64) -> Transformed {
     let lsize = data.len() as u64;
     assert!(lsize >= SECTOR && lsize.is_multiple_of(SECTOR), "block of {lsize} bytes");
+    if let Some(done) = data.packed().and_then(|packed| as_it_came(shape, packed, lsize, policy)) {
+        return Transformed::Stored(done);
+    }
     let compression = resolve(policy.compression);
     // Many references to a block of zeros would cost more than a hole, compression or not.
     let may_be_hole = compression != CompressKind::Off || policy.dedup != Dedup::Off;
@@ -73,6 +77,13 @@ fn is_zero(data: &[u8]) -> bool {
     // A first look at little: most blocks differ at once.
     data.iter().take(64).all(|&byte| byte == 0)
         && data.as_chunks::<64>().0.iter().all(|chunk| *chunk == [0; 64])
+}
+
+/// `None` where it saves nothing in this pool.
+fn as_it_came(shape: &Shape<'_>, packed: &Packed, lsize: u64, policy: &WritePolicy) -> Option<Stored> {
+    let psize = packed.bytes.len().next_multiple_of(1 << shape.min_ashift) as u64;
+    let payload = || Payload::padded(&packed.bytes, 1 << shape.max_ashift);
+    (psize < lsize).then(|| sum(shape, payload(), psize, packed.kind, policy))
 }
 
 fn compressed(

@@ -10,13 +10,15 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use ::pool::change::Change as PoolChange;
+use ::pool::recv::Step;
 use engine_api::{Change, Error, Pool, ReceiveEvent, ReceiveRequest, Received, Result};
 use ondisk::nvlist::NvList;
 
 use super::super::family::{Member, parent_from, short_name};
 use super::super::pool::LocalPool;
-use super::Tell;
 use super::package::Package;
+use super::{Tell, props};
 
 /// See the module.
 pub(super) struct Replication<'a> {
@@ -108,6 +110,7 @@ impl Replication<'_> {
                 continue;
             };
             theirs = Some(list);
+            self.describe(&snapshot.name, snapshot.guid, received);
             if short != short_name(&snapshot.name) {
                 let to = format!("{name}@{short}");
                 pass.note(self.rename(&snapshot.name, Some(&to), name.len() + 1, received, tell));
@@ -130,6 +133,20 @@ impl Replication<'_> {
             Some(theirs) => return self.place(family, member, (theirs, parent), pass, received, tell),
         }
         ControlFlow::Continue(())
+    }
+
+    /// What the stream says of a snapshot that both have.
+    fn describe(&self, snapshot: &str, guid: u64, received: &mut Received) {
+        let dsl = &self.pool.pool.dsl;
+        let listed = self.package.listed(guid).snapshot_props;
+        let props = props::judged(listed, snapshot, &mut received.warnings);
+        if dsl.sendable_props(snapshot, true).is_ok_and(|known| known == props) {
+            return;
+        }
+        let step = Step::Describe { snapshot: snapshot.to_owned(), props };
+        if let Err(error) = dsl.commit(PoolChange::Receive(step), "") {
+            tracing::warn!(snapshot, %error, "what a stream says of a snapshot is not kept");
+        }
     }
 
     /// A dataset that both have gets its parent and its name.

@@ -1,0 +1,109 @@
+//! Which properties a received dataset is given: what the stream has, and what the receive says about that.
+//!
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_setup_cmdline_props`).
+
+use ::pool::prop::{RawValue, is_built};
+use ::pool::recv::TargetProps;
+use engine_api::{DatasetFilter, DatasetKind, Pool, PropertyChange, Received, Result, Source};
+use ondisk::objset::ObjsetType;
+use ondisk::prop::{FILESYSTEM, PropType, VOLUME, dataset_prop, is_user_prop};
+
+use super::super::pool::LocalPool;
+use super::package::Listed;
+use super::{One, refuse};
+
+/// Properties that are no values in a list: setting them changes the dataset's content.
+const DONE: [&str; 2] = ["version", "volsize"];
+
+/// Whether a property is set by changing what was received.
+pub(super) fn is_done(prop: &PropertyChange) -> bool {
+    DONE.contains(&proper(&prop.name))
+}
+
+fn proper(name: &str) -> &str {
+    dataset_prop(name).map_or(name, |prop| prop.name)
+}
+
+impl LocalPool {
+    pub(super) fn props_of(
+        &self,
+        one: &One<'_>,
+        snapshot: &str,
+        listed: Listed,
+        action: &str,
+        received: &mut Received,
+    ) -> Result<TargetProps> {
+        let (request, dataset) = (one.request, snapshot.split('@').next().unwrap_or_default());
+        let is_top = received.top.get_or_insert_with(|| dataset.to_owned()).as_str() == dataset;
+        let is_recursive = one.package.is_some_and(|package| package.is_recursive);
+        let is_volume = u64::from(one.begin.objset_type) == ObjsetType::Zvol.number();
+        let kind = if is_volume { VOLUME } else { FILESYSTEM };
+        let applies = |name: &str| dataset_prop(name).is_none_or(|prop| prop.is_of(kind));
+        let warnings = &mut received.warnings;
+        let mut props = TargetProps {
+            received: listed.props.map(|props| judged(props, dataset, warnings)),
+            snapshot: judged(listed.snapshot_props, snapshot, warnings),
+            ..TargetProps::default()
+        };
+        for prop in request.props.iter().filter(|prop| !is_done(prop)) {
+            let name = proper(&prop.name).to_owned();
+            match applies(&name) {
+                true if is_top => props.local.push((name, prop.value.clone())),
+                true => props.inherited.push(name),
+                false if is_recursive => {}
+                false => {
+                    let why = format!("property '{}' does not apply to datasets of this type", prop.name);
+                    return Err(refuse(action, why));
+                }
+            }
+        }
+        for given in &request.exclude {
+            let name = proper(given);
+            if !applies(name) {
+                let why = format!("property '{given}' does not apply to datasets of this type");
+                warnings.push(format!("Warning: {dataset}: {why}"));
+            } else if dataset_prop(name).is_some_and(|prop| !prop.is_inherited()) {
+                props.received.iter_mut().for_each(|received| received.retain(|(other, _)| other != name));
+            } else if !self.has_own(dataset, name) {
+                props.inherited.push(name.to_owned());
+            }
+        }
+        Ok(props)
+    }
+
+    /// Whether a dataset that exists has set a property itself.
+    fn has_own(&self, dataset: &str, name: &str) -> bool {
+        let filter = DatasetFilter {
+            roots: vec![dataset.to_owned()],
+            depth: Some(0),
+            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
+            props: vec![name.to_owned()],
+        };
+        let found = self.datasets(&filter).unwrap_or_default();
+        found.iter().flat_map(|info| &info.props).any(|prop| prop.source == Source::Local)
+    }
+}
+
+/// What can be set of what was sent.
+pub(super) fn judged(
+    props: Vec<(String, RawValue)>,
+    target: &str,
+    warnings: &mut Vec<String>,
+) -> Vec<(String, RawValue)> {
+    let is_sound = |(name, value): &(String, RawValue)| {
+        let fits = match dataset_prop(name) {
+            None => is_user_prop(name) && value.text().is_some(),
+            Some(prop) if prop.is_readonly() || prop.is_once() || !is_built(prop, value) => false,
+            Some(prop) => match prop.kind {
+                PropType::Text(_) => value.text().is_some(),
+                PropType::Choice(..) => value.number().is_some_and(|number| prop.word_of(number).is_some()),
+                PropType::Number(_) => value.number().is_some(),
+            },
+        };
+        if !fits {
+            warnings.push(format!("cannot receive {name} property on {target}: invalid property value"));
+        }
+        fits
+    };
+    props.into_iter().filter(is_sound).collect()
+}
