@@ -21,7 +21,7 @@ const HELD: u64 = 1_000_000;
 const HELD_BLOCK: u64 = 512;
 
 pub fn many(results: &mut Results) -> Result<(), Fail> {
-    let bench = Bench::in_memory(1)?;
+    let bench = Bench::in_memory(4)?;
     for n in 0..FILE_SYSTEMS {
         let name = format!("{POOL}/fs{n}");
         bench.pool.commit(&Change::CreateFilesystem { name, parents: false, props: Vec::new() }, "")?;
@@ -51,7 +51,7 @@ pub fn many(results: &mut Results) -> Result<(), Fail> {
 }
 
 pub fn giving_back(results: &mut Results) -> Result<(), Fail> {
-    let bench = Bench::in_memory(2)?;
+    let bench = Bench::in_memory(4)?;
     let props = [("recordsize", "512"), ("compression", "off"), ("redundant_metadata", "some")];
     let file = bench.file(&format!("{POOL}/fs"), &props)?;
     fill(&file, &Noise::new(), HELD * HELD_BLOCK)?;

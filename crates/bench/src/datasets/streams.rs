@@ -67,7 +67,7 @@ fn round(bench: &mut Bench, noise: &Noise) -> Result<[f64; 4], Fail> {
 }
 
 fn incremental(noise: &Noise, results: &mut Results) -> Result<(), Fail> {
-    let bench = Bench::in_memory(1)?;
+    let bench = Bench::in_memory(2)?;
     let dataset = format!("{POOL}/sent");
     let file = bench.file(&dataset, &[("recordsize", "512"), ("compression", "off")])?;
     fill(&file, noise, BLOCKS * BLOCK)?;
