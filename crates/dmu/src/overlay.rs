@@ -120,6 +120,7 @@ pub struct Dirty {
 /// takes `bp` for the block if it is still this very one; whoever changes the block copies it, since it is shared here.
 #[derive(Debug, Clone)]
 pub struct Early {
+    pub blkid: u64,
     pub block: Arc<Block>,
     pub bp: BlkPtr,
 }
@@ -144,8 +145,7 @@ pub struct Changes {
     /// The part of `freed` that no sync pass has applied yet.
     pub to_free: Ranges,
     pub spill: SpillChange,
-    /// By block, of each the newest last: a long synchronous stream leaves thousands in one group.
-    pub early: BTreeMap<u64, Vec<Early>>,
+    pub early: Vec<Early>,
     /// First written in this group: there is nothing on disk.
     pub allocated: bool,
     /// Something changed since the last sync pass.
@@ -224,7 +224,7 @@ impl State {
                 freed: Ranges::default(),
                 to_free: Ranges::default(),
                 spill: SpillChange::Kept,
-                early: BTreeMap::new(),
+                early: Vec::new(),
                 allocated: false,
                 pending: true,
             }));

@@ -8,5 +8,4 @@ mod rlock;
 pub mod zpl;
 mod zvol;
 
-pub use advise::rehearsal;
 pub use facade::{LocalEngine, Options};

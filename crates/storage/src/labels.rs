@@ -96,6 +96,18 @@ impl Device {
         configs.any(|config| config.as_ref().is_some_and(is_it))
     }
 
+    /// Whether any of the labels says that this is the leaf `guid`, or will be, for a mirror's last side gets the mirror's, in
+    /// a pool of one of these guids.
+    pub fn was_member(&self, pools: &[u64], guid: u64) -> bool {
+        use label::config::key::{GUID, POOL_GUID, TOP_GUID};
+        let is_it = |label: &NvList| {
+            label.u64(POOL_GUID).is_some_and(|pool| pools.contains(&pool))
+                && [label.u64(GUID), label.u64(TOP_GUID)].contains(&Some(guid))
+        };
+        let mut configs = label::offsets(self.size).into_iter().flatten().map(|at| self.read_config(at));
+        configs.any(|config| config.as_ref().is_some_and(is_it))
+    }
+
     /// What labels 1 and 3 should both say and do not: the newest configuration of a group not after `txg`.
     pub(crate) fn missing_label(&self, txg: u64) -> Option<NvList> {
         let configs = self.read_configs();

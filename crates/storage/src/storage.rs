@@ -4,12 +4,13 @@ mod flush;
 mod resume;
 mod swap;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use codec::Salt;
-use env::Env;
 use env::metric::Waits;
+use env::{Env, Usage};
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
@@ -62,6 +63,8 @@ pub struct Storage {
     cache: Arc<Cache>,
     level2: Level2,
     pool_guid: u64,
+    /// Guids that the pool has had since: labels may say any of them, until the group that changed it is durable.
+    guids: RwLock<BTreeSet<u64>>,
     salt: RwLock<Option<Salt>>,
     /// Parity is no part of the space that is counted: true of all but the oldest pools.
     net_of_parity: AtomicBool,
@@ -73,6 +76,8 @@ pub struct Storage {
     pub(crate) turns: Turns,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
+    /// What the process had used when the first one waited.
+    pub(crate) used_before_reads: OnceLock<Usage>,
     read_only: AtomicBool,
     suspension: Suspension,
     pub(crate) unflushed: Unflushed,
@@ -95,6 +100,7 @@ impl Storage {
             env,
             cache,
             pool_guid,
+            guids: RwLock::new(BTreeSet::from([pool_guid])),
             salt: RwLock::default(),
             net_of_parity: AtomicBool::new(true),
             config: RwLock::new(VdevConfig::new(VdevKind::Root, 0, pool_guid)),
@@ -104,6 +110,7 @@ impl Storage {
             known: Known::default(),
             turns: Turns::default(),
             read_waits: Waits::default(),
+            used_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),
             ahead: Ahead::default(),
         });
@@ -147,6 +154,10 @@ impl Storage {
         self.moved.detach();
         self.known.detach();
         self.cache.forget_pool(self.pool_guid);
+    }
+
+    fn guids(&self) -> Vec<u64> {
+        self.guids.read().expect(POISON).iter().copied().collect()
     }
 
     pub fn pool_guid(&self) -> u64 {

@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use env::Env;
 
+use crate::vdev::leaf::Leaf;
 use crate::vdev::open::{Top, Tree};
 use crate::vdev::report::{DiskReport, What};
 use crate::vdev::status::VdevState;
 
 /// Flushes all usable disks of these top-level vdevs, at once. Says of each vdev whether what was written there is durable
-/// now: on disks that are whole, if there were enough. A disk that cannot flush is faulted if the pool can do without it.
+/// now: on disks that are whole, if there were enough. A disk that cannot flush is faulted if the pool can do without it;
+/// what it took, one that refused a write and passed for whole all the same may lack.
 pub(crate) fn flush(env: &Env, tree: &Tree, tops: &[u32]) -> Vec<(u32, bool)> {
     let sides: Vec<(&Top, Vec<usize>)> =
         tops.iter().filter_map(|&id| tree.top(id)).map(|top| (top, sides(tree, top))).collect();
@@ -33,7 +35,10 @@ pub(crate) fn flush(env: &Env, tree: &Tree, tops: &[u32]) -> Vec<(u32, bool)> {
     let judge = |((top, sides), whole): (&(&Top, Vec<usize>), bool)| {
         let good: Vec<usize> =
             sides.iter().zip(failed.by_ref()).filter(|(_, failed)| !failed).map(|(&leaf, _)| leaf).collect();
-        let counts = |leaf: usize| good.contains(&leaf) && (tree.leaves[leaf].is_whole() || !whole);
+        let is_lost = good.len() < sides.len();
+        let lacks = |leaf: &Leaf| is_lost && leaf.counters.missed_write.load(Relaxed);
+        let has = |leaf: &Leaf| (leaf.is_whole() || !whole) && !lacks(leaf);
+        let counts = |leaf: usize| good.contains(&leaf) && has(&tree.leaves[leaf]);
         (top.id, top.vdev.leaves().is_empty() || top.vdev.is_held(&counts))
     };
     sides.iter().zip(whole).map(judge).collect()

@@ -109,7 +109,7 @@ impl Storage {
     }
 
     fn reopen_leaf(&self, leaf: &Leaf) -> Result<(), DiskError> {
-        leaf.reopen(self.env(), self.pool_guid()).inspect_err(|error| {
+        leaf.reopen(self.env(), &self.guids()).inspect_err(|error| {
             tracing::warn!(path = leaf.path, guid = leaf.guid, %error, "a disk cannot be opened again");
         })
     }
@@ -120,7 +120,8 @@ impl Storage {
         if !tree.tops.iter().filter(|top| !top.is_log).all(|top| is_there(&tree, top)) {
             return Err(WriteError::Io);
         }
-        // They are written again, or retried by who waits.
+        // What a disk refused is written again, be it that none was opened anew, or retried by who waits.
+        self.unflushed.set_stale();
         let whole = tree.leaves.iter().filter(|leaf| leaf.is_whole());
         whole.for_each(|leaf| leaf.counters.missed_write.store(false, Relaxed));
         if self.suspension().resume() { Ok(()) } else { Err(WriteError::Suspended) }

@@ -74,6 +74,7 @@ impl Storage {
         drop(place);
         // Disks that go may wait for their threads: not while others want the tree.
         drop(old);
+        self.guids.write().expect(POISON).insert(root.guid);
         *self.config.write().expect(POISON) = root;
         Ok(())
     }

@@ -135,6 +135,26 @@ fn a_flush_that_fails_costs_the_disk_or_the_txg() {
     assert_eq!(single.storage.flush_all(), Err(WriteError::Io));
 }
 
+/// Each side refuses what the other takes; only one of them can be called behind. Then that one loses what it took.
+#[test]
+fn a_side_does_not_stand_in_for_what_it_refused() {
+    let blocks = [noise(1 << 20, 1), noise(1 << 20, 2)];
+    let write = |rig: &crate::testing::Rig| -> Vec<BlkPtr> {
+        rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect()
+    };
+    let places = write(&rig(&[2])).into_iter().map(|bp| ondisk::label::START + bp.first_dva().offset);
+    let rig = rig(&[2]);
+    for (side, at) in ["a", "b"].into_iter().zip(places) {
+        let refused = on(side, FaultOp::Write, FaultKind::Fail(DiskError::Io(5)));
+        rig.faults.inject(FaultRule { bytes: (at..at + (1 << 20)).into(), ..refused });
+    }
+    write(&rig);
+    let behind: Vec<&str> = ["a", "b"].into_iter().filter(|side| rig.leaf(side).is_behind).collect();
+    assert_eq!((rig.faults.fired(), behind.len()), (2, 1));
+    rig.faults.inject(on(behind[0], FaultOp::Flush, FaultKind::Fail(DiskError::Io(5))));
+    assert_eq!(rig.storage.flush_all(), Err(WriteError::Io));
+}
+
 #[test]
 fn the_nth_operation_may_fail() {
     let blocks: Vec<_> = (0..12).map(|n| noise(8192, n)).collect();

@@ -18,12 +18,16 @@ const GONE: FaultKind = FaultKind::Fail(DiskError::Gone);
 /// A mirror whose disks are known by their labels, in a pool that is in use.
 fn patient() -> Rig {
     let rig = rig(&[2]);
-    let pool = NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
+    label(&rig, 7);
+    rig.storage.suspension().be_patient();
+    rig
+}
+
+fn label(rig: &Rig, pool: u64) {
+    let pool = NvList::new().with("pool_guid", pool).with("txg", 4u64);
     for leaf in rig.storage.leaves() {
         leaf.device.init(&pool.clone().with("guid", leaf.guid)).unwrap();
     }
-    rig.storage.suspension().be_patient();
-    rig
 }
 
 /// Waits until the pool is suspended, and does then what an operator does.
@@ -159,6 +163,27 @@ fn a_pool_that_is_given_up_fails_at_once() {
         rig.faults.clear();
         rig.storage.reopen(None);
         assert_eq!(rig.storage.resume(), Err(WriteError::Suspended), "what was given up stays so");
+    }
+}
+
+/// Which guid of the pool the labels say depends on how far the group is that changes it; another pool's disk is not taken.
+#[test]
+fn disks_are_opened_anew_after_the_pool_got_another_guid() {
+    let rig = patient();
+    for guid in [8, 9] {
+        let tree = crate::VdevConfig { guid, ..rig.storage.config() };
+        rig.storage.swap_tree(&tree, &[], &[]).unwrap();
+    }
+    for (said, count) in [(7, 2), (8, 2), (9, 2), (10, 0)] {
+        label(&rig, said);
+        for path in ["a", "b"] {
+            rig.faults.inject(on(path, FaultOp::Read, GONE));
+        }
+        let bp = rig.write_one(&noise(4096, 1), plain());
+        rig.storage.suspension().set_mode(FailMode::Continue);
+        assert_eq!(rig.read(&bp).unwrap_err(), ReadError::Missing);
+        rig.faults.clear();
+        assert_eq!(rig.storage.reopen(None).len(), count, "the labels say {said}");
     }
 }
 

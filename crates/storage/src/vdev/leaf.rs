@@ -240,15 +240,15 @@ impl Leaf {
         self.device.is_some() && (c.gone.load(Relaxed) || c.lost_writes.load(Relaxed))
     }
 
-    /// Opens the device anew, under the path it had, in place of the handle that is open. `pool` is the guid that its
-    /// labels must say; another disk of another size at this path is not taken. Who was faulted has missed writes.
-    pub fn reopen(&self, env: &Env, pool: u64) -> Result<(), DiskError> {
+    /// Opens the device anew, under the path it had, in place of the handle that is open. Its labels must say one of the
+    /// guids of `pools`; another disk of another size at this path is not taken. Who was faulted has missed writes.
+    pub fn reopen(&self, env: &Env, pools: &[u64]) -> Result<(), DiskError> {
         let device = self.device.as_ref().ok_or(DiskError::Gone)?;
         // The old handle may have the device to itself.
         device.disk.close();
         let disk = env.disks.open(&self.path, OpenMode::ReadWrite)?;
         let found = labels::Device::locate(disk)?;
-        if (found.base, found.size) != (device.base, self.size()) || !found.is_member(pool, self.guid) {
+        if (found.base, found.size) != (device.base, self.size()) || !found.was_member(pools, self.guid) {
             return Err(DiskError::NotFound);
         }
         device.disk.replace(found.disk);
