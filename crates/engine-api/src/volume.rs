@@ -44,6 +44,9 @@ pub trait Volume: Send + Sync {
     ) -> Result<()>;
     /// All of the range reads as zeroes afterwards, and its whole blocks are free.
     fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()>;
+    /// Copies `len` bytes at `from` of that volume, which may be this one, to `to` in this one; holes come as holes. It does so in
+    /// pieces: each is whole for others, the range is not, and what is stable of it nobody knows before a `flush`.
+    fn copy_from(&self, source: &dyn Volume, from: u64, to: u64, len: u64) -> Result<()>;
     /// The next data or hole at or after `offset`, exact to whole blocks; the end where there is none.
     fn seek(&self, offset: u64, what: Seek) -> Result<u64>;
     /// Makes everything written so far stable.

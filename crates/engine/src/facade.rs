@@ -14,6 +14,7 @@ mod format;
 mod inject;
 mod intent;
 mod measure;
+mod open_once;
 mod places;
 mod pool;
 mod pool_props;
@@ -21,6 +22,7 @@ mod quotas;
 mod receive;
 mod send;
 mod serve;
+mod volume_copy;
 mod volumes;
 mod words;
 

@@ -124,9 +124,10 @@ impl Zvol {
         let range = self.ranges.alone(&self.env, offset, len as u64);
         self.check(offset, len as u64)?;
         let mut bytes = self.data.read_bytes(offset, len).map_err(api_error)?;
-        if change(&mut bytes) {
-            self.put(offset, &bytes, soon)?;
+        if !change(&mut bytes) {
+            return Ok(());
         }
+        self.put(offset, &bytes, soon)?;
         drop(range);
         self.settle(soon)
     }

@@ -120,6 +120,20 @@ impl Volume for MemVolume {
         Ok(())
     }
 
+    fn copy_from(&self, source: &dyn Volume, from: u64, to: u64, len: u64) -> Result<()> {
+        let data = source.read(from, len as usize)?.to_vec();
+        let end = from + len;
+        let mut holes = Vec::new();
+        let mut at = from;
+        while at < end {
+            let data = source.seek(at, Seek::Data)?.min(end);
+            holes.push((to + (at - from), data - at));
+            at = if data < end { source.seek(data, Seek::Hole)? } else { end };
+        }
+        self.write(to, &data, Stable::Unstable)?;
+        holes.into_iter().try_for_each(|(at, len)| self.write_zeroes(at, len, Stable::Unstable))
+    }
+
     fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
         let (state, from, _) = self.at(offset, 1, false)?;
         let first = from / self.block;

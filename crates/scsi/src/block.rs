@@ -73,7 +73,8 @@ fn unprotected(cdb: &[u8]) -> Result<(), Refusal> {
     if cdb[0] >> 5 != 0 && cdb[1] & 0xe0 != 0 { Err(INVALID_FIELD.into()) } else { Ok(()) }
 }
 
-fn writable(unit: &LogicalUnit) -> Result<(), Refusal> {
+/// Whether anything can be written.
+pub fn writable(unit: &LogicalUnit) -> Result<(), Refusal> {
     if unit.is_protected() || unit.geometry()?.readonly { Err(WRITE_PROTECTED.into()) } else { Ok(()) }
 }
 

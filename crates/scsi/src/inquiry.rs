@@ -3,6 +3,7 @@
 //! Sources: SPC-4 6.6, 7.8; SBC-3 6.6.
 
 use crate::bytes::{cut, padded, u16_at};
+use crate::copy;
 use crate::limits::{BLOCK, MAX_COMPARE, MAX_SAME, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES};
 use crate::sense::{INVALID_FIELD, Refusal};
 use crate::unit::{Done, LogicalUnit};
@@ -30,8 +31,7 @@ pub fn inquiry(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
         0x80 => unit.identity.serial.clone().into_bytes(),
         0x83 => identification(unit),
         0x86 => extended(),
-        // No third-party copy.
-        0x8f => Vec::new(),
+        0x8f => copy::third_party(),
         0xb0 => limits(unit)?,
         0xb1 => characteristics(),
         0xb2 => provisioning(unit)?,
@@ -50,8 +50,8 @@ pub fn standard(peripheral: u8) -> Vec<u8> {
     bytes[2] = 0x06;
     bytes[3] = 0x12;
     bytes[4] = 91;
-    // Implicit asymmetric access.
-    bytes[5] = 0x10;
+    // Implicit asymmetric access, third-party copies.
+    bytes[5] = 0x18;
     bytes[7] = 0x02;
     bytes[8..16].copy_from_slice(&padded(VENDOR, 8));
     bytes[16..32].copy_from_slice(&padded(PRODUCT, 16));
@@ -62,16 +62,33 @@ pub fn standard(peripheral: u8) -> Vec<u8> {
     bytes
 }
 
-/// One NAA name, one for people, and the port.
-fn identification(unit: &LogicalUnit) -> Vec<u8> {
-    let mut bytes = vec![0x01, 0x03, 0, 16];
+/// A name of a unit, as others find it.
+pub struct Name {
+    pub code_set: u8,
+    /// Of designator, and what it names: the unit.
+    pub kind: u8,
+    pub name: Vec<u8>,
+}
+
+/// One NAA name, and one for people.
+pub fn names(unit: &LogicalUnit) -> [Name; 2] {
     // NAA 6, registered extended; in place of the number that a vendor would register there is none.
     let own = unit.identity.id & ((1 << 100) - 1);
-    bytes.extend((0x6 << 124 | own).to_be_bytes());
     let mut text = padded(VENDOR, 8);
     text.extend(unit.identity.serial.bytes());
-    bytes.extend([0x02, 0x01, 0, text.len() as u8]);
-    bytes.extend(text);
+    [
+        Name { code_set: 1, kind: 3, name: (0x6 << 124 | own).to_be_bytes().to_vec() },
+        Name { code_set: 2, kind: 1, name: text },
+    ]
+}
+
+/// The names, and the port.
+fn identification(unit: &LogicalUnit) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for Name { code_set, kind, name } in names(unit) {
+        bytes.extend([code_set, kind, 0, name.len() as u8]);
+        bytes.extend(name);
+    }
     bytes.extend(PORT);
     bytes.extend(GROUP);
     bytes

@@ -7,7 +7,7 @@
 //! ```text
 //!   Target ── lun ──▶ LogicalUnit ── volume ──▶ engine
 //!                       ├── reservations, attentions: of ports of initiators
-//!                       └── block, inquiry, mode, log, report: one file a family of commands
+//!                       └── block, copy, inquiry, mode, log, report: one file a family of commands
 //! ```
 //! Invariants:
 //! - Any command and any parameter list gives an answer: decoding is total, and allocates no more than the limits of
@@ -21,6 +21,7 @@
 mod attention;
 mod block;
 mod bytes;
+mod copy;
 mod inquiry;
 pub mod limits;
 mod log;

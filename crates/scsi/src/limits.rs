@@ -12,6 +12,13 @@ pub const MAX_SAME: u64 = 32 << 10;
 pub const MAX_UNMAP_RANGES: usize = 256;
 /// Blocks that one UNMAP frees at the most, all descriptors together: 2 TiB less one.
 pub const MAX_UNMAP: u64 = u32::MAX as u64;
+/// Units and segments that one EXTENDED COPY names at the most.
+pub const MAX_COPY_UNITS: usize = 8;
+pub const MAX_COPY_SEGMENTS: usize = 16;
+/// Blocks that a segment of it has at the most: as many as its field can say.
+pub const MAX_COPY_BLOCKS: u64 = u16::MAX as u64;
+/// Copies of a unit that are under way, or of which the results wait for somebody who asks.
+pub const MAX_COPIES: usize = 64;
 /// Descriptors that GET LBA STATUS gives at the most.
 pub const MAX_STATUS: usize = 256;
 /// Ports of initiators that can be registered with a logical unit.

@@ -72,6 +72,15 @@ const fn persistent(code: u8, action: u8, scope: u8) -> [u8; 10] {
     ]
 }
 
+/// EXTENDED COPY and RECEIVE COPY RESULTS.
+const fn copy(code: u8, action: u8, list: u8) -> [u8; 16] {
+    let mut usage = [0; 16];
+    (usage[0], usage[1], usage[2]) = (code, action, list);
+    (usage[10], usage[11], usage[12], usage[13]) = (0xff, 0xff, 0xff, 0xff);
+    usage[15] = 0x04;
+    usage
+}
+
 /// In order of their codes.
 pub const OPCODES: &[Opcode] = &[
     op(0x00, Free, CDB6),
@@ -107,6 +116,9 @@ pub const OPCODES: &[Opcode] = &[
     sub(0x5f, 4, Own, &persistent(0x5f, 0x04, 0xff)),
     sub(0x5f, 5, Own, &persistent(0x5f, 0x05, 0xff)),
     sub(0x5f, 6, Own, &persistent(0x5f, 0x06, 0xff)),
+    sub(0x83, 0, Write, &copy(0x83, 0x00, 0x00)),
+    sub(0x84, 0, Write, &copy(0x84, 0x00, 0xff)),
+    sub(0x84, 3, Write, &copy(0x84, 0x03, 0x00)),
     op(0x88, Read, &long(0x88, 0xf8)),
     op(
         0x89,

@@ -19,10 +19,15 @@ pub fn lets_through(state: &State, port: &Port, opcode: &Opcode, cdb: &[u8]) -> 
         0x1b if u8_at(cdb, 4) & 0xf1 == 0x01 => Access::Free,
         _ => opcode.access,
     };
-    passes(&state.registry, port, access)
+    is_open(&state.registry, port, access)
 }
 
-fn passes(registry: &Registry, port: &Port, access: Access) -> bool {
+/// The same of a command that reads or writes a unit in the course of another's.
+pub fn passes(state: &State, port: &Port, access: Access) -> bool {
+    state.reserved.as_ref().is_none_or(|holder| holder == port) && is_open(&state.registry, port, access)
+}
+
+fn is_open(registry: &Registry, port: &Port, access: Access) -> bool {
     let Some(kind) = registry.reservation() else { return true };
     if matches!(access, Access::Free | Access::Own) || registry.holds(port) {
         return true;

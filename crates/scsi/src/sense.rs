@@ -29,6 +29,7 @@ pub const NO_SENSE: Sense = Sense::new(0x0, 0x0000);
 pub const UNREADABLE: Sense = Sense::new(0x3, 0x1100);
 pub const NOT_READY: Sense = Sense::new(0x2, 0x0403);
 pub const INTERNAL_FAILURE: Sense = Sense::new(0x4, 0x4400);
+pub const COPY_IN_PROGRESS: Sense = Sense::new(0x5, 0x0016);
 pub const PARAMETER_LIST_LENGTH: Sense = Sense::new(0x5, 0x1a00);
 pub const INVALID_OPCODE: Sense = Sense::new(0x5, 0x2000);
 pub const OUT_OF_RANGE: Sense = Sense::new(0x5, 0x2100);
@@ -36,10 +37,18 @@ pub const INVALID_FIELD: Sense = Sense::new(0x5, 0x2400);
 pub const NO_SUCH_UNIT: Sense = Sense::new(0x5, 0x2500);
 pub const INVALID_PARAMETER: Sense = Sense::new(0x5, 0x2600);
 pub const INVALID_RELEASE: Sense = Sense::new(0x5, 0x2604);
+pub const TOO_MANY_UNITS: Sense = Sense::new(0x5, 0x2606);
+pub const UNSUPPORTED_UNIT: Sense = Sense::new(0x5, 0x2607);
+pub const TOO_MANY_SEGMENTS: Sense = Sense::new(0x5, 0x2608);
+pub const UNSUPPORTED_SEGMENT: Sense = Sense::new(0x5, 0x2609);
+pub const INLINE_DATA: Sense = Sense::new(0x5, 0x260b);
 pub const NO_SAVING: Sense = Sense::new(0x5, 0x3900);
 pub const NO_REGISTRATION_RESOURCES: Sense = Sense::new(0x5, 0x5504);
 pub const WRITE_PROTECTED: Sense = Sense::new(0x7, 0x2700);
 pub const NO_SPACE: Sense = Sense::new(0x7, 0x2707);
+pub const COPY_ABORTED: Sense = Sense::new(0xa, 0x0000);
+pub const COPY_UNREACHABLE: Sense = Sense::new(0xa, 0x0804);
+pub const COPY_WRONG_TYPE: Sense = Sense::new(0xa, 0x0d03);
 
 impl Sense {
     pub const fn new(key: u8, code: u16) -> Sense {

@@ -51,7 +51,7 @@ impl Target {
         let code = cdb.first().copied().unwrap_or(0);
         match self.unit(lun) {
             _ if code == 0xa0 => Answer::of(self.report_luns(cdb)),
-            Some(unit) => unit.execute(port, cdb, out),
+            Some(unit) => unit.execute(self, port, cdb, out),
             None => Answer::of(self.nobody(code, cdb)),
         }
     }

@@ -10,10 +10,12 @@ use engine_api::{ReadBuf, Volume, VolumeGeometry};
 
 use crate::attention::{self, Attentions};
 use crate::bytes::u8_at;
+use crate::copy::{self, Copies};
 use crate::limits::BLOCK;
 use crate::opcodes::{self, Access, Opcode};
 use crate::persistent::Registry;
 use crate::sense::{INVALID_FIELD, INVALID_OPCODE, Refusal, Sense, Status};
+use crate::target::Target;
 use crate::{block, inquiry, log, mode, report, reservation};
 
 /// Of an initiator, as persistent reservations name it: `iqn.…,i,0x…`.
@@ -97,6 +99,8 @@ impl Done {
 /// A command on its way through a unit.
 pub struct Command<'a> {
     pub port: &'a Port,
+    /// Where the unit is, and which others its initiator sees.
+    pub target: &'a Target,
     /// Sixteen bytes at least: 0 behind its end.
     pub cdb: &'a [u8],
     /// What came with it.
@@ -121,6 +125,7 @@ pub struct State {
     pub registry: Registry,
     /// RESERVE(6).
     pub reserved: Option<Port>,
+    pub copies: Copies,
 }
 
 impl LogicalUnit {
@@ -148,6 +153,7 @@ impl LogicalUnit {
     pub fn leave(&self, port: &Port) {
         let mut state = self.state();
         state.attentions.leave(port);
+        state.copies.forget(Some(port));
         if state.reserved.as_ref() == Some(port) {
             state.reserved = None;
         }
@@ -158,6 +164,7 @@ impl LogicalUnit {
         self.protected.store(false, SeqCst);
         let mut state = self.state();
         state.reserved = None;
+        state.copies.forget(None);
         state.attentions.tell_others(Some(by), attention::RESET);
     }
 
@@ -185,12 +192,13 @@ impl LogicalUnit {
         Ok(self.geometry()?.size / BLOCK)
     }
 
-    pub fn execute(&self, port: &Port, cdb: &[u8], out: &[u8]) -> Answer {
+    /// A command that came through this target.
+    pub fn execute(&self, target: &Target, port: &Port, cdb: &[u8], out: &[u8]) -> Answer {
         let mut whole = [0; 16];
         for (to, from) in whole.iter_mut().zip(cdb) {
             *to = *from;
         }
-        Answer::of(self.run(&Command { port, cdb: &whole, out }))
+        Answer::of(self.run(&Command { port, target, cdb: &whole, out }))
     }
 
     fn run(&self, command: &Command<'_>) -> Result<Done, Refusal> {
@@ -224,6 +232,8 @@ impl LogicalUnit {
                 let State { registry, attentions, .. } = &mut *state;
                 registry.change(command, attentions)
             }
+            0x83 => copy::extended_copy(self, command),
+            0x84 => copy::results(self, command),
             0xa3 => report::maintenance_in(command.cdb),
             _ => block::run(self, command),
         }

@@ -11,7 +11,7 @@ use crate::zdb::stop_and_check;
 
 const LISTEN: [&str; 2] = ["--iscsi", "127.0.0.1:0"];
 /// libiscsi's tests by family, and how many of them there are at the least. What they pass over by themselves: removable
-/// media, SANITIZE, EXTENDED COPY, WRITE ATOMIC, defect lists, and what takes two paths.
+/// media, SANITIZE, WRITE ATOMIC, defect lists, and what takes two paths.
 const FAMILIES: [(&str, u32); 2] = [("SCSI", 200), ("iSCSI", 15)];
 
 /// Where the daemon says that it answers.

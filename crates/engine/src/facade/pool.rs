@@ -27,6 +27,7 @@ use super::convert::{
 };
 use super::counting::Counting;
 use super::ctldir::Ctldir;
+use super::open_once::OpenTable;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
 use super::volumes::{OpenVolume, VolumeHandle};
 use super::{measure, pool_props, quotas, vdev_spec, words};
@@ -36,7 +37,7 @@ pub(super) struct LocalPool {
     pub(super) env: Env,
     pub(super) pool: Arc<::pool::Pool>,
     /// Open file systems by dataset object.
-    pub(super) mounted: Mutex<BTreeMap<u64, Arc<Mounted>>>,
+    pub(super) mounted: OpenTable<Mounted>,
     /// One file system is opened at a time.
     pub(super) mounting: Mutex<()>,
     /// What servers are given of each dataset that was ever open.
@@ -44,7 +45,7 @@ pub(super) struct LocalPool {
     pub(super) guids: Mutex<SnapshotGuids>,
     pub(super) shared: Mutex<Option<SharedList>>,
     /// Open volumes by dataset object, and what servers are given of each that was ever open.
-    pub(super) volumes: Mutex<BTreeMap<u64, Arc<OpenVolume>>>,
+    pub(super) volumes: OpenTable<OpenVolume>,
     pub(super) volume_handles: Mutex<BTreeMap<u64, Arc<VolumeHandle>>>,
     /// By property, as of a generation: the volumes that it says are to be served.
     pub(super) served_volumes: Mutex<BTreeMap<String, (u64, Vec<ServedVolume>)>>,

@@ -9,7 +9,7 @@ use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
 use dmu::DmuError;
-use engine_api::{Error, FileSystem, FsId, Result, Served};
+use engine_api::{FileSystem, FsId, Result, Served};
 use env::{Nanos, lock};
 use ondisk::objset::ObjsetType;
 use storage::Storage;
@@ -128,45 +128,26 @@ impl LocalPool {
     }
 
     fn mount_or(&self, object: u64, unreplayable: Unreplayable) -> Result<Arc<Mounted>> {
-        let found = || lock(&self.mounted).get(&object).cloned();
-        if let Some(mounted) = found() {
-            return Ok(mounted);
-        }
-        // Nobody uses a file system before its log has been replayed, once.
-        let _one = lock(&self.mounting);
-        if let Some(mounted) = found() {
-            return Ok(mounted);
-        }
-        let dataset = self.pool.dsl.open_by_object(object).map_err(api_error)?;
-        let name = dataset.name().map_err(api_error)?;
-        if dataset.is_inconsistent() {
-            return Err(Error::Busy);
-        }
-        if dataset.objset().kind() != ObjsetType::Zfs {
-            return Err(Error::Invalid(format!("'{name}' is not a filesystem")));
-        }
-        let fs = self.open_zpl(&name, &dataset, unreplayable)?;
-        let ctldir = {
-            let mut ctldirs = lock(&self.ctldirs);
-            // The number may have been that of a dataset that is no more.
-            let known = ctldirs.get(&object).filter(|known| known.id() == fs.id()).cloned();
-            known.unwrap_or_else(|| {
-                let new = Ctldir::new(self.this.clone(), object, fs.clone());
-                ctldirs.insert(object, new.clone());
-                new
-            })
-        };
-        ctldir.attach(fs.clone());
-        if !dataset.is_snapshot() {
-            ctldir.set_snapdir(dataset.props().map_err(api_error)?.number("snapdir"));
-        }
-        let mounted = Arc::new(Mounted { dataset, fs, ctldir });
-        let mut all = lock(&self.mounted);
-        if mounted.dataset.is_snapshot() {
-            self.close_some_snapshot(&mut all);
-        }
-        all.insert(object, mounted.clone());
-        Ok(mounted)
+        self.open_once(&self.mounted, object, ObjsetType::Zfs, |name, dataset| {
+            let fs = self.open_zpl(name, &dataset, unreplayable)?;
+            let ctldir = {
+                let mut ctldirs = lock(&self.ctldirs);
+                // The number may have been that of a dataset that is no more.
+                let known = ctldirs.get(&object).filter(|known| known.id() == fs.id()).cloned();
+                known.unwrap_or_else(|| {
+                    let new = Ctldir::new(self.this.clone(), object, fs.clone());
+                    ctldirs.insert(object, new.clone());
+                    new
+                })
+            };
+            ctldir.attach(fs.clone());
+            if dataset.is_snapshot() {
+                self.close_some_snapshot(&mut lock(&self.mounted));
+            } else {
+                ctldir.set_snapdir(dataset.props().map_err(api_error)?.number("snapdir"));
+            }
+            Ok(Mounted { dataset, fs, ctldir })
+        })
     }
 
     /// Snapshots are many, and each can be opened again at any time.

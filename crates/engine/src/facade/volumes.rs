@@ -18,6 +18,7 @@ use super::convert::api_error;
 use super::intent;
 use super::pool::LocalPool;
 use super::serve::Unreplayable;
+use super::volume_copy;
 use crate::zvol::Zvol;
 
 /// A dataset that is open as a volume.
@@ -86,6 +87,10 @@ impl Volume for VolumeHandle {
         self.zvol()?.write_zeroes(offset, len, stable)
     }
 
+    fn copy_from(&self, source: &dyn Volume, from: u64, to: u64, len: u64) -> Result<()> {
+        volume_copy::copy(source, from, self, to, len)
+    }
+
     fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
         self.zvol()?.seek(offset, what)
     }
@@ -115,27 +120,10 @@ impl LocalPool {
     }
 
     pub(super) fn open_volume_or(&self, object: u64, unreplayable: Unreplayable) -> Result<Arc<OpenVolume>> {
-        let found = || lock(&self.volumes).get(&object).cloned();
-        if let Some(open) = found() {
-            return Ok(open);
-        }
-        // Nobody uses a volume before its log has been replayed, once.
-        let _one = lock(&self.mounting);
-        if let Some(open) = found() {
-            return Ok(open);
-        }
-        let dataset = self.pool.dsl.open_by_object(object).map_err(api_error)?;
-        let name = dataset.name().map_err(api_error)?;
-        if dataset.is_inconsistent() {
-            return Err(Error::Busy);
-        }
-        if dataset.objset().kind() != ObjsetType::Zvol {
-            return Err(Error::Invalid(format!("'{name}' is not a volume")));
-        }
-        let zvol = self.open_zvol(&name, &dataset, unreplayable)?;
-        let open = Arc::new(OpenVolume { dataset, zvol });
-        lock(&self.volumes).insert(object, open.clone());
-        Ok(open)
+        self.open_once(&self.volumes, object, ObjsetType::Zvol, |name, dataset| {
+            let zvol = self.open_zvol(name, &dataset, unreplayable)?;
+            Ok(OpenVolume { dataset, zvol })
+        })
     }
 
     /// A volume ready for use: what its log says has been done. Where that cannot be, it can be read, and the log is kept.

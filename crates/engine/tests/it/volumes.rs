@@ -198,6 +198,56 @@ fn a_volume_from_making_to_destroying() {
     zdb_is_content(dir.0.to_str().unwrap(), "ours");
 }
 
+/// Within a volume, where ranges overlap too, between volumes of other blocks and of other pools; holes stay holes.
+#[test]
+fn volumes_are_copied_inside_the_engine() {
+    const SIZE: usize = 8 << 20;
+    let (dir, other) = (Dir::new("volume-copy"), Dir::new("volume-copy-other"));
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let make = |pool: &dyn Pool, name: &str, block: &str| {
+        create(pool, name, true, &[("volsize", "8M"), ("volblocksize", block), ("compression", "off")])
+            .unwrap();
+        pool.open_volume(name).unwrap()
+    };
+    let (a, b) = (make(&*pool, "ours/a", "16K"), make(&*pool, "ours/b", "4K"));
+    let disk = other.0.join("disk");
+    std::fs::File::create(&disk).unwrap().set_len(128 << 20).unwrap();
+    let vdevs = vec![VdevSpec::Leaf(disk.to_str().unwrap().into())];
+    let spec =
+        PoolSpec { name: "theirs".into(), vdevs, mountpoint: Some("none".into()), ..PoolSpec::default() };
+    let theirs = engine.create(&spec).unwrap();
+    let c = make(&*theirs, "theirs/c", "16K");
+    let mut rng = stdx::prng::Prng::new(83);
+    let mut data = vec![0; SIZE];
+    for piece in data.chunks_mut(SIZE / 8).step_by(2) {
+        rng.fill(piece);
+    }
+    for (at, piece) in data.chunks(SIZE / 8).enumerate().step_by(2) {
+        a.write((at * SIZE / 8) as u64, piece, Stable::Unstable).unwrap();
+    }
+    let whole = |volume: &dyn Volume| volume.read(0, SIZE).unwrap().to_vec();
+    for target in [&b, &c] {
+        target.write(0, &vec![1; SIZE], Stable::Unstable).unwrap();
+        target.copy_from(&*a, 0, 0, SIZE as u64).unwrap();
+        assert!(whole(&**target) == data);
+        assert_eq!(target.seek(SIZE as u64 / 8, Seek::Data).unwrap(), SIZE as u64 / 4);
+    }
+    for (from, to, len) in [(0, 3 << 19, 5 << 20), (5 << 20, 1000, 3 << 20), (512, 512, 4096), (0, 0, 0)] {
+        let mut expected = whole(&*b);
+        expected.copy_within(from..from + len, to);
+        b.copy_from(&*b, from as u64, to as u64, len as u64).unwrap();
+        assert!(whole(&*b) == expected, "{from} to {to}");
+    }
+    assert!(matches!(b.copy_from(&*a, 1, 0, SIZE as u64), Err(Error::Invalid(_))));
+    assert!(matches!(b.copy_from(&*a, 0, 1, SIZE as u64), Err(Error::Invalid(_))));
+    drop((a, b, c, pool, theirs));
+    for (name, place) in [("ours", &dir.0), ("theirs", &other.0)] {
+        engine.export(name, false).unwrap();
+        zdb_finds_no_leak(place.to_str().unwrap(), name);
+    }
+}
+
 fn machine(image: Option<Vec<u8>>) -> (Arc<MemDisks>, Arc<LocalEngine>) {
     let disks = Arc::new(MemDisks::new());
     match image {
