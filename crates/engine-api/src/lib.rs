@@ -25,5 +25,5 @@ pub use inject::*;
 pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
 pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest};
-pub use volume::{Volume, VolumeGeometry, VolumeId};
+pub use volume::{Volume, VolumeGeometry, VolumeId, VolumeRoom};
 pub use zevent::{Zevent, ZeventValue};

@@ -21,10 +21,19 @@ pub struct VolumeGeometry {
     pub readonly: bool,
 }
 
+/// What a volume takes of its pool, and may still have of it, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VolumeRoom {
+    pub used: u64,
+    /// Shared with others, unless it is reserved.
+    pub available: u64,
+}
+
 /// A volume. Offsets and lengths in bytes.
 pub trait Volume: Send + Sync {
     fn id(&self) -> VolumeId;
     fn geometry(&self) -> Result<VolumeGeometry>;
+    fn room(&self) -> Result<VolumeRoom>;
     /// As [`crate::FileSystem::is_waiting`].
     fn is_waiting(&self) -> bool {
         false
@@ -51,4 +60,8 @@ pub trait Volume: Send + Sync {
     fn seek(&self, offset: u64, what: Seek) -> Result<u64>;
     /// Makes everything written so far stable.
     fn flush(&self) -> Result<()>;
+    /// What is noted with the volume under a name, that of a user property; empty where nothing is.
+    fn note(&self, name: &str) -> Result<String>;
+    /// Notes a text with the volume, which goes where the volume goes; none where it is empty. Durable when this returns.
+    fn set_note(&self, name: &str, text: &str) -> Result<()>;
 }

@@ -1,8 +1,11 @@
 //! A volume in memory: bytes behind one lock, and which blocks were ever written since they were last freed.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-use engine_api::{Error, Promise, ReadBuf, Result, Seek, Slice, Stable, Volume, VolumeGeometry, VolumeId};
+use engine_api::{
+    Error, Promise, ReadBuf, Result, Seek, Slice, Stable, Volume, VolumeGeometry, VolumeId, VolumeRoom,
+};
 use std::sync::Arc;
 
 /// See the module.
@@ -17,6 +20,9 @@ struct State {
     /// By block: it has data.
     mapped: Vec<bool>,
     readonly: bool,
+    /// Of the pool, in bytes: nobody enforces it.
+    capacity: u64,
+    notes: BTreeMap<String, String>,
     /// What every change ends with, to see what becomes of a failure.
     failure: Option<Error>,
 }
@@ -24,13 +30,24 @@ struct State {
 impl MemVolume {
     /// All holes; `size` is a multiple of `block`.
     pub fn new(id: VolumeId, size: usize, block: usize) -> Arc<MemVolume> {
-        let state =
-            State { bytes: vec![0; size], mapped: vec![false; size / block], readonly: false, failure: None };
+        let state = State {
+            bytes: vec![0; size],
+            mapped: vec![false; size / block],
+            readonly: false,
+            capacity: u64::MAX >> 1,
+            notes: BTreeMap::new(),
+            failure: None,
+        };
         Arc::new(MemVolume { id, block, state: Mutex::new(state) })
     }
 
     pub fn set_readonly(&self, readonly: bool) {
         self.lock().readonly = readonly;
+    }
+
+    /// The pool has so many bytes from now on.
+    pub fn set_capacity(&self, capacity: u64) {
+        self.lock().capacity = capacity;
     }
 
     /// Every change fails so from now on.
@@ -72,6 +89,12 @@ impl Volume for MemVolume {
         let state = self.lock();
         let (size, block) = (state.bytes.len() as u64, self.block as u32);
         Ok(VolumeGeometry { size, block, readonly: state.readonly })
+    }
+
+    fn room(&self) -> Result<VolumeRoom> {
+        let state = self.lock();
+        let used = (state.mapped.iter().filter(|mapped| **mapped).count() * self.block) as u64;
+        Ok(VolumeRoom { used, available: state.capacity.saturating_sub(used) })
     }
 
     fn read(&self, offset: u64, len: usize) -> Result<ReadBuf> {
@@ -143,6 +166,16 @@ impl Volume for MemVolume {
     }
 
     fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn note(&self, name: &str) -> Result<String> {
+        Ok(self.lock().notes.get(name).cloned().unwrap_or_default())
+    }
+
+    fn set_note(&self, name: &str, text: &str) -> Result<()> {
+        let (mut state, ..) = self.at(0, 0, true)?;
+        state.notes.insert(name.to_owned(), text.to_owned());
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ pub const RESERVATIONS_PREEMPTED: u16 = 0x2a03;
 pub const RESERVATIONS_RELEASED: u16 = 0x2a04;
 pub const REGISTRATIONS_PREEMPTED: u16 = 0x2a05;
 pub const CAPACITY_CHANGED: u16 = 0x2a09;
+pub const SOFT_THRESHOLD: u16 = 0x3807;
 pub const LUNS_CHANGED: u16 = 0x3f0e;
 
 /// Of the ports that have a session.

@@ -162,9 +162,6 @@ fn parse(command: &Command<'_>, list: &[u8]) -> Result<Request, Refusal> {
     if units.len() > MAX_COPY_UNITS * UNIT_LEN {
         return Err(TOO_MANY_UNITS.into());
     }
-    if !units.len().is_multiple_of(UNIT_LEN) {
-        return Err(INVALID_PARAMETER.into());
-    }
     let units: Vec<&[u8]> = units.chunks(UNIT_LEN).collect();
     units.iter().try_for_each(|unit| check_unit(unit))?;
     let segments = split(segments)?;
@@ -184,9 +181,12 @@ fn check_unit(unit: &[u8]) -> Result<(), Refusal> {
     if unit[0] != BY_NAME {
         return Err(UNSUPPORTED_UNIT.into());
     }
-    let by_lun = unit[1] >> 6 == 0;
     let block = u64::from(u32_at(unit, 28) & 0xff_ffff);
-    if by_lun && (block == 0 || block == BLOCK) { Ok(()) } else { Err(INVALID_PARAMETER.into()) }
+    if unit.len() == UNIT_LEN && (block == 0 || block == BLOCK) {
+        Ok(())
+    } else {
+        Err(INVALID_PARAMETER.into())
+    }
 }
 
 fn split(mut list: &[u8]) -> Result<Vec<&[u8]>, Refusal> {

@@ -5,6 +5,7 @@
 use crate::bytes::{cut, padded, u16_at};
 use crate::copy;
 use crate::limits::{BLOCK, MAX_COMPARE, MAX_SAME, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES};
+use crate::room::SET_SHIFT;
 use crate::sense::{INVALID_FIELD, Refusal};
 use crate::unit::{Done, LogicalUnit};
 
@@ -127,8 +128,8 @@ fn characteristics() -> Vec<u8> {
     bytes
 }
 
-/// B2: thin, UNMAP and both forms of WRITE SAME, zeroes where nothing is.
+/// B2: thin, with thresholds; UNMAP and both forms of WRITE SAME, zeroes where nothing is.
 fn provisioning(unit: &LogicalUnit) -> Result<Vec<u8>, Refusal> {
     unit.geometry()?;
-    Ok(vec![0, 0xe4, 2, 0])
+    Ok(vec![SET_SHIFT, 0xe4, 2, 0])
 }

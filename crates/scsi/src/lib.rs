@@ -30,6 +30,7 @@ mod opcodes;
 mod persistent;
 mod report;
 mod reservation;
+mod room;
 mod sense;
 mod target;
 mod unit;

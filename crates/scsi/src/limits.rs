@@ -23,5 +23,7 @@ pub const MAX_COPIES: usize = 64;
 pub const MAX_STATUS: usize = 256;
 /// Ports of initiators that can be registered with a logical unit.
 pub const MAX_REGISTRATIONS: usize = 1024;
+/// Bytes of a volume's property that says what is reserved: what does not fit cannot outlive the loss of power.
+pub const MAX_KEPT: usize = 8000;
 /// Unit attentions that wait for one port.
 pub const MAX_ATTENTIONS: usize = 16;

@@ -6,13 +6,12 @@ use engine_api::Seek;
 
 use crate::bytes::{cut, u16_at};
 use crate::limits::BLOCK;
+use crate::room::{self, SET_SHIFT};
 use crate::sense::{INVALID_FIELD, Refusal};
 use crate::unit::{Done, LogicalUnit};
 
 const SUPPORTED: u8 = 0x00;
 const PROVISIONING: u8 = 0x0c;
-/// Used blocks are counted in units of so many: 1 MiB.
-const UNIT: u64 = (1 << 20) / BLOCK;
 /// Stretches of data that are counted, at the most: a volume in more pieces is said to use what these and all behind them take.
 const STRETCHES: usize = 4096;
 
@@ -32,10 +31,11 @@ pub fn sense(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     Ok(Done::bytes(cut(bytes, room)))
 }
 
-/// Parameter 2: used resources, of this unit alone.
+/// Parameter 1, what is left, and 2: used resources, of this unit alone.
 fn provisioning(unit: &LogicalUnit) -> Result<Vec<u8>, Refusal> {
-    let used = used(unit)?.div_ceil(UNIT * BLOCK);
-    let mut bytes = vec![0x00, 0x02, 0x03, 8];
+    let used = used(unit)?.div_ceil(BLOCK << SET_SHIFT);
+    let mut bytes = room::log_parameter(unit)?;
+    bytes.extend([0x00, 0x02, 0x03, 8]);
     bytes.extend(u32::try_from(used).unwrap_or(u32::MAX).to_be_bytes());
     bytes.extend([1, 0, 0, 0]);
     Ok(bytes)

@@ -4,6 +4,7 @@
 
 use crate::bytes::{cut, u16_at};
 use crate::limits::BLOCK;
+use crate::room;
 use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, NO_SAVING, PARAMETER_LIST_LENGTH, Refusal};
 use crate::unit::{Command, Done, LogicalUnit};
 
@@ -42,14 +43,18 @@ pub fn sense(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     if control == 3 {
         return Err(NO_SAVING.into());
     }
-    if !matches!(subpage, 0 | 0xff) || (code != ALL && !PAGES.contains(&code)) {
+    let is_room = (code, subpage) == room::PAGE;
+    if !is_room && (!matches!(subpage, 0 | 0xff) || (code != ALL && !PAGES.contains(&code))) {
         return Err(INVALID_FIELD.into());
     }
     if subpage == 0xff && code != ALL {
         return Err(INVALID_FIELD.into());
     }
-    let wanted = PAGES.iter().filter(|known| code == ALL || code == **known);
-    let pages: Vec<u8> = wanted.flat_map(|code| page(unit, *code, control == 1)).collect();
+    let wanted = PAGES.iter().filter(|known| !is_room && (code == ALL || code == **known));
+    let mut pages: Vec<u8> = wanted.flat_map(|code| page(unit, *code, control == 1)).collect();
+    if is_room || subpage == 0xff {
+        pages.extend(room::mode_page(unit, control == 1)?);
+    }
     let geometry = unit.geometry()?;
     let protected = if geometry.readonly || unit.is_protected() { 0x80 } else { 0 };
     // DPO and FUA are understood.

@@ -1,20 +1,24 @@
 //! PERSISTENT RESERVE IN and OUT: ports register a key, and one of them (or, for some types, all) holds a reservation.
 //!
-//! Registrations outlive sessions, but not a restart of this program: ACTIVATE PERSIST THROUGH POWER LOSS is refused, and the
-//! capabilities say so.
+//! Registrations outlive sessions, and with ACTIVATE PERSIST THROUGH POWER LOSS all else too: then the volume remembers them
+//! ([`kept`]), and a change is durable before it is answered. Changes take turns; others go by what was before until then.
 //!
 //! Sources: SPC-4 5.13, 6.15, 6.16, 7.6.4 (TransportID of iSCSI).
 
+mod kept;
+
 use std::collections::BTreeMap;
 
-use crate::attention::{Attentions, REGISTRATIONS_PREEMPTED, RESERVATIONS_PREEMPTED, RESERVATIONS_RELEASED};
+use engine_api::Volume;
+
+use crate::attention::{REGISTRATIONS_PREEMPTED, RESERVATIONS_PREEMPTED, RESERVATIONS_RELEASED};
 use crate::bytes::{cut, u8_at, u16_at, u32_at, u64_at};
 use crate::limits::MAX_REGISTRATIONS;
 use crate::sense::{
     INVALID_FIELD, INVALID_PARAMETER, INVALID_RELEASE, NO_REGISTRATION_RESOURCES, PARAMETER_LIST_LENGTH,
     Refusal,
 };
-use crate::unit::{Command, Done, Port};
+use crate::unit::{Command, Done, LogicalUnit, Port};
 
 const WRITE: u8 = 1;
 pub const EXCLUSIVE: u8 = 3;
@@ -36,14 +40,20 @@ const PREEMPT: u8 = 4;
 const PREEMPT_AND_ABORT: u8 = 5;
 const REGISTER_AND_IGNORE: u8 = 6;
 
+/// What ports are to be told.
+type Notices = Vec<(Port, u16)>;
+
 /// Who is registered with a unit, and what is reserved.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     generation: u32,
     keys: BTreeMap<Port, u64>,
     reservation: Option<Reservation>,
+    /// All of it outlives the loss of power.
+    persists: bool,
 }
 
+#[derive(Clone)]
 struct Reservation {
     kind: u8,
     /// Who asked for it; all that are registered hold one of a type for all.
@@ -59,7 +69,25 @@ struct Parameters {
     specific: bool,
 }
 
+/// PERSISTENT RESERVE OUT.
+pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
+    let _alone = unit.changes_reservations();
+    let before = unit.state().registry.clone();
+    let (mut after, mut notices) = (before.clone(), Notices::new());
+    let done = after.change(command, &mut notices)?;
+    kept::store(&*unit.volume, &before, &after)?;
+    let mut state = unit.state();
+    state.registry = after;
+    notices.iter().for_each(|(port, code)| state.attentions.tell(port, *code));
+    Ok(done)
+}
+
 impl Registry {
+    /// As the volume remembers it.
+    pub fn of(volume: &dyn Volume) -> Registry {
+        kept::load(volume)
+    }
+
     /// The type of the reservation.
     pub fn reservation(&self) -> Option<u8> {
         self.reservation.as_ref().map(|reservation| reservation.kind)
@@ -95,7 +123,7 @@ impl Registry {
         let list = match cdb[1] & 0x1f {
             0 => self.keys.values().flat_map(|key| key.to_be_bytes()).collect(),
             1 => self.read_reservation(),
-            2 => return Ok(Done::bytes(cut(capabilities(), room))),
+            2 => return Ok(Done::bytes(cut(self.capabilities(), room))),
             _ => self.keys.iter().flat_map(|(port, key)| self.full_status(port, *key)).collect::<Vec<u8>>(),
         };
         let mut bytes = self.generation.to_be_bytes().to_vec();
@@ -134,8 +162,7 @@ impl Registry {
         self.keys.get(port).copied().unwrap_or(0)
     }
 
-    /// PERSISTENT RESERVE OUT.
-    pub fn change(&mut self, command: &Command<'_>, tell: &mut Attentions) -> Result<Done, Refusal> {
+    fn change(&mut self, command: &Command<'_>, tell: &mut Notices) -> Result<Done, Refusal> {
         let (cdb, port) = (command.cdb, command.port);
         let len = u32_at(cdb, 5) as usize;
         if len != 24 || command.out.len() < 24 {
@@ -165,7 +192,7 @@ impl Registry {
             RELEASE => self.release(port, (scope, kind), tell)?,
             CLEAR => {
                 let others: Vec<Port> = self.keys.keys().filter(|other| *other != port).cloned().collect();
-                others.iter().for_each(|other| tell.tell(other, RESERVATIONS_PREEMPTED));
+                tell.extend(others.into_iter().map(|other| (other, RESERVATIONS_PREEMPTED)));
                 self.keys.clear();
                 self.reservation = None;
                 self.changed();
@@ -184,9 +211,9 @@ impl Registry {
         port: &Port,
         action: u8,
         parameters: &Parameters,
-        tell: &mut Attentions,
+        tell: &mut Notices,
     ) -> Result<(), Refusal> {
-        if parameters.persist || parameters.specific || parameters.all_ports {
+        if parameters.specific || parameters.all_ports {
             return Err(INVALID_PARAMETER.into());
         }
         if action == REGISTER && parameters.key != self.key_of(port) {
@@ -197,24 +224,26 @@ impl Registry {
                 self.unregister(port, tell);
                 self.changed();
             }
+            self.persists = parameters.persist;
             return Ok(());
         }
         if !self.is_registered(port) && self.keys.len() >= MAX_REGISTRATIONS {
             return Err(NO_REGISTRATION_RESOURCES.into());
         }
         self.keys.insert(port.clone(), parameters.new_key);
+        self.persists = parameters.persist;
         self.changed();
         Ok(())
     }
 
     /// The reservation goes with who holds it; others that relied on it are told.
-    fn unregister(&mut self, port: &Port, tell: &mut Attentions) {
+    fn unregister(&mut self, port: &Port, tell: &mut Notices) {
         let held = self.holds(port);
         self.keys.remove(port);
         let last = self.keys.is_empty();
         if held && (!self.is_for_all() || last) {
             if self.is_for_registrants() {
-                self.keys.keys().for_each(|other| tell.tell(other, RESERVATIONS_RELEASED));
+                tell.extend(self.keys.keys().map(|other| (other.clone(), RESERVATIONS_RELEASED)));
             }
             self.reservation = None;
         }
@@ -231,7 +260,7 @@ impl Registry {
         }
     }
 
-    fn release(&mut self, port: &Port, wanted: (u8, u8), tell: &mut Attentions) -> Result<(), Refusal> {
+    fn release(&mut self, port: &Port, wanted: (u8, u8), tell: &mut Notices) -> Result<(), Refusal> {
         if !self.holds(port) {
             return Ok(());
         }
@@ -240,13 +269,13 @@ impl Registry {
         }
         if self.is_for_registrants() {
             let others = self.keys.keys().filter(|other| *other != port);
-            others.for_each(|other| tell.tell(other, RESERVATIONS_RELEASED));
+            tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
         }
         self.reservation = None;
         Ok(())
     }
 
-    fn preempt(&mut self, port: &Port, kind: u8, key: u64, tell: &mut Attentions) -> Result<(), Refusal> {
+    fn preempt(&mut self, port: &Port, kind: u8, key: u64, tell: &mut Notices) -> Result<(), Refusal> {
         let holder_key = self.reservation.as_ref().map(|reservation| self.key_of(&reservation.holder));
         let takes_over = match holder_key {
             Some(_) if self.is_for_all() => key == 0,
@@ -266,24 +295,25 @@ impl Registry {
         if losers.is_empty() && !takes_over && !own {
             return Err(Refusal::Conflict);
         }
-        for loser in &losers {
-            self.keys.remove(loser);
-            tell.tell(loser, REGISTRATIONS_PREEMPTED);
+        for loser in losers {
+            self.keys.remove(&loser);
+            tell.push((loser, REGISTRATIONS_PREEMPTED));
         }
         if takes_over {
             let before = self.reservation();
             self.reservation = Some(Reservation { kind, holder: port.clone() });
             if before != Some(kind) {
                 let others = self.keys.keys().filter(|other| *other != port);
-                others.for_each(|other| tell.tell(other, RESERVATIONS_RELEASED));
+                tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
             }
         }
         self.changed();
         Ok(())
     }
-}
 
-/// REPORT CAPABILITIES: compatible with RESERVE(6) in none of its ways, types as in the mask, nothing through power loss.
-fn capabilities() -> Vec<u8> {
-    vec![0, 8, 0, 0x80, TYPE_MASK[0], TYPE_MASK[1], 0, 0]
+    /// REPORT CAPABILITIES: compatible with RESERVE(6) in none of its ways, types as in the mask, and whether all of it outlives
+    /// the loss of power now, as it can.
+    fn capabilities(&self) -> Vec<u8> {
+        vec![0, 8, 0x01, 0x80 | u8::from(self.persists), TYPE_MASK[0], TYPE_MASK[1], 0, 0]
+    }
 }

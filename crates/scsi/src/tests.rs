@@ -247,6 +247,61 @@ fn reservations_let_through_what_their_type_says() {
     }
 }
 
+/// With APTPL a new unit over the same volume knows all of it; without, nothing.
+#[test]
+fn reservations_outlive_the_loss_of_power_if_they_are_to() {
+    let rig = rig();
+    let persistent_keys = |key: u64, new: u64| {
+        let mut list = keys(key, new);
+        list[20] = 1;
+        list
+    };
+    let again = |rig: &Rig| {
+        let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
+        let unit = LogicalUnit::new(rig.volume.clone(), identity);
+        rig.ports.iter().for_each(|port| unit.join(port));
+        Rig {
+            volume: rig.volume.clone(),
+            target: Target::new(BTreeMap::from([(0, unit)])),
+            ports: rig.ports.clone(),
+        }
+    };
+    rig.good(&persistent(0, 0), &persistent_keys(0, 11));
+    rig.good(&persistent(1, 5), &keys(11, 0));
+    let rig = again(&rig);
+    let capabilities = rig.good(&[0x5e, 2, 0, 0, 0, 0, 0, 0, 8, 0], &[]);
+    assert_eq!(capabilities[2..4], [0x01, 0x81]);
+    assert_eq!(rig.by(1, &short(0x2a, 0, 0, 1), &[1; 512]).status, Status::ReservationConflict);
+    rig.good(&short(0x2a, 0, 0, 1), &[1; 512]);
+    // What cannot be remembered does not happen.
+    rig.volume.fail(Some(Error::Suspended));
+    assert_eq!(rig.by(1, &persistent(0, 0), &persistent_keys(0, 22)).status, Status::Busy);
+    rig.volume.fail(None);
+    assert_eq!(rig.by(1, &short(0x2a, 0, 0, 1), &[1; 512]).status, Status::ReservationConflict);
+    assert_eq!(rig.by(1, &persistent(0, 0), &keys(0, 22)).status, Status::Good);
+    let rig = again(&rig);
+    assert_eq!(rig.by(1, &short(0x2a, 0, 0, 1), &[1; 512]).status, Status::Good);
+}
+
+#[test]
+fn who_writes_is_warned_before_there_is_no_space() {
+    let rig = rig();
+    rig.volume.set_capacity(1 << 20);
+    let log = rig.good(&[0x4d, 0, 0x4c, 0, 0, 0, 0, 0, 64, 0], &[]);
+    assert_eq!(log[4..], [0, 1, 3, 8, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 3, 8, 0, 0, 0, 0, 1, 0, 0, 0]);
+    let page = rig.good(&[0x5a, 8, 0x1c, 2, 0, 0, 0, 0, 64, 0], &[]);
+    assert_eq!((page.len(), &page[8..12], page[24..26].to_vec()), (32, &[0x5c, 2, 0, 20][..], vec![0x80, 1]));
+    // A sixteenth is left, and the volume is larger than what there is.
+    for at in 0..120_u64 {
+        rig.good(&long(0x8a, 0, at * 16, 16), &[1; 16 * 512]);
+    }
+    let warning = (0x6, 0x3807);
+    let first = (0..64_u64).find_map(|at| rig.by(0, &long(0x8a, 0, at * 16, 16), &[1; 16 * 512]).sense);
+    assert_eq!(first.map(|sense| (sense.key, sense.code)), Some(warning));
+    assert_eq!(rig.by(1, &[0; 6], &[]).sense.map(|sense| (sense.key, sense.code)), Some(warning));
+    (0..130_u64).for_each(|at| drop(rig.good(&long(0x8a, 0, at % 64 * 16, 16), &[1; 16 * 512])));
+}
+
 #[test]
 fn reserve_of_six_bytes_ends_with_its_session() {
     let rig = rig();

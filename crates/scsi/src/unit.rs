@@ -13,7 +13,8 @@ use crate::bytes::u8_at;
 use crate::copy::{self, Copies};
 use crate::limits::BLOCK;
 use crate::opcodes::{self, Access, Opcode};
-use crate::persistent::Registry;
+use crate::persistent::{self, Registry};
+use crate::room::{self, Watch};
 use crate::sense::{INVALID_FIELD, INVALID_OPCODE, Refusal, Sense, Status};
 use crate::target::Target;
 use crate::{block, inquiry, log, mode, report, reservation};
@@ -112,8 +113,11 @@ pub struct LogicalUnit {
     pub volume: Arc<dyn Volume>,
     pub identity: Identity,
     state: Mutex<State>,
+    /// Whoever changes what is reserved has this meanwhile: that may take until it is durable.
+    reserving: Mutex<()>,
     /// As initiators were told last.
     size: AtomicU64,
+    pub watch: Watch,
     /// Software write protection, in the control mode page.
     protected: AtomicBool,
 }
@@ -131,17 +135,25 @@ pub struct State {
 impl LogicalUnit {
     pub fn new(volume: Arc<dyn Volume>, identity: Identity) -> Arc<LogicalUnit> {
         let size = volume.geometry().map_or(0, |geometry| geometry.size);
+        let registry = Registry::of(&*volume);
         Arc::new(LogicalUnit {
             volume,
             identity,
-            state: Mutex::default(),
+            state: Mutex::new(State { registry, ..State::default() }),
+            reserving: Mutex::default(),
             size: AtomicU64::new(size),
+            watch: Watch::default(),
             protected: AtomicBool::new(false),
         })
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody else changes what is reserved meanwhile.
+    pub fn changes_reservations(&self) -> MutexGuard<'_, ()> {
+        self.reserving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A port has a session.
@@ -227,15 +239,17 @@ impl LogicalUnit {
             0x16 | 0x17 => reservation::six(&mut self.state(), command),
             0x4d => log::sense(self, command.cdb),
             0x5e => self.state().registry.report(command.cdb),
-            0x5f => {
-                let mut state = self.state();
-                let State { registry, attentions, .. } = &mut *state;
-                registry.change(command, attentions)
-            }
+            0x5f => persistent::reserve_out(self, command),
             0x83 => copy::extended_copy(self, command),
             0x84 => copy::results(self, command),
             0xa3 => report::maintenance_in(command.cdb),
-            _ => block::run(self, command),
+            _ => {
+                let done = block::run(self, command);
+                if opcode.access == Access::Write {
+                    room::look(self);
+                }
+                done
+            }
         }
     }
 

@@ -7,9 +7,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
 use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
+use ::pool::prop::Source;
 use ::pool::zil::LogData;
 use engine_api::{
-    Error, Promise, ReadBuf, Result, Seek, ServedVolume, Stable, Volume, VolumeGeometry, VolumeId,
+    Change, Error, Pool, Promise, PropertyChange, ReadBuf, Result, Seek, ServedVolume, Stable, Volume,
+    VolumeGeometry, VolumeId, VolumeRoom,
 };
 use env::lock;
 use ondisk::objset::ObjsetType;
@@ -43,6 +45,11 @@ impl VolumeHandle {
         Ok(open.zvol.clone())
     }
 
+    fn name(&self) -> Result<String> {
+        let open = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
+        open.dataset.name().map_err(api_error)
+    }
+
     fn pool(&self) -> Result<Arc<LocalPool>> {
         self.pool.upgrade().ok_or(Error::Stale)
     }
@@ -55,6 +62,12 @@ impl Volume for VolumeHandle {
 
     fn geometry(&self) -> Result<VolumeGeometry> {
         Ok(self.zvol()?.geometry())
+    }
+
+    fn room(&self) -> Result<VolumeRoom> {
+        let open = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
+        let (used, available) = open.dataset.space().map_err(api_error)?;
+        Ok(VolumeRoom { used, available })
     }
 
     fn is_waiting(&self) -> bool {
@@ -97,6 +110,30 @@ impl Volume for VolumeHandle {
 
     fn flush(&self) -> Result<()> {
         self.zvol()?.flush()
+    }
+
+    fn note(&self, name: &str) -> Result<String> {
+        let filter = ListFilter {
+            roots: vec![self.name()?],
+            depth: Some(0),
+            props: vec![name.to_owned()],
+            ..ListFilter::default()
+        };
+        let listed = self.pool()?.inner().dsl.list(&filter).map_err(api_error)?;
+        let own = listed.into_iter().next().and_then(|dataset| dataset.props.into_iter().next());
+        Ok(own.filter(|own| own.source == Source::Local).map_or_else(String::new, |own| own.value))
+    }
+
+    fn set_note(&self, name: &str, text: &str) -> Result<()> {
+        let (dataset, name) = (self.name()?, name.to_owned());
+        let change = match text {
+            "" => Change::Inherit { name: dataset, property: name, received: false },
+            _ => {
+                let value = text.to_owned();
+                Change::SetProperties { name: dataset, props: vec![PropertyChange { name, value }] }
+            }
+        };
+        self.pool()?.commit(&change, "").map(drop)
     }
 }
 

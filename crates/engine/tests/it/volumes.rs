@@ -212,7 +212,7 @@ fn volumes_are_copied_inside_the_engine() {
     };
     let (a, b) = (make(&*pool, "ours/a", "16K"), make(&*pool, "ours/b", "4K"));
     let disk = other.0.join("disk");
-    std::fs::File::create(&disk).unwrap().set_len(128 << 20).unwrap();
+    std::fs::File::create(&disk).unwrap().set_len(256 << 20).unwrap();
     let vdevs = vec![VdevSpec::Leaf(disk.to_str().unwrap().into())];
     let spec =
         PoolSpec { name: "theirs".into(), vdevs, mountpoint: Some("none".into()), ..PoolSpec::default() };
@@ -228,7 +228,9 @@ fn volumes_are_copied_inside_the_engine() {
     }
     let whole = |volume: &dyn Volume| volume.read(0, SIZE).unwrap().to_vec();
     for target in [&b, &c] {
-        target.write(0, &vec![1; SIZE], Stable::Unstable).unwrap();
+        for at in (0..SIZE).step_by(SIZE / 8) {
+            target.write(at as u64, &vec![1; SIZE / 8], Stable::Unstable).unwrap();
+        }
         target.copy_from(&*a, 0, 0, SIZE as u64).unwrap();
         assert!(whole(&**target) == data);
         assert_eq!(target.seek(SIZE as u64 / 8, Seek::Data).unwrap(), SIZE as u64 / 4);
@@ -241,11 +243,19 @@ fn volumes_are_copied_inside_the_engine() {
     }
     assert!(matches!(b.copy_from(&*a, 1, 0, SIZE as u64), Err(Error::Invalid(_))));
     assert!(matches!(b.copy_from(&*a, 0, 1, SIZE as u64), Err(Error::Invalid(_))));
+    b.set_note("test:note", "as long as it likes").unwrap();
     drop((a, b, c, pool, theirs));
     for (name, place) in [("ours", &dir.0), ("theirs", &other.0)] {
         engine.export(name, false).unwrap();
         zdb_finds_no_leak(place.to_str().unwrap(), name);
     }
+    // What is noted with a volume stays with it, until it is not.
+    let options = ImportOptions { search: vec![dir.0.to_str().unwrap().into()], ..ImportOptions::default() };
+    let b = engine.import("ours", &options).unwrap().open_volume("ours/b").unwrap();
+    assert_eq!(b.note("test:note").unwrap(), "as long as it likes");
+    b.set_note("test:note", "").unwrap();
+    assert_eq!(b.note("test:note").unwrap(), "");
+    assert!(b.room().unwrap().used > 4 << 20);
 }
 
 fn machine(image: Option<Vec<u8>>) -> (Arc<MemDisks>, Arc<LocalEngine>) {

@@ -1,0 +1,107 @@
+//! What is reserved, through loss of power: as text in a property of the volume, which goes where the volume goes.
+//!
+//! ```text
+//!   <guid of the volume> <type>=<holder> | - { <key>=<port> }        numbers in hexadecimal, names escaped
+//! ```
+//! A copy of the volume has another guid: what was reserved is not reserved there. Nothing is believed of the text: one that
+//! makes no sense reserves nothing.
+
+use engine_api::Volume;
+
+use super::{Registry, Reservation, TYPES};
+use crate::limits::{MAX_KEPT, MAX_REGISTRATIONS};
+use crate::sense::{NO_REGISTRATION_RESOURCES, Refusal};
+use crate::unit::Port;
+
+const PROPERTY: &str = "cistern:reservations";
+
+/// What the volume remembers.
+pub fn load(volume: &dyn Volume) -> Registry {
+    match volume.note(PROPERTY) {
+        Ok(text) if text.is_empty() => Registry::default(),
+        Ok(text) => parse(&text, volume.id().dataset_guid).unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(%error, "what is reserved of a volume cannot be read");
+            Registry::default()
+        }
+    }
+}
+
+/// Has the volume remember what is different, if it is to; durable when this returns.
+pub fn store(volume: &dyn Volume, before: &Registry, after: &Registry) -> Result<(), Refusal> {
+    let guid = volume.id().dataset_guid;
+    let text = write(after, guid);
+    if text == write(before, guid) {
+        return Ok(());
+    }
+    if text.len() > MAX_KEPT {
+        return Err(NO_REGISTRATION_RESOURCES.into());
+    }
+    Ok(volume.set_note(PROPERTY, &text)?)
+}
+
+/// Empty where nothing is to outlive the loss of power.
+pub fn write(registry: &Registry, guid: u64) -> String {
+    if !registry.persists || registry.keys.is_empty() {
+        return String::new();
+    }
+    let held = registry.reservation.as_ref();
+    let held = held.map_or("-".to_owned(), |held| format!("{:x}={}", held.kind, escaped(&held.holder)));
+    let keys = registry.keys.iter().map(|(port, key)| format!("{key:x}={}", escaped(port)));
+    [format!("{guid:x}"), held].into_iter().chain(keys).collect::<Vec<_>>().join(" ")
+}
+
+pub fn parse(text: &str, guid: u64) -> Option<Registry> {
+    let mut words = text.split(' ');
+    if u64::from_str_radix(words.next()?, 16).ok()? != guid {
+        return None;
+    }
+    let pair = |word: &str| {
+        let (number, port) = word.split_once('=')?;
+        Some((u64::from_str_radix(number, 16).ok()?, Port::from(plain(port)?)))
+    };
+    let held = match words.next()? {
+        "-" => None,
+        word => Some(pair(word)?),
+    };
+    let mut registry = Registry { persists: true, ..Registry::default() };
+    for word in words.take(MAX_REGISTRATIONS) {
+        let (key, port) = pair(word)?;
+        registry.keys.insert(port, key);
+    }
+    if let Some((kind, holder)) = held {
+        let kind = TYPES.into_iter().find(|known| u64::from(*known) == kind)?;
+        registry.keys.contains_key(&holder).then_some(())?;
+        registry.reservation = Some(Reservation { kind, holder });
+    }
+    Some(registry)
+}
+
+/// Bytes that stand for themselves.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && byte != b'%' && byte != b'='
+}
+
+fn escaped(port: &str) -> String {
+    let byte = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") };
+    port.bytes().map(byte).collect()
+}
+
+fn plain(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut left = text.as_bytes();
+    while let [first, rest @ ..] = left {
+        left = rest;
+        if *first == b'%' {
+            let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            left = &rest[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests;

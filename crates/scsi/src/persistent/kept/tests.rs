@@ -1,0 +1,40 @@
+use stdx::prng::Prng;
+
+use super::*;
+
+fn registry() -> Registry {
+    let mut registry = Registry { persists: true, ..Registry::default() };
+    for (port, key) in [("iqn.a,i,0x01", 0xabc), ("eui.ä =%,i,0x02", u64::MAX)] {
+        registry.keys.insert(port.into(), key);
+    }
+    registry.reservation = Some(Reservation { kind: 5, holder: "eui.ä =%,i,0x02".into() });
+    registry
+}
+
+#[test]
+fn what_is_kept_comes_back_for_the_same_volume_only() {
+    let text = write(&registry(), 0x77);
+    let back = parse(&text, 0x77).unwrap();
+    assert_eq!(write(&back, 0x77), text);
+    assert_eq!((back.reservation(), back.keys), (Some(5), registry().keys));
+    assert!(parse(&text, 0x78).is_none());
+    assert_eq!(write(&Registry { persists: false, ..registry() }, 0x77), "");
+}
+
+#[test]
+fn text_that_makes_no_sense_reserves_nothing() {
+    let mut rng = Prng::new(77);
+    let text = write(&registry(), 0x77);
+    for bad in ["", "77", "77 9=iqn.a 1=iqn.a", "77 1=iqn.b 1=iqn.a", "77 - x=a", "77 - 1=%4", "77 - 1"] {
+        assert!(parse(bad, 0x77).is_none_or(|registry| registry.is_empty()), "{bad}");
+    }
+    for _ in 0..2000 {
+        let mut bytes = text.clone().into_bytes();
+        let at = rng.below(bytes.len() as u64) as usize;
+        bytes[at] = rng.below(128) as u8;
+        bytes.truncate(rng.below(2 * bytes.len() as u64) as usize);
+        if let Some(registry) = parse(&String::from_utf8_lossy(&bytes), 0x77) {
+            assert!(registry.reservation().is_none() || !registry.is_empty());
+        }
+    }
+}
