@@ -7,6 +7,7 @@
 //!
 //! Invariants: a target is a pure function of its input; nothing but tests and fuzzers imports this crate.
 
+mod block;
 pub mod forge;
 mod format;
 pub mod image;
@@ -74,6 +75,11 @@ pub const TARGETS: &[Target] = &[
     target("nfs_handle", wire::nfs_handle, 1, KIB),
     target("sharenfs", wire::sharenfs, 64, 4 * KIB),
     target("api", wire::api, 64, 4 * KIB),
+    // Data of a PDU of the largest size that was agreed on.
+    target("iscsi_pdu", block::pdu, 2, 160 * KIB),
+    target("iscsi_share", block::share, 64, 4 * KIB),
+    // A volume, what is read of it, and a step of what fills it with a pattern.
+    target("scsi_command", block::command, 64, 512 * KIB),
 ];
 
 /// The target of this name.

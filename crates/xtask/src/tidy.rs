@@ -47,7 +47,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("bench", &["codec", "engine", "engine-api", "env", "load", "stdx"]),
-    ("fuzzing", &["stdx", "ondisk", "codec", "sunrpc", "nfs", "engine-api", "model", "api-types"]),
+    (
+        "fuzzing",
+        &["stdx", "ondisk", "codec", "sunrpc", "nfs", "scsi", "iscsi", "engine-api", "model", "api-types"],
+    ),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,4 @@
+#![no_main]
+//! See `fuzzing::TARGETS`.
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (fuzzing::by_name("scsi_command").run)(data));
