@@ -215,6 +215,7 @@ pub const PARTS: &[Part] = &[
             on_file(&[row("random write 4 KiB, O_DSYNC, 64 writers", write_anywhere(K4, true), 64).long()]),
             names(&[row("append 512 B, O_DSYNC, 1 writer", Work::Append { block: 512 }, 1)]),
             names(&[row("append 512 B, O_DSYNC, 8 writers", Work::Append { block: 512 }, 8)]),
+            names(&[row("append 512 B, O_DSYNC, 64 writers", Work::Append { block: 512 }, 64)]),
             names(&[row("append 512 B, O_DSYNC, 400 writers", Work::Append { block: 512 }, 400)]),
             names(&[
                 row("create", Work::Create { files: FILES }, 1),

@@ -7,6 +7,7 @@
 
 mod advise;
 mod loads;
+pub mod rehearse;
 mod report;
 mod rig;
 
@@ -21,6 +22,7 @@ usage: cistern bench classic|advise [options]
 
 classic: measures classic set-ups of one appliance on modelled devices, and prints the figures beside published ones.
 advise: asks the advisor what a device would change, adds it, and prints the prediction beside what is measured.
+(rehearse: what the advisor starts to see what a load would take on a pool in memory.)
 
   --json            one JSON object a line instead of the table
   --seconds N       how long each load runs                       (default: 4; advise: 8)
@@ -39,6 +41,11 @@ struct Options {
 
 /// Exit status of `cistern bench`.
 pub fn run(args: &[String]) -> i32 {
+    if let Some((first, scene)) = args.split_first()
+        && first == "rehearse"
+    {
+        return rehearse::run(scene);
+    }
     let options = match parse(args) {
         Ok(Some(options)) => options,
         Ok(None) => {
@@ -105,7 +112,8 @@ fn parse(args: &[String]) -> Result<Option<Options>, String> {
 
 fn advise_cases(options: Options) -> Result<(), Fail> {
     let Options { json, span, only, writers, .. } = options;
-    advise::run(&advise::Options { json, span, only, writers })
+    let stage = rehearse::Children::of_this_program();
+    advise::run(&advise::Options { json, span, only, writers, stage })
 }
 
 fn classic(options: &Options) -> Result<(), Fail> {

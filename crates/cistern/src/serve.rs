@@ -15,6 +15,7 @@ use signal_hook::iterator::Signals;
 use tracing_subscriber::EnvFilter;
 
 use crate::appliance::Appliance;
+use crate::bench::rehearse::Children;
 use crate::disk_watch::DiskWatch;
 use crate::local::Local;
 use crate::options::{HELP, Options, Parsed, parse};
@@ -76,6 +77,7 @@ impl Daemon {
             search: search(options, &state),
             hostid: host::id(&state, env.entropy.u64()),
             hostname: host::name(),
+            stage: Children::of_this_program(),
         };
         let memory = Memory::in_state(&state);
         let is_first = memory.load().is_empty();

@@ -12,6 +12,8 @@ const USAGE: &str = "\
 usage: cistern advise [POOL] [options]
 
 Says what a log device, more memory or a cache device would change, from what the pool did since import.
+What a request takes besides a faster device is rehearsed on a pool in memory, which takes the daemon's machine some
+seconds, and its processors while it lasts.
 
   --log-latency TIME     until a log device has made a block durable: 20us, 1.5ms   (default: an SSD's and a RAM log's)
   --cache-size SIZE      of a cache device: 64G                                     (default: four times the cache)

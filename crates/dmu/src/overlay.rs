@@ -120,7 +120,6 @@ pub struct Dirty {
 /// takes `bp` for the block if it is still this very one; whoever changes the block copies it, since it is shared here.
 #[derive(Debug, Clone)]
 pub struct Early {
-    pub blkid: u64,
     pub block: Arc<Block>,
     pub bp: BlkPtr,
 }
@@ -145,7 +144,8 @@ pub struct Changes {
     /// The part of `freed` that no sync pass has applied yet.
     pub to_free: Ranges,
     pub spill: SpillChange,
-    pub early: Vec<Early>,
+    /// By block, of each the newest last: a long synchronous stream leaves thousands in one group.
+    pub early: BTreeMap<u64, Vec<Early>>,
     /// First written in this group: there is nothing on disk.
     pub allocated: bool,
     /// Something changed since the last sync pass.
@@ -224,7 +224,7 @@ impl State {
                 freed: Ranges::default(),
                 to_free: Ranges::default(),
                 spill: SpillChange::Kept,
-                early: Vec::new(),
+                early: BTreeMap::new(),
                 allocated: false,
                 pending: true,
             }));

@@ -48,6 +48,7 @@ use stdx::patience::hurried;
 use storage::arc::Cache;
 use storage::labels::Device;
 
+use crate::advise::rehearsal::Stage;
 use convert::api_error;
 use format::ZplFormat;
 use pool::LocalPool;
@@ -64,6 +65,8 @@ pub struct Options {
     /// Of this machine; 0 where there is none.
     pub hostid: u64,
     pub hostname: String,
+    /// Where the advisor rehearses.
+    pub stage: Option<Arc<dyn Stage>>,
 }
 
 impl Default for Options {
@@ -74,6 +77,7 @@ impl Default for Options {
             search: vec!["/dev".into()],
             hostid: 0,
             hostname: "localhost".into(),
+            stage: None,
         }
     }
 }
@@ -140,7 +144,12 @@ impl LocalEngine {
     }
 
     fn adopt(&self, pool: Arc<::pool::Pool>) -> Arc<LocalPool> {
-        let pool = LocalPool::new(self.around.env.clone(), pool, self.generation.clone());
+        let pool = LocalPool::new(
+            self.around.env.clone(),
+            pool,
+            self.generation.clone(),
+            self.options.stage.clone(),
+        );
         lock(&self.pools).insert(pool.name(), pool.clone());
         self.generation.fetch_add(1, SeqCst);
         pool

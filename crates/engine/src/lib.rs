@@ -8,4 +8,5 @@ mod rlock;
 pub mod zpl;
 mod zvol;
 
+pub use advise::rehearsal;
 pub use facade::{LocalEngine, Options};

@@ -53,32 +53,15 @@ pub struct WallTime {
     pub nanos: u32,
 }
 
-/// What a process has used of the processors.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Usage {
-    pub processor: Nanos,
-    /// Times that a thread went to sleep because it had to wait.
-    pub sleeps: u64,
-}
-
-impl Usage {
-    pub fn since(self, earlier: Usage) -> Usage {
-        Usage {
-            processor: self.processor.since(earlier.processor),
-            sleeps: self.sleeps.saturating_sub(earlier.sleeps),
-        }
-    }
-}
-
 /// Where time comes from.
 pub trait Clock: Send + Sync {
     /// Monotonic.
     fn now(&self) -> Nanos;
     /// May jump when an operator or NTP sets it.
     fn wall(&self) -> WallTime;
-    /// What this process has used so far; nothing where nobody counts it.
-    fn usage(&self) -> Usage {
-        Usage::default()
+    /// What this process has used of all processors so far; nothing where nobody counts it.
+    fn processor_time(&self) -> Nanos {
+        Nanos(0)
     }
     /// Blocks for the span. In a simulation other workers run meanwhile.
     fn sleep(&self, span: Nanos);
@@ -113,15 +96,13 @@ impl Clock for RealClock {
         }
     }
 
-    fn usage(&self) -> Usage {
-        // SAFETY: all zeros are a value of this type.
-        let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `used` is what the call fills.
-        if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut used) } != 0 {
-            return Usage::default();
+    fn processor_time(&self) -> Nanos {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a timespec that the call fills.
+        match unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } {
+            0 => Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
+            _ => Nanos(0),
         }
-        let sleeps = u64::try_from(used.ru_nvcsw).unwrap_or(0);
-        Usage { processor: processor_time(libc::CLOCK_PROCESS_CPUTIME_ID), sleeps }
     }
 
     fn sleep(&self, span: Nanos) {
@@ -137,14 +118,6 @@ impl Clock for RealClock {
         }
         std::thread::sleep(Duration::from_nanos(span.0));
     }
-}
-
-/// What the process, or the thread that asks, has used of the processors.
-pub(crate) fn processor_time(clock: libc::clockid_t) -> Nanos {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a timespec that the call fills.
-    let status = unsafe { libc::clock_gettime(clock, &mut time) };
-    if status == 0 { Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64) } else { Nanos(0) }
 }
 
 /// Putting a thread to sleep and waking it takes about as long as this.

@@ -27,14 +27,13 @@ pub mod model_disk;
 pub mod quirk;
 pub mod threads;
 mod uring;
-pub mod wake;
 pub mod worker;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 pub use aligned::AlignedBuf;
-pub use clock::{Clock, Nanos, RealClock, Usage, WallTime};
+pub use clock::{Clock, Nanos, RealClock, WallTime};
 pub use disk::{Disk, DiskError, DiskIo, DiskOp, Disks, IoClass, OpenMode, SectorSize};
 pub use entropy::{Entropy, OsEntropy};
 pub use fault::{FaultDisks, FaultKind, FaultOp, FaultRule, Injected, Spans};
@@ -44,7 +43,6 @@ pub use mem_disk::{DiskCounts, MemDisks};
 pub use model_disk::{DeviceModel, ModelDisks};
 pub use quirk::{Quirk, Quirks};
 pub use threads::Threads;
-pub use wake::{WakeCost, WakeCosts};
 pub use worker::{Driver, Next, Worker, WorkerControl, WorkerHandle};
 
 /// The four doors to the world, and the switches for rare paths. Cheap to clone.

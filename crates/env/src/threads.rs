@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use crate::clock::{Clock, Nanos, RealClock};
 use crate::lock;
-use crate::wake::{self, WakeCosts};
 use crate::worker::{Driver, Next, Worker, WorkerControl, WorkerHandle};
 
 /// The driver of production. Dropping it ends the processor threads; workers are stopped by their handles.
@@ -97,10 +96,6 @@ impl Driver for Threads {
 
     fn parallelism(&self) -> usize {
         self.cpus.len() + 1
-    }
-
-    fn wake_costs(&self) -> WakeCosts {
-        wake::measure(&*self.clock)
     }
 }
 

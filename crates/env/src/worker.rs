@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-use crate::{Nanos, WakeCosts};
+use crate::Nanos;
 
 /// What a worker wants after a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,11 +91,6 @@ pub trait Driver: Send + Sync {
 
     /// Number of processors `par_map` uses, at least 1.
     fn parallelism(&self) -> usize;
-
-    /// What it costs to wake a thread here, measured now, which takes a fifth of a second. Nothing in a simulation.
-    fn wake_costs(&self) -> WakeCosts {
-        WakeCosts::default()
-    }
 
     /// True if blocked callers must call [`Driver::wait_step`] instead of sleeping.
     fn is_cooperative(&self) -> bool {

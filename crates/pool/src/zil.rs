@@ -30,11 +30,11 @@ mod waiters;
 mod walk;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 
 use dmu::{DmuError, Objset, Tx};
 use env::metric::{Counter, Waits};
-use env::{Env, Usage, lock};
+use env::{Env, lock};
 use ondisk::zil::ZilHeader;
 use storage::Storage;
 
@@ -109,8 +109,6 @@ pub struct ZilStats {
     /// How commits waited that had to, and which of it was for their group. What is in log blocks is told by place.
     pub waits: Waits,
     pub group_waits: Waits,
-    /// What the whole process had used when the first commit waited.
-    pub used_before: OnceLock<Usage>,
     /// Records written, and the writes among them by where their bytes came from, with these bytes.
     pub records: Counter,
     pub indirect: Counter,

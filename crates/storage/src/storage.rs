@@ -6,11 +6,11 @@ mod swap;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, RwLock};
 
 use codec::Salt;
+use env::Env;
 use env::metric::Waits;
-use env::{Env, Usage};
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
@@ -76,8 +76,6 @@ pub struct Storage {
     pub(crate) turns: Turns,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
-    /// What the process had used when the first one waited.
-    pub(crate) used_before_reads: OnceLock<Usage>,
     read_only: AtomicBool,
     suspension: Suspension,
     pub(crate) unflushed: Unflushed,
@@ -110,7 +108,6 @@ impl Storage {
             known: Known::default(),
             turns: Turns::default(),
             read_waits: Waits::default(),
-            used_before_reads: OnceLock::new(),
             read_only: AtomicBool::new(true),
             ahead: Ahead::default(),
         });

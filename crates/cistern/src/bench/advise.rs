@@ -1,13 +1,16 @@
 //! `cistern bench advise`: is the advisor right? Runs a load on a disk alone, asks what a device would change, adds the
 //! device, runs the same load again, and prints what was predicted beside what is measured.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::rehearsal::Stage;
 use engine_api::{Advice, AdviceQuestion, Finding};
 use env::DeviceModel;
 use load::{Fail, Share};
 
 use super::loads;
+use super::rehearse::median;
 use super::rig::{Rig, SetUp};
 
 /// Memory of the cache where a cache device is tried, and bytes of the file that is read: memory holds a third of it.
@@ -22,8 +25,8 @@ const HARDLY: u64 = 200;
 const WARMING_SPAN: Duration = Duration::from_secs(2);
 const WARMING: usize = 2;
 
-/// How often each load runs, and the advisor is asked. What it costs to wake a thread changes from minute to minute, and
-/// with the processors that the kernel has a connection's threads on; of all that the median counts.
+/// How often each load runs, and the advisor is asked: on which processors the kernel has a connection's threads makes a
+/// difference. The median counts.
 const TURNS: u32 = 3;
 
 /// What is done, and what would be added.
@@ -74,6 +77,8 @@ pub struct Options {
     pub span: Duration,
     pub only: String,
     pub writers: usize,
+    /// Where the advisor rehearses.
+    pub stage: Option<Arc<dyn Stage>>,
 }
 
 /// Operations a second.
@@ -130,14 +135,14 @@ pub fn run(options: &Options) -> Result<(), Fail> {
 
 /// Without the device, what is said, and with the device.
 fn try_out(case: &Case, options: &Options) -> Result<(Figures, Finding), Fail> {
-    let alone = SetUp { name: "alone", disks: 1, cache: None, log: None };
+    let alone = SetUp::of_disks("alone", 1);
     let is_log = !matches!(case.load, Load::Reads(_));
     let with = match is_log {
         true => SetUp { name: "with", log: Some(case.model), ..alone },
         false => SetUp { name: "with", cache: Some(case.model), ..alone },
     };
     let factor_name = if is_log { "predicted_commit_factor" } else { "predicted_device_read_factor" };
-    let rig = rig(&alone, case)?;
+    let rig = rig(&alone, case, options)?;
     let load = Prepared::new(&rig, case, options)?;
     let (mut before, mut factors, mut findings) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 0..TURNS {
@@ -147,7 +152,7 @@ fn try_out(case: &Case, options: &Options) -> Result<(Figures, Finding), Fail> {
         findings.push(finding);
     }
     rig.take_down()?;
-    let rig = self::rig(&with, case)?;
+    let rig = self::rig(&with, case, options)?;
     let load = Prepared::new(&rig, case, options)?;
     let measured = (0..TURNS).map(|turn| load.run(turn)).collect::<Result<_, Fail>>()?;
     rig.take_down()?;
@@ -156,12 +161,6 @@ fn try_out(case: &Case, options: &Options) -> Result<(Figures, Finding), Fail> {
     let said = factors.iter().position(|&other| other == factor).unwrap_or(0);
     let figures = Figures { before, predicted: before * factor, measured: median(measured) };
     Ok((figures, findings.swap_remove(said)))
-}
-
-/// Of an odd number.
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
 }
 
 fn found(advice: Advice, figure: &str) -> Result<(f64, Finding), Fail> {
@@ -185,11 +184,13 @@ fn question(model: &DeviceModel, is_log: bool) -> AdviceQuestion {
     AdviceQuestion { cache_size: Some(4 << 30), cache_latency: Some(read), ..AdviceQuestion::default() }
 }
 
-fn rig(set_up: &SetUp, case: &Case) -> Result<Rig, Fail> {
-    match case.load {
-        Load::Reads(_) => Rig::with_memory(set_up, MEMORY),
-        Load::Single | Load::Many => Rig::build(set_up),
-    }
+fn rig(set_up: &SetUp, case: &Case, options: &Options) -> Result<Rig, Fail> {
+    let stage = options.stage.clone();
+    let engine = match case.load {
+        Load::Reads(_) => engine::Options { cache: MEMORY, stage, ..engine::Options::default() },
+        Load::Single | Load::Many => engine::Options { stage, ..engine::Options::default() },
+    };
+    Rig::with_options(set_up, engine)
 }
 
 /// A load on a set-up, with what it needs.

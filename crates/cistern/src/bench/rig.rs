@@ -17,19 +17,27 @@ const DEVICE_SIZE: u64 = 4 << 30;
 /// What a pool is made of.
 pub struct SetUp {
     pub name: &'static str,
-    /// Spinning disks; more than one are a mirror.
+    /// More than one are a mirror.
     pub disks: usize,
+    pub disk: DeviceModel,
     pub cache: Option<DeviceModel>,
     pub log: Option<DeviceModel>,
 }
 
+impl SetUp {
+    /// So many spinning disks and nothing else.
+    pub const fn of_disks(name: &'static str, disks: usize) -> SetUp {
+        SetUp { name, disks, disk: DeviceModel::sata_disk(), cache: None, log: None }
+    }
+}
+
 /// In the order in which they are measured.
 pub const SET_UPS: &[SetUp] = &[
-    SetUp { name: "one disk", disks: 1, cache: None, log: None },
-    SetUp { name: "mirror", disks: 2, cache: None, log: None },
-    SetUp { name: "disk + cache SSD", disks: 1, cache: Some(DeviceModel::consumer_ssd()), log: None },
-    SetUp { name: "disk + log SSD", disks: 1, cache: None, log: Some(DeviceModel::consumer_ssd()) },
-    SetUp { name: "disk + RAM log", disks: 1, cache: None, log: Some(DeviceModel::ram_log()) },
+    SetUp::of_disks("one disk", 1),
+    SetUp::of_disks("mirror", 2),
+    SetUp { cache: Some(DeviceModel::consumer_ssd()), ..SetUp::of_disks("disk + cache SSD", 1) },
+    SetUp { log: Some(DeviceModel::consumer_ssd()), ..SetUp::of_disks("disk + log SSD", 1) },
+    SetUp { log: Some(DeviceModel::ram_log()), ..SetUp::of_disks("disk + RAM log", 1) },
 ];
 
 /// What was used up to a moment.
@@ -80,11 +88,11 @@ fn prop(name: &str, value: &str) -> PropertyChange {
 
 impl Rig {
     pub fn build(set_up: &SetUp) -> Result<Rig, Fail> {
-        Rig::with_memory(set_up, Options::default().cache)
+        Rig::with_options(set_up, Options::default())
     }
 
-    /// With so many bytes for the cache.
-    pub fn with_memory(set_up: &SetUp, cache: usize) -> Result<Rig, Fail> {
+    /// With these of the engine's options that do not say where disks are.
+    pub fn with_options(set_up: &SetUp, options: Options) -> Result<Rig, Fail> {
         let env = Env::real();
         let memory = MemDisks::new();
         let devices = ModelDisks::new(Arc::new(memory.clone()), env.clock.clone() as Arc<dyn Clock>);
@@ -93,11 +101,11 @@ impl Rig {
             devices.set(path, model);
         };
         let disks: Vec<String> = (0..set_up.disks).map(disk).collect();
-        disks.iter().for_each(|path| add(path, DeviceModel::sata_disk()));
+        disks.iter().for_each(|path| add(path, set_up.disk));
         set_up.log.inspect(|&model| add(LOG, model));
         set_up.cache.inspect(|&model| add(CACHE, model));
         let env = Env { disks: Arc::new(devices.clone()), ..env };
-        let engine = LocalEngine::new(env, Options { search: Vec::new(), cache, ..Options::default() });
+        let engine = LocalEngine::new(env, Options { search: Vec::new(), ..options });
         let leaves: Vec<VdevSpec> = disks.into_iter().map(VdevSpec::Leaf).collect();
         let spec = PoolSpec {
             name: POOL.into(),

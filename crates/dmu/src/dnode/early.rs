@@ -41,7 +41,7 @@ pub fn write_early(wanted: &[(Arc<Dnode>, u64)], tx: &Tx) -> Result<Vec<Option<B
         let (dnode, blkid) = &wanted[n];
         match result {
             Ok(bp) if !bp.is_hole() => {
-                dnode.wrote_early(Early { blkid: *blkid, block, bp }, tx);
+                dnode.wrote_early(*blkid, Early { block, bp }, tx);
                 answers[n] = Some(bp);
             }
             Ok(_) => {}
@@ -66,9 +66,8 @@ impl Dnode {
         let state = self.state();
         let changes = state.changes(tx.txg())?;
         let block = &changes.blocks.get(&blkid)?.block;
-        let there =
-            changes.early.iter().find(|early| early.blkid == blkid && Arc::ptr_eq(&early.block, block));
-        if let Some(early) = there {
+        let versions = changes.early.get(&blkid).map_or(&[][..], Vec::as_slice);
+        if let Some(early) = versions.iter().rev().find(|early| Arc::ptr_eq(&early.block, block)) {
             return Some(Waiting::There(early.bp));
         }
         let attrs = &changes.attrs;
@@ -83,8 +82,8 @@ impl Dnode {
         Some(Waiting::ToWrite(WriteItem { data: block.clone(), policy, rewrite: None }))
     }
 
-    fn wrote_early(&self, early: Early, tx: &Tx) {
+    fn wrote_early(&self, blkid: u64, early: Early, tx: &Tx) {
         let mut state = self.state_mut();
-        self.change(&mut state, tx.txg()).early.push(early);
+        self.change(&mut state, tx.txg()).early.entry(blkid).or_default().push(early);
     }
 }

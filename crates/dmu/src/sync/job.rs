@@ -44,11 +44,16 @@ impl Job {
         let changes = state.changes_mut(txg).filter(|c| c.pending)?;
         changes.pending = false;
         let (mut early, mut outdated) = (BTreeMap::new(), Vec::new());
-        for Early { blkid, block, bp } in std::mem::take(&mut changes.early) {
-            match changes.blocks.get(&blkid) {
-                // Of two that came at once, one is enough.
-                Some(dirty) if Arc::ptr_eq(&dirty.block, &block) => outdated.extend(early.insert(blkid, bp)),
-                _ => outdated.push(bp),
+        for (blkid, versions) in std::mem::take(&mut changes.early) {
+            let dirty = changes.blocks.get(&blkid);
+            for Early { block, bp } in versions {
+                match dirty {
+                    // Of two that came at once, one is enough.
+                    Some(dirty) if Arc::ptr_eq(&dirty.block, &block) => {
+                        outdated.extend(early.insert(blkid, bp))
+                    }
+                    _ => outdated.push(bp),
+                }
             }
         }
         let unwritten = changes.blocks.iter().filter(|(_, dirty)| !dirty.written);

@@ -1,23 +1,25 @@
 //! What more memory or a cache device would change.
 //!
 //! The curve says how many more requests a larger cache would have answered; the rest of the misses still waits for disks.
-//! A cache device answers those in its own time, memory in none.
+//! A cache device answers those in its own time, memory in none; what readers wait for besides is the same, as rehearsed.
 
 use engine_api::{AdviceQuestion, Finding};
+use env::Nanos;
 use env::metric::Waited;
 use storage::arc::HitCurve;
 
+use super::rehearsal::{Load, Rehearsed, Scene, Stage};
 use super::words::{bytes, count, percent, time, times};
-use super::{Faster, Loop, Machine};
+use super::{Loop, limit};
 
 /// Sampled requests, and waits for disks, that say something.
-const ENOUGH_SAMPLES: f64 = 500.0;
+const ENOUGH_SAMPLES: f64 = 200.0;
 const ENOUGH_WAITS: u64 = 100;
 /// A read from a consumer SSD: to the first byte, and a byte.
 const SSD_LATENCY: f64 = 100_000.0;
 const SSD_BYTE: f64 = 2.0;
-/// What a reader waits besides the device: for threads to wake, checksums, copying. It does not show beside a disk's time.
-const OWN: f64 = 20_000.0;
+/// Reads are rehearsed in records of these sizes.
+const RECORDS: [u32; 2] = [4 << 10, 128 << 10];
 /// Fewer than these of a hundred requests more are not worth a device.
 const WORTH: f64 = 0.005;
 
@@ -28,6 +30,8 @@ pub struct CacheSeen {
     /// Requests that memory answered, and others; read-ahead does not count.
     pub hits: f64,
     pub misses: f64,
+    /// The share of hits among requests for contents of files.
+    pub in_memory: f64,
     /// Bytes that the cache may have, and whether that has ever been too little.
     pub memory: f64,
     pub full: bool,
@@ -39,7 +43,7 @@ pub struct CacheSeen {
     pub has_devices: bool,
     pub device_hits: f64,
     pub device_misses: f64,
-    pub machine: Machine,
+    pub processors: usize,
 }
 
 impl CacheSeen {
@@ -57,16 +61,27 @@ impl CacheSeen {
         (1.0 - misses(size) / misses(self.memory).max(1e-9)).clamp(0.0, 1.0)
     }
 
-    /// What would come of it if this share of misses took `latency` each.
-    fn with(&self, share: f64, latency: f64) -> Faster {
-        let mean = (self.waits.mean().0 as f64).max(1.0);
-        let left = 1.0 - share * (1.0 - latency / mean).clamp(0.0, 1.0);
-        let load = Loop::of(&self.waits, &self.machine);
-        load.with_wait(load.wait * left)
+    /// A wait is taken for the device's whole: what is ours of it does not show beside a disk's time.
+    fn load(&self) -> Loop {
+        let callers = self.waits.total.0 as f64 / self.waits.busy.0.max(1) as f64;
+        Loop::of(&self.waits, callers, self.waits.mean().0 as f64, self.processors)
+    }
+
+    /// The like of it, on the disks as they are, and on a device that takes so long.
+    fn rehearse(&self, latency: f64, stage: Option<&dyn Stage>) -> Rehearsed {
+        let load = self.load();
+        let bytes = (self.mean_read as u32).clamp(RECORDS[0], RECORDS[1]).next_power_of_two();
+        let scene = |device: f64, in_turn| Scene {
+            load: Load::Read { bytes, in_memory: self.in_memory },
+            callers: load.crowd(),
+            device: Nanos(device as u64),
+            in_turn,
+        };
+        Rehearsed::of(stage, &scene(load.device / load.callers, true), &scene(latency, false))
     }
 }
 
-pub fn advise(seen: &CacheSeen, question: &AdviceQuestion) -> Vec<Finding> {
+pub fn advise(seen: &CacheSeen, question: &AdviceQuestion, stage: Option<&dyn Stage>) -> Vec<Finding> {
     let few = seen.waits.count < ENOUGH_WAITS || seen.curve.sampled() < ENOUGH_SAMPLES;
     if few || !seen.full {
         let why = if few {
@@ -80,14 +95,17 @@ pub fn advise(seen: &CacheSeen, question: &AdviceQuestion) -> Vec<Finding> {
         let finding = |about| Finding { about, text: why.clone(), figures: Vec::new() };
         return vec![finding("memory"), finding("cache")];
     }
-    vec![memory(seen, question), device(seen, question)]
+    let latency =
+        question.cache_latency.map_or(SSD_LATENCY + SSD_BYTE * seen.mean_read, |nanos| nanos as f64);
+    let rehearsed = seen.rehearse(latency, stage);
+    vec![memory(seen, question, &rehearsed), device(seen, question, latency, &rehearsed)]
 }
 
-fn memory(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
+fn memory(seen: &CacheSeen, question: &AdviceQuestion, rehearsed: &Rehearsed) -> Finding {
     let size = question.memory.map_or(2.0 * seen.memory, |bytes| bytes as f64);
     let (now, share) = (seen.hit_rate(), seen.saved_by(size));
     let then = now + (1.0 - now) * share;
-    let faster = seen.with(share, 0.0);
+    let faster = seen.load().with(share, 0.0, rehearsed);
     let effect = match then - now < WORTH {
         true => format!("With {} it would not be noticeably more.", bytes(size)),
         false => format!(
@@ -114,14 +132,8 @@ fn memory(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
     Finding { about: "memory", text, figures }
 }
 
-fn limit(faster: &Faster) -> &'static str {
-    if faster.is_bound() { "; the processors would be the limit then" } else { "" }
-}
-
-fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
+fn device(seen: &CacheSeen, question: &AdviceQuestion, latency: f64, rehearsed: &Rehearsed) -> Finding {
     let size = question.cache_size.map_or(4.0 * seen.memory, |bytes| bytes as f64);
-    let typical = SSD_LATENCY + SSD_BYTE * seen.mean_read;
-    let latency = question.cache_latency.map_or(typical, |nanos| nanos as f64);
     let mean = seen.waits.mean().0 as f64;
     if seen.has_devices && question.cache_size.is_none() {
         let all = (seen.device_hits + seen.device_misses).max(1.0);
@@ -137,8 +149,9 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
         };
     }
     let share = seen.saved_by(seen.memory + size);
-    let faster = seen.with(share, latency + OWN);
-    let wait = mean * (1.0 - share) + share * (latency + OWN).min(mean);
+    let load = seen.load();
+    let faster = load.with(share, latency, rehearsed);
+    let wait = faster.wait(&load, seen.waits.mean());
     let effect = match share < WORTH || faster.factor < 1.02 {
         true => format!("A cache device of {} would change next to nothing.", bytes(size)),
         false => format!(
@@ -157,19 +170,16 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion) -> Finding {
         count(seen.waits.count as f64),
         time(mean)
     );
-    let figures = vec![
-        ("read_waits", seen.waits.count as f64),
-        ("read_wait_nanos", mean),
-        ("between_nanos", seen.waits.between.0 as f64 / seen.waits.count.max(1) as f64),
-        ("processor_nanos", seen.machine.used.processor.0 as f64 / seen.waits.count.max(1) as f64),
-        ("wake_nanos", Loop::of(&seen.waits, &seen.machine).cost_now().latency),
-        ("predicted_wake_nanos", faster.wake),
-        ("sleeps_per_wait", seen.machine.used.sleeps as f64 / seen.waits.count.max(1) as f64),
+    let mut figures = vec![("read_waits", seen.waits.count as f64), ("read_wait_nanos", mean)];
+    figures.extend(load.figures());
+    figures.extend([
         ("cache_bytes", size),
         ("cache_latency_nanos", latency),
         ("predicted_device_hit_percent", 100.0 * share),
         ("predicted_miss_wait_nanos", wait),
         ("predicted_device_read_factor", faster.factor),
-    ];
+        ("predicted_rest_nanos", faster.rest),
+    ]);
+    figures.extend(rehearsed.figures());
     Finding { about: "cache", text, figures }
 }

@@ -1,21 +1,27 @@
 //! What a log device would change.
 //!
 //! A commit waits for log blocks or for its transaction group. A log block takes its writing and flushing, which is the
-//! device's, and the rest (gathering records, checksums), which is ours. Another device changes the first; how many
-//! blocks a commit waits for stays. So the waiting for log blocks shrinks as a block's time does.
+//! device's; all the rest between two commits of a caller is not. Waiting for groups stays as it is.
 
 use engine_api::{AdviceQuestion, Finding};
+use env::Nanos;
 use env::metric::Waited;
 
+use super::rehearsal::{Load, Rehearsed, Scene, Stage};
 use super::words::{count, percent, time, times};
-use super::{Faster, Loop, Machine};
+use super::{Faster, Loop, limit};
 
 /// Commits that say something.
 const ENOUGH: u64 = 100;
-/// What is reckoned with when nobody says: a consumer SSD without power-loss protection, and a battery-backed RAM drive.
 /// Fewer commits than this share of all that waited for groups are chains being begun: that happens as often with a faster
 /// log.
 const BEGINNINGS: f64 = 0.05;
+/// Where so large a share of what is logged is changes of names, new files are rehearsed.
+const NAMES: f64 = 0.25;
+/// Writes are rehearsed in whole sectors; larger ones would go past the log where it has no device.
+const SECTOR: u32 = 512;
+const LARGEST: u32 = 31 << 10;
+/// What is reckoned with when nobody says: a consumer SSD without power-loss protection, and a battery-backed RAM drive.
 const SSD: f64 = 1_550_000.0;
 const RAM: f64 = 25_000.0;
 
@@ -24,6 +30,8 @@ const RAM: f64 = 25_000.0;
 pub struct Place {
     /// Times that blocks were written and flushed together.
     pub bursts: f64,
+    /// Of records.
+    pub bytes: f64,
     pub nanos: f64,
     /// Of those.
     pub write: f64,
@@ -36,11 +44,14 @@ pub struct LogSeen {
     /// Commits, and those among them that waited for a transaction group.
     pub waits: Waited,
     pub group: Waited,
+    /// What was logged, and the writes of bytes among it.
+    pub records: f64,
+    pub writes: f64,
     /// Log blocks on the main disks and on log devices.
     pub main: Place,
     pub devices: Place,
     pub has_devices: bool,
-    pub machine: Machine,
+    pub processors: usize,
 }
 
 /// What would come of a device that makes a block durable in so much time.
@@ -48,6 +59,7 @@ struct Prediction {
     rate: f64,
     wait: f64,
     then: Faster,
+    rehearsed: Rehearsed,
 }
 
 impl LogSeen {
@@ -64,27 +76,55 @@ impl LogSeen {
         self.waits.count as f64 / self.waits.span().as_secs_f64().max(1e-9)
     }
 
-    fn with(&self, latency: f64) -> Prediction {
-        let bursts = self.bursts().max(1.0);
-        let all = (self.main.nanos + self.devices.nanos) / bursts;
-        let device = (self.main.write + self.main.flush + self.devices.write + self.devices.flush) / bursts;
-        let own = (all - device).max(0.0);
-        let by_log = 1.0 - self.group_share();
-        let count = self.waits.count.max(1) as f64;
-        let few = (self.group.count as f64) < BEGINNINGS * count;
-        let by_group = if few { 0.0 } else { self.group_share() };
-        let left = by_group + by_log * (own + latency) / (own + device).max(1.0);
-        let load = Loop::of(&self.waits, &self.machine);
-        let then = load.with_wait(load.wait * left);
-        Prediction {
-            rate: self.rate() * then.factor,
-            wait: self.waits.mean().0 as f64 * left * then.slowed,
-            then,
+    /// What a device takes for a burst of log blocks.
+    fn device(&self) -> f64 {
+        (self.main.write + self.main.flush + self.devices.write + self.devices.flush) / self.bursts().max(1.0)
+    }
+
+    /// Whether no more waited for groups than begin chains.
+    fn is_by_log(&self) -> bool {
+        (self.group.count as f64) < BEGINNINGS * self.waits.count.max(1) as f64
+    }
+
+    /// Without the beginnings.
+    fn log_waits(&self) -> Waited {
+        if !self.is_by_log() {
+            return self.waits;
         }
+        let (busy, total) =
+            (self.waits.busy.since(self.group.busy), self.waits.total.since(self.group.total));
+        Waited { busy, total, ..self.waits }
+    }
+
+    /// Who waits while another waits for the same block is not counted as waiting: how many there are is told by how many
+    /// come to a burst.
+    fn load(&self) -> Loop {
+        let waits = self.log_waits();
+        let burst = (self.main.nanos + self.devices.nanos) / self.bursts().max(1.0);
+        let callers = waits.count as f64 * burst / waits.busy.0.max(1) as f64;
+        Loop::of(&waits, callers, self.device(), self.processors)
+    }
+
+    /// The like of it, on such a device.
+    fn scene(&self, latency: f64) -> Scene {
+        let each = (self.main.bytes + self.devices.bytes) / self.waits.count.max(1) as f64;
+        let bytes = (each as u32 / SECTOR * SECTOR).clamp(SECTOR, LARGEST);
+        let names = 1.0 - self.writes / self.records.max(1.0);
+        let load = if names < NAMES { Load::Write { bytes } } else { Load::SmallFile { bytes } };
+        Scene { load, callers: self.load().crowd(), device: Nanos(latency as u64), in_turn: false }
+    }
+
+    fn with(&self, latency: f64, stage: Option<&dyn Stage>) -> Prediction {
+        let by_log = if self.is_by_log() { 1.0 } else { 1.0 - self.group_share() };
+        let rehearsed = Rehearsed::of(stage, &self.scene(self.device()), &self.scene(latency));
+        let load = self.load();
+        let then = load.with(by_log, latency, &rehearsed);
+        let wait = then.wait(&load, self.log_waits().mean());
+        Prediction { rate: self.rate() * then.factor, wait, then, rehearsed }
     }
 }
 
-pub fn advise(seen: &LogSeen, question: &AdviceQuestion) -> Finding {
+pub fn advise(seen: &LogSeen, question: &AdviceQuestion, stage: Option<&dyn Stage>) -> Finding {
     let commits = seen.waits.count;
     if commits < ENOUGH || seen.bursts() < 1.0 {
         let text = format!(
@@ -114,11 +154,8 @@ pub fn advise(seen: &LogSeen, question: &AdviceQuestion) -> Finding {
         ("main_flush_percent", 100.0 * flush_share),
         ("main_write_percent", 100.0 * write_share),
         ("group_percent", 100.0 * seen.group_share()),
-        ("between_nanos", seen.waits.between.0 as f64 / commits as f64),
-        ("processor_nanos", seen.machine.used.processor.0 as f64 / commits as f64),
-        ("wake_nanos", Loop::of(&seen.waits, &seen.machine).cost_now().latency),
-        ("sleeps_per_commit", seen.machine.used.sleeps as f64 / commits as f64),
     ];
+    figures.extend(seen.load().figures());
     let candidates = match question.log_latency {
         Some(nanos) => vec![("A log device", nanos as f64, GIVEN)],
         None if seen.has_devices => Vec::new(),
@@ -127,25 +164,28 @@ pub fn advise(seen: &LogSeen, question: &AdviceQuestion) -> Finding {
         }
     };
     for (what, latency, names) in candidates {
-        let then = seen.with(latency);
+        let then = seen.with(latency, stage);
         text.push_str(&sentence(what, latency, &then, seen));
-        figures.extend([(names[0], then.rate), (names[1], then.wait), (names[2], then.then.factor)]);
-        figures.push((names[3], then.then.wake));
+        let said = [then.rate, then.wait, then.then.factor, then.then.rest];
+        figures.extend(names.into_iter().zip(said));
+        if question.log_latency.is_some() {
+            figures.extend(then.rehearsed.figures());
+        }
     }
     Finding { about: "log", text, figures }
 }
 
-/// Names of rate, wait, factor, and what waking a thread takes then.
+/// Names of rate, wait, factor, and of what is not the device's between two waits of a caller.
 const GIVEN: [&str; 4] = [
     "predicted_commits_per_second",
     "predicted_commit_wait_nanos",
     "predicted_commit_factor",
-    "predicted_wake_nanos",
+    "predicted_rest_nanos",
 ];
 const OF_SSD: [&str; 4] =
-    ["ssd_commits_per_second", "ssd_commit_wait_nanos", "ssd_commit_factor", "ssd_wake_nanos"];
+    ["ssd_commits_per_second", "ssd_commit_wait_nanos", "ssd_commit_factor", "ssd_rest_nanos"];
 const OF_RAM: [&str; 4] =
-    ["ram_commits_per_second", "ram_commit_wait_nanos", "ram_commit_factor", "ram_wake_nanos"];
+    ["ram_commits_per_second", "ram_commit_wait_nanos", "ram_commit_factor", "ram_rest_nanos"];
 
 fn share_of(part: f64, seen: &LogSeen) -> f64 {
     (part / (seen.main.nanos + seen.devices.nanos).max(1.0)).min(1.0)
@@ -153,15 +193,15 @@ fn share_of(part: f64, seen: &LogSeen) -> f64 {
 
 fn sentence(what: &str, latency: f64, then: &Prediction, seen: &LogSeen) -> String {
     let factor = then.rate / seen.rate().max(1e-9);
-    let limit = if then.then.is_bound() { "; the processors would be the limit then" } else { "" };
     if factor < 1.1 {
         return format!(" {what} ({} a block) would change next to nothing.", time(latency));
     }
     format!(
-        " {what} ({} a block) would make that {} each and {} a second, {} as many{limit}.",
+        " {what} ({} a block) would make that {} each and {} a second, {} as many{}.",
         time(latency),
         time(then.wait),
         count(then.rate),
         times(factor),
+        limit(&then.then),
     )
 }

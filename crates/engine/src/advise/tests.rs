@@ -1,27 +1,45 @@
-use env::Nanos;
-use env::metric::Waited;
-
+use super::rehearsal::{Load, Played, Scene};
 use super::*;
 
 fn waited(count: u64, each: Nanos, between: Nanos) -> Waited {
     let total = Nanos(count * each.0);
-    Waited { count, total, busy: total, between: Nanos(count * between.0), gaps: count, most: 1 }
-}
-
-/// Two processors, which this much work was done on, and whose waking costs nothing.
-fn machine(processor: Nanos) -> Machine {
-    Machine { processors: 2, costs: WakeCosts::default(), used: Usage { processor, sleeps: 0 } }
+    Waited { count, total, busy: total, between: Nanos(count * between.0), gaps: count, ..Waited::default() }
 }
 
 /// A lone writer on a disk: 8.4 ms a commit, 8.3 of them the flush, 0.1 between.
 fn lone_writer() -> LogSeen {
     let bursts = 1000.0;
-    let place = Place { bursts, nanos: 8.4e6 * bursts, write: 50e3 * bursts, flush: 8.3e6 * bursts };
+    let (nanos, write, flush) = (8.4e6 * bursts, 50e3 * bursts, 8.3e6 * bursts);
+    let place = Place { bursts, bytes: 4296.0 * bursts, nanos, write, flush };
     LogSeen {
         waits: waited(1000, Nanos::from_micros(8400), Nanos::from_micros(100)),
         main: place,
-        machine: machine(Nanos::from_micros(90_000)),
+        records: bursts,
+        writes: bursts,
+        processors: 2,
         ..LogSeen::default()
+    }
+}
+
+/// Says what it was told to, and keeps what was to be played.
+#[derive(Debug)]
+struct Told {
+    before: Played,
+    after: Played,
+    scenes: std::sync::Mutex<Vec<Scene>>,
+}
+
+impl Told {
+    fn new(before: Played, after: Played) -> Told {
+        Told { before, after, scenes: std::sync::Mutex::default() }
+    }
+}
+
+impl Stage for Told {
+    fn play(&self, scene: &Scene) -> Option<Played> {
+        let mut scenes = env::lock(&self.scenes);
+        scenes.push(*scene);
+        Some(if scenes.len() == 1 { self.before } else { self.after })
     }
 }
 
@@ -31,8 +49,11 @@ fn figure(finding: &engine_api::Finding, name: &str) -> f64 {
 
 #[test]
 fn a_lone_writer_gets_what_the_log_device_takes_off_its_wait() {
-    let finding =
-        log::advise(&lone_writer(), &AdviceQuestion { log_latency: Some(20_000), ..Default::default() });
+    let finding = log::advise(
+        &lone_writer(),
+        &AdviceQuestion { log_latency: Some(20_000), ..Default::default() },
+        None,
+    );
     // 50 µs of our own, 20 of the device's, 100 between.
     assert!((figure(&finding, "predicted_commits_per_second") - 1e6 / 170.0).abs() < 1.0, "{finding:?}");
     assert!((figure(&finding, "predicted_commit_wait_nanos") - 70_000.0).abs() < 100.0);
@@ -42,51 +63,62 @@ fn a_lone_writer_gets_what_the_log_device_takes_off_its_wait() {
 
 #[test]
 fn nobody_says_how_fast_so_two_typical_devices_are_told() {
-    let finding = log::advise(&lone_writer(), &AdviceQuestion::default());
+    let finding = log::advise(&lone_writer(), &AdviceQuestion::default(), None);
     assert!(figure(&finding, "ram_commit_factor") > figure(&finding, "ssd_commit_factor"));
     assert!(finding.text.contains("SSD") && finding.text.contains("RAM"), "{}", finding.text);
 }
 
 #[test]
-fn who_waits_less_pays_less_for_waking() {
-    let rests = [0, 100, 1_000, 10_000, 100_000].map(Nanos::from_micros);
-    let cost = |rest: Nanos| if rest.0 < 1_000_000 { 0.0 } else { 30_000.0 };
-    let dear = WakeCosts::new(rests.map(|rest| (rest, WakeCost { latency: cost(rest), work: cost(rest) })));
-    let mut seen = lone_writer();
-    seen.machine.costs = dear;
-    let finding = log::advise(&seen, &AdviceQuestion { log_latency: Some(20_000), ..Default::default() });
-    // As a lone writer's 170 µs, less what waking two threads cost.
-    let rate = figure(&finding, "predicted_commits_per_second");
-    assert!((rate - 1e6 / 110.0).abs() < 100.0, "{finding:?}");
-    // Where processors are the limit, it is the work for waking that matters.
-    let used = Usage { processor: Nanos::from_millis(400), sleeps: 4_000 };
-    seen.machine = Machine { processors: 2, costs: dear, used };
-    let finding = log::advise(&seen, &AdviceQuestion { log_latency: Some(1_000), ..Default::default() });
-    let rate = figure(&finding, "predicted_commits_per_second");
-    assert!((rate - 1.7e6 / 280.0).abs() < 50.0, "{finding:?}");
+fn what_was_rehearsed_takes_the_place_of_what_was_counted_beside_a_disk() {
+    let (before, after) = (Played { rest: 140e3, work: 200e3 }, Played { rest: 30e3, work: 50e3 });
+    let (question, seen) =
+        (AdviceQuestion { log_latency: Some(20_000), ..Default::default() }, lone_writer());
+    let stage = Told::new(before, after);
+    let finding = log::advise(&seen, &question, Some(&stage));
+    assert!((figure(&finding, "predicted_commits_per_second") - 1e6 / 50.0).abs() < 1.0, "{finding:?}");
+    let scene = |device| Scene {
+        load: Load::Write { bytes: 4096 },
+        callers: 1,
+        device: Nanos::from_micros(device),
+        in_turn: false,
+    };
+    assert_eq!(*env::lock(&stage.scenes), [scene(8350), scene(20)]);
+    let files = LogSeen { records: 2.0 * seen.records, ..seen };
+    let stage = Told::new(before, after);
+    log::advise(&files, &question, Some(&stage));
+    assert_eq!(env::lock(&stage.scenes)[0].load, Load::SmallFile { bytes: 4096 });
+    // Callers who are far away stay so: of their 650 µs, 175 may be what was rehearsed.
+    let far = LogSeen { waits: waited(1000, Nanos::from_micros(8400), Nanos::from_micros(600)), ..seen };
+    let finding = log::advise(&far, &question, Some(&Told::new(before, after)));
+    assert!((figure(&finding, "predicted_commits_per_second") - 1e6 / 525.0).abs() < 1.0, "{finding:?}");
 }
 
 #[test]
 fn processors_limit_what_a_device_can_do() {
     let mut seen = lone_writer();
-    seen.machine = machine(Nanos::from_millis(2000)); // 2 ms each on two processors: 1,000 a second if they never rest
-    let finding = log::advise(&seen, &AdviceQuestion { log_latency: Some(1000), ..Default::default() });
+    seen.waits.work = Nanos::from_millis(2000); // 2 ms each on two processors: 1,000 a second if they never rest
+    let question = AdviceQuestion { log_latency: Some(1000), ..Default::default() };
+    let finding = log::advise(&seen, &question, None);
     assert!((figure(&finding, "predicted_commits_per_second") - 850.0).abs() < 1.0, "{finding:?}");
     assert!(finding.text.contains("processors"), "{}", finding.text);
+    // Of that, the rehearsal says, nine tenths are for waking processors.
+    let (before, after) = (Played { rest: 150e3, work: 1e6 }, Played { rest: 150e3, work: 1e5 });
+    let finding = log::advise(&seen, &question, Some(&Told::new(before, after)));
+    assert!((figure(&finding, "predicted_commits_per_second") - 1e6 / 151.0).abs() < 1.0, "{finding:?}");
 }
 
 #[test]
 fn waiting_for_groups_is_not_a_log_devices_business() {
     let mut seen = lone_writer();
     seen.group = seen.waits;
-    let finding = log::advise(&seen, &AdviceQuestion::default());
+    let finding = log::advise(&seen, &AdviceQuestion::default(), None);
     assert!((figure(&finding, "ram_commit_factor") - 1.0).abs() < 0.01, "{finding:?}");
     assert!(finding.text.contains("next to nothing"), "{}", finding.text);
 }
 
 #[test]
 fn too_little_seen_is_said() {
-    let finding = log::advise(&LogSeen::default(), &AdviceQuestion::default());
+    let finding = log::advise(&LogSeen::default(), &AdviceQuestion::default(), None);
     assert!(finding.text.starts_with("No data yet") && finding.figures.is_empty());
 }
 
@@ -108,6 +140,7 @@ fn even_reads() -> CacheSeen {
         curve: cache.hit_curve(),
         hits: stats.hits.total() as f64,
         misses: stats.misses as f64,
+        in_memory: 0.2,
         memory: stats.limit as f64,
         full: true,
         waits: waited(stats.misses, Nanos::from_micros(8400), Nanos::from_micros(30)),
@@ -115,7 +148,7 @@ fn even_reads() -> CacheSeen {
         has_devices: false,
         device_hits: 0.0,
         device_misses: 0.0,
-        machine: machine(Nanos::from_micros(100 * stats.misses)),
+        processors: 2,
     }
 }
 
@@ -124,7 +157,7 @@ fn a_larger_cache_answers_as_much_more_as_it_is_larger() {
     let seen = even_reads();
     let question =
         AdviceQuestion { memory: Some(128 << 20), cache_size: Some(512 << 20), ..Default::default() };
-    let findings = cache::advise(&seen, &question);
+    let findings = cache::advise(&seen, &question, None);
     let (now, then) = (figure(&findings[0], "hit_percent"), figure(&findings[0], "predicted_hit_percent"));
     // The last tenth of requests were for blocks never read before; otherwise hits grow with the size.
     assert!((now - 19.0).abs() < 4.0, "{now}");
@@ -135,6 +168,7 @@ fn a_larger_cache_answers_as_much_more_as_it_is_larger() {
 
 #[test]
 fn a_cache_that_was_never_full_is_large_enough() {
-    let findings = cache::advise(&CacheSeen { full: false, ..even_reads() }, &AdviceQuestion::default());
+    let findings =
+        cache::advise(&CacheSeen { full: false, ..even_reads() }, &AdviceQuestion::default(), None);
     assert!(findings.iter().all(|found| found.text.starts_with("Nothing would change")), "{findings:?}");
 }

@@ -31,6 +31,7 @@ use super::open_once::OpenTable;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
 use super::volumes::{OpenVolume, VolumeHandle};
 use super::{measure, pool_props, quotas, vdev_spec, words};
+use crate::advise::rehearsal::Stage;
 use crate::zpl::path::path_of;
 
 pub(super) struct LocalPool {
@@ -53,12 +54,19 @@ pub(super) struct LocalPool {
     pub(super) unreplayable: Mutex<BTreeMap<u64, String>>,
     /// The engine's: grows with every change of what may be served.
     pub(super) generation: Arc<AtomicU64>,
+    /// Where the advisor rehearses.
+    pub(super) stage: Option<Arc<dyn Stage>>,
     pub(super) counting: Arc<Counting>,
     pub(super) this: Weak<LocalPool>,
 }
 
 impl LocalPool {
-    pub fn new(env: Env, pool: Arc<::pool::Pool>, generation: Arc<AtomicU64>) -> Arc<LocalPool> {
+    pub fn new(
+        env: Env,
+        pool: Arc<::pool::Pool>,
+        generation: Arc<AtomicU64>,
+        stage: Option<Arc<dyn Stage>>,
+    ) -> Arc<LocalPool> {
         Arc::new_cyclic(|this| LocalPool {
             this: this.clone(),
             ctldirs: Mutex::default(),
@@ -73,6 +81,7 @@ impl LocalPool {
             served_volumes: Mutex::default(),
             unreplayable: Mutex::default(),
             generation,
+            stage,
             counting: Arc::default(),
         })
     }
@@ -510,7 +519,7 @@ impl Pool for LocalPool {
     }
 
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
-        Ok(crate::advise::advise(&self.pool, question))
+        Ok(crate::advise::advise(&self.pool, question, self.stage.as_deref()))
     }
 
     fn estimate_dedup(&self, dataset: &str) -> Result<DedupEstimate> {

@@ -9,13 +9,18 @@
 //! are pauses and count as nothing. What thinking takes is the median of the gaps: a few long ones are accidents, and do
 //! not come more often when there is less waiting. So a load that waits less would take `between` plus what is left of
 //! `busy`.
+//!
+//! Processor time is the whole process's, in busy times and gaps; what it does in pauses is no affair of the load. Asking
+//! for it takes a microsecond, so it is asked now and then only.
 
 use std::sync::Mutex;
 
-use crate::{Nanos, lock};
+use crate::{Clock, Nanos, lock};
 
 /// A longer gap is not the load's own: nobody wanted anything.
 const PAUSE: Nanos = Nanos::from_millis(100);
+/// How often the process is asked what it has used of the processors, at the most.
+const SAMPLING: Nanos = Nanos::from_millis(10);
 /// Buckets of gaps for each doubling, and how many there are: up to 2³² nanoseconds.
 const STEPS: f64 = 8.0;
 const BUCKETS: usize = 32 * STEPS as usize;
@@ -31,11 +36,21 @@ struct State {
     inside: u64,
     /// When that became or stopped being none.
     since: Nanos,
+    /// When the processor time was asked for, and what it was.
+    asked: Nanos,
+    used: Nanos,
 }
 
 impl Default for State {
     fn default() -> State {
-        State { seen: Waited::default(), gaps: [0; BUCKETS], inside: 0, since: Nanos(0) }
+        State {
+            seen: Waited::default(),
+            gaps: [0; BUCKETS],
+            inside: 0,
+            since: Nanos(0),
+            asked: Nanos(0),
+            used: Nanos(0),
+        }
     }
 }
 
@@ -65,6 +80,8 @@ pub struct Waited {
     pub between: Nanos,
     /// Gaps that `between` is made of.
     pub gaps: u64,
+    /// Of all processors.
+    pub work: Nanos,
     /// Callers at the same time, at the most.
     pub most: u64,
 }
@@ -82,12 +99,15 @@ impl Waited {
 }
 
 impl Waits {
-    /// Somebody begins to wait.
-    pub fn begin(&self, now: Nanos) {
+    /// Somebody begins to wait: now, which is what it gives.
+    pub fn begin(&self, clock: &dyn Clock) -> Nanos {
+        let now = clock.now();
         let mut state = lock(&self.0);
         if state.inside == 0 {
             let gap = now.since(state.since);
-            if gap <= PAUSE && state.seen.count > 0 {
+            if gap > PAUSE || state.seen.count == 0 {
+                (state.asked, state.used) = (now, clock.processor_time());
+            } else {
                 let bucket = (gap.0.max(1) as f64).log2() * STEPS;
                 let counted = &mut state.gaps[(bucket as usize).min(BUCKETS - 1)];
                 *counted = counted.saturating_add(1);
@@ -96,10 +116,12 @@ impl Waits {
         }
         state.inside += 1;
         state.seen.most = state.seen.most.max(state.inside);
+        now
     }
 
     /// Somebody who began at `began` need not wait any more.
-    pub fn end(&self, began: Nanos, now: Nanos) {
+    pub fn end(&self, began: Nanos, clock: &dyn Clock) {
+        let now = clock.now();
         let mut state = lock(&self.0);
         state.seen.count += 1;
         state.seen.total += now.since(began);
@@ -108,6 +130,12 @@ impl Waits {
             let busy = now.since(state.since);
             state.seen.busy += busy;
             state.since = now;
+        }
+        if now.since(state.asked) >= SAMPLING {
+            let used = clock.processor_time();
+            let since_asked = used.since(state.used);
+            state.seen.work += since_asked;
+            (state.asked, state.used) = (now, used);
         }
     }
 

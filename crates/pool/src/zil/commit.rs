@@ -129,11 +129,10 @@ impl Zil {
     }
 
     fn keep(&self, ticket: &Ticket) -> Result<(), DmuError> {
-        let begun = self.parts.env.clock.now();
-        self.parts.stats.used_before.get_or_init(|| self.parts.env.clock.usage());
-        self.parts.stats.waits.begin(begun);
+        let (waits, clock) = (&self.parts.stats.waits, &*self.parts.env.clock);
+        let begun = waits.begin(clock);
         let done = self.wait_for(ticket);
-        self.parts.stats.waits.end(begun, self.parts.env.clock.now());
+        waits.end(begun, clock);
         done
     }
 
@@ -171,10 +170,10 @@ impl Zil {
     fn commit_with_group(&self, ticket: &Ticket) -> Result<(), DmuError> {
         self.parts.stats.fell_back.add(1);
         let txg = self.tend_chain().unwrap_or(0);
-        let begun = self.parts.env.clock.now();
-        self.parts.stats.group_waits.begin(begun);
+        let (waits, clock) = (&self.parts.stats.group_waits, &*self.parts.env.clock);
+        let begun = waits.begin(clock);
         let done = self.parts.txgs.wait_synced(ticket.txg.max(txg));
-        self.parts.stats.group_waits.end(begun, self.parts.env.clock.now());
+        waits.end(begun, clock);
         done
     }
 

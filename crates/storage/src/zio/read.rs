@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use codec::Salt;
 use env::metric::Waited;
-use env::{AlignedBuf, IoClass, Nanos, Usage, lock};
+use env::{AlignedBuf, IoClass, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 use stdx::patience::is_hurried;
@@ -72,17 +72,10 @@ impl Storage {
     fn wait_for_ahead(&self, bps: &[BlkPtr], waits: bool) {
         let keys = || bps.iter().filter_map(|bp| Key::of(self.pool_guid(), bp));
         if self.ahead().has_any(keys()) {
-            let begun = waits.then(|| self.begin_read_wait());
+            let begun = waits.then(|| self.read_waits.begin(&*self.env().clock));
             self.ahead().wait_for(self.env(), keys());
-            begun.inspect(|&begun| self.read_waits.end(begun, self.env().clock.now()));
+            begun.inspect(|&begun| self.read_waits.end(begun, &*self.env().clock));
         }
-    }
-
-    fn begin_read_wait(&self) -> Nanos {
-        let begun = self.env().clock.now();
-        self.used_before_reads.get_or_init(|| self.env().clock.usage());
-        self.read_waits.begin(begun);
-        begun
     }
 
     fn read_for(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
@@ -118,7 +111,7 @@ impl Storage {
         if !missing.is_empty() {
             let _epoch = self.epoch();
             let tree = self.tree();
-            let begun = waits.then(|| self.begin_read_wait());
+            let begun = waits.then(|| self.read_waits.begin(&*self.env().clock));
             let wanted: Vec<&BlkPtr> = missing.iter().map(|&n| &bps[n]).collect();
             let cells: Vec<_> = self
                 .fetch_anywhere(&tree, &wanted, wish.class)
@@ -138,7 +131,7 @@ impl Storage {
                         self.remember_as(&bps[n], Arc::new(block), wish.keep, wish.is_prefetch)
                     }));
             }
-            begun.inspect(|&begun| self.read_waits.end(begun, self.env().clock.now()));
+            begun.inspect(|&begun| self.read_waits.end(begun, &*self.env().clock));
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
@@ -175,11 +168,6 @@ impl Storage {
             fill(&mut answers, failed);
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
-    }
-
-    /// What the process had used when the first reader waited for a disk.
-    pub fn used_before_reads(&self) -> Option<Usage> {
-        self.used_before_reads.get().copied()
     }
 
     /// How readers waited for disks, cache devices included. A call for several blocks is one wait.

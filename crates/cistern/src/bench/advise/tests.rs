@@ -1,3 +1,5 @@
+use engine::rehearsal::{Played, Scene};
+
 use super::*;
 
 #[test]
@@ -15,11 +17,28 @@ fn the_error_is_a_share_of_what_came() {
     assert!((figures.error() + 0.1).abs() < 1e-9);
 }
 
+/// Rehearses in this process: a child would be the tests anew.
+#[derive(Debug)]
+struct Here;
+
+impl Stage for Here {
+    fn play(&self, scene: &Scene) -> Option<Played> {
+        super::super::rehearse::play(scene).ok()
+    }
+}
+
 /// The whole way once: how right it is depends on the machine's other work.
 #[test]
 fn a_prediction_is_made_and_tried() {
-    let options = Options { json: true, span: Duration::from_millis(3600), only: String::new(), writers: 10 };
+    let options = Options {
+        json: true,
+        span: Duration::from_millis(3600),
+        only: String::new(),
+        writers: 10,
+        stage: Some(Arc::new(Here)),
+    };
     let (figures, finding) = try_out(&CASES[1], &options).unwrap();
     assert!(figures.before > 0.0 && figures.measured > figures.before && figures.predicted > figures.before);
     assert_eq!(finding.about, "log");
+    assert!(finding.figures.iter().any(|(name, _)| *name == "rehearsed_rest_nanos"), "{finding:?}");
 }

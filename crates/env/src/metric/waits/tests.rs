@@ -1,4 +1,39 @@
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use super::*;
+use crate::WallTime;
+
+/// A clock that stands where it is put. One of two processors is always at work.
+#[derive(Default)]
+struct Hands(AtomicU64);
+
+impl Hands {
+    fn begin(&self, waits: &Waits, at: u64) {
+        self.0.store(ms(at).0, Relaxed);
+        assert_eq!(waits.begin(self), ms(at));
+    }
+
+    fn end(&self, waits: &Waits, began: u64, at: u64) {
+        self.0.store(ms(at).0, Relaxed);
+        waits.end(ms(began), self);
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Nanos {
+        Nanos(self.0.load(Relaxed))
+    }
+
+    fn processor_time(&self) -> Nanos {
+        self.now()
+    }
+
+    fn wall(&self) -> WallTime {
+        WallTime::default()
+    }
+
+    fn sleep(&self, _span: Nanos) {}
+}
 
 fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
@@ -6,10 +41,10 @@ fn ms(n: u64) -> Nanos {
 
 #[test]
 fn a_lone_caller_is_busy_and_thinks_between() {
-    let waits = Waits::default();
+    let (waits, clock) = (Waits::default(), Hands::default());
     for round in 0..3 {
-        waits.begin(ms(10 * round));
-        waits.end(ms(10 * round), ms(10 * round + 8));
+        clock.begin(&waits, 10 * round);
+        clock.end(&waits, 10 * round, 10 * round + 8);
     }
     let seen = waits.snapshot();
     assert_eq!((seen.count, seen.total, seen.mean()), (3, ms(24), ms(8)));
@@ -20,36 +55,36 @@ fn a_lone_caller_is_busy_and_thinks_between() {
 
 #[test]
 fn several_callers_are_busy_once() {
-    let waits = Waits::default();
-    waits.begin(ms(0));
-    waits.begin(ms(4));
-    waits.end(ms(0), ms(10));
-    waits.end(ms(4), ms(12));
+    let (waits, clock) = (Waits::default(), Hands::default());
+    clock.begin(&waits, 0);
+    clock.begin(&waits, 4);
+    clock.end(&waits, 0, 10);
+    clock.end(&waits, 4, 12);
     let seen = waits.snapshot();
     assert_eq!((seen.total, seen.busy, seen.between, seen.most), (ms(18), ms(12), ms(0), 2));
-    assert_eq!(seen.span(), ms(12));
+    assert_eq!((seen.span(), seen.work), (ms(12), ms(10)), "asked once");
 }
 
 #[test]
 fn one_long_gap_is_an_accident() {
-    let waits = Waits::default();
+    let (waits, clock) = (Waits::default(), Hands::default());
     let mut now = 0;
     for gap in [1, 1, 90, 1, 1] {
-        waits.begin(ms(now));
-        waits.end(ms(now), ms(now + 1));
+        clock.begin(&waits, now);
+        clock.end(&waits, now, now + 1);
         now += 1 + gap;
     }
-    waits.begin(ms(now));
+    clock.begin(&waits, now);
     assert!(waits.snapshot().between < ms(6), "{:?}", waits.snapshot());
 }
 
 #[test]
 fn a_pause_is_nobodys_time() {
-    let waits = Waits::default();
+    let (waits, clock) = (Waits::default(), Hands::default());
     for begin in [5_000, 9_000] {
-        waits.begin(ms(begin));
-        waits.end(ms(begin), ms(begin + 1));
+        clock.begin(&waits, begin);
+        clock.end(&waits, begin, begin + 20);
     }
-    assert_eq!(waits.snapshot().span(), ms(2));
+    assert_eq!((waits.snapshot().span(), waits.snapshot().work), (ms(40), ms(40)));
     assert_eq!(Waits::default().snapshot().mean(), ms(0));
 }
