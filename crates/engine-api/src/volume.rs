@@ -44,6 +44,7 @@ pub trait Volume: Send + Sync {
     /// As `write` that is to be stable, but the waiting is left to the caller.
     fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise>;
     /// Reads, changes and writes with nobody in between. `change` gets the bytes, and says whether they are to be written.
+    /// What is changed in up to 4 KiB is there whole or not at all, also after a crash.
     fn modify(
         &self,
         offset: u64,

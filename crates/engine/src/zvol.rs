@@ -32,6 +32,8 @@ use crate::zpl::api_error;
 const META_BLOCKS: u64 = 4;
 /// Bytes from which on a range is freed in several transactions.
 const FREE_STEP: u64 = 8 << 30;
+/// Bytes up to which what `modify` changes is one record of the log, with its bytes in it: nothing splits that.
+const MODIFY_WHOLE: usize = 4096;
 
 /// One open volume. See the module.
 pub struct Zvol {
@@ -98,7 +100,7 @@ impl Zvol {
         let soon = self.is_soon(stable)?;
         let range = self.ranges.alone(&self.env, offset, data.len() as u64);
         self.check(offset, data.len() as u64)?;
-        self.put(offset, data, soon)?;
+        self.put_logged(offset, data, soon)?;
         drop(range);
         self.settle(soon)
     }
@@ -107,7 +109,7 @@ impl Zvol {
         let zil = self.log()?;
         let range = self.ranges.alone(&self.env, offset, data.len() as u64);
         self.check(offset, data.len() as u64)?;
-        self.put(offset, data, true)?;
+        self.put_logged(offset, data, true)?;
         drop(range);
         let promise = zil.promise(Some(zvol::DATA));
         Ok(Box::new(move || promise.keep().map_err(api_error)))
@@ -127,7 +129,12 @@ impl Zvol {
         if !change(&mut bytes) {
             return Ok(());
         }
-        self.put(offset, &bytes, soon)?;
+        if len <= MODIFY_WHOLE {
+            let write = LrWrite { object: zvol::DATA, offset, length: len as u64 };
+            self.put(offset, &bytes, |zil, tx| zil.log_of(tx, zvol::DATA, write.encode_with(&bytes)))?;
+        } else {
+            self.put_logged(offset, &bytes, soon)?;
+        }
         drop(range);
         self.settle(soon)
     }
@@ -262,10 +269,17 @@ impl Zvol {
     }
 
     /// One transaction. The caller holds the range, and says whether it will commit.
-    fn put(&self, offset: u64, data: &[u8], soon: bool) -> Result<()> {
+    /// Writes in a transaction of its own, in which `log` tells the intent log.
+    fn put(&self, offset: u64, data: &[u8], log: impl FnOnce(&Zil, &Tx)) -> Result<()> {
         let zil = self.log()?;
         let tx = self.begin(self.holds(offset, data.len() as u64))?;
         self.data.write(offset, data, &tx).map_err(api_error)?;
+        log(zil, &tx);
+        Ok(())
+    }
+
+    /// The log may keep it in pieces, or point to its blocks.
+    fn put_logged(&self, offset: u64, data: &[u8], soon: bool) -> Result<()> {
         let logged = LoggedWrite {
             object: zvol::DATA,
             generation: 0,
@@ -274,8 +288,7 @@ impl Zvol {
             block_size: self.data.block_size().into(),
             data: soon.then_some(data),
         };
-        zil.log_write(&tx, &logged);
-        Ok(())
+        self.put(offset, data, |zil, tx| zil.log_write(tx, &logged))
     }
 
     /// Gives the last of its transactions.

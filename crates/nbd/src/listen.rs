@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +25,8 @@ const DRAIN: Duration = Duration::from_secs(5);
 pub struct Server {
     shared: Arc<Shared>,
     path: PathBuf,
+    /// The listening socket, as something that can be shut: whatever became of its path, the acceptor wakes.
+    listening: UnixStream,
     acceptor: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -57,9 +60,10 @@ impl Server {
             stopping: AtomicBool::new(false),
         });
         let own = shared.clone();
+        let listening = UnixStream::from(OwnedFd::from(listener.try_clone()?));
         let acceptor = thread::Builder::new().name("nbd-accept".to_owned());
         let acceptor = acceptor.spawn(move || accept(&own, &listener))?;
-        Ok(Server { shared, path: path.to_owned(), acceptor: Mutex::new(Some(acceptor)) })
+        Ok(Server { shared, path: path.to_owned(), listening, acceptor: Mutex::new(Some(acceptor)) })
     }
 
     pub fn path(&self) -> &Path {
@@ -71,8 +75,8 @@ impl Server {
         if self.shared.stopping.swap(true, Ordering::SeqCst) {
             return;
         }
-        // Waking it by a connection is the portable way to end a blocking accept.
-        drop(UnixStream::connect(&self.path));
+        // Only fails where nobody listens.
+        drop(self.listening.shutdown(Shutdown::Both));
         let acceptor = self.acceptor.lock().unwrap_or_else(PoisonError::into_inner).take();
         acceptor.map(JoinHandle::join);
         let open = self.shared.open();

@@ -4,8 +4,9 @@
 pub const BLOCK: u64 = 512;
 /// Blocks that a command moves at the most: 8 MiB.
 pub const MAX_TRANSFER: u64 = 16 << 10;
-/// Blocks that COMPARE AND WRITE takes at the most: as many as go into one record of the intent log.
-pub const MAX_COMPARE: u64 = 16;
+/// Blocks that COMPARE AND WRITE takes at the most: as many as volumes change whole or not at all, whatever happens to
+/// the power.
+pub const MAX_COMPARE: u64 = 8;
 /// Blocks that one WRITE SAME writes at the most: 16 MiB.
 pub const MAX_SAME: u64 = 32 << 10;
 /// Block descriptors of one UNMAP.

@@ -260,5 +260,9 @@ fn what_was_begun_is_answered_when_the_server_stops() {
     rig.server.stop();
     assert!(peer.hung_up());
     assert!(!rig.server.path().exists());
+    // Also when somebody took the socket away meanwhile.
+    let other = self::rig();
+    std::fs::remove_file(other.server.path()).unwrap();
+    other.server.stop();
     assert_eq!(rig.volume.read(0, 4).unwrap().to_vec(), b"last");
 }
