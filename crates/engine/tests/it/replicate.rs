@@ -30,8 +30,8 @@ impl Trees {
         self.commit(Change::Rename { from, to, parents: false, force: false, recursive: false });
     }
 
-    fn destroy(&self, names: &[&str]) {
-        let names = names.iter().map(|&name| name.into()).collect();
+    fn destroy<Name: Into<String> + Clone>(&self, names: &[Name]) {
+        let names = names.iter().cloned().map(Into::into).collect();
         self.commit(Change::Destroy { names, force: false, defer: false });
     }
 
@@ -122,6 +122,18 @@ fn copies_of_trees_follow_them() {
     trees.commit(Change::Promote { name: "ours/a/clone".into() });
     trees.snapshot("ours/a@6");
     trees.replicate(Some("5"), "6", true);
+    trees.are_alike();
+
+    // A dataset goes after its snapshots; where the power went between them, a stream takes the rest.
+    let z = trees.tree("ours/a/z");
+    let z: Vec<String> = z.into_iter().rev().map(|(name, _)| format!("ours/a/z{name}")).collect();
+    trees.destroy(&z);
+    let snapshots = z.iter().filter(|name| name.contains('@')).map(|name| name.replace("ours/a", "ours/b"));
+    let snapshots: Vec<String> = snapshots.collect();
+    trees.destroy(&snapshots);
+    trees.snapshot("ours/a@7");
+    let told = trees.replicate(Some("6"), "7", true);
+    assert!(told.contains(&"attempting destroy ours/b/z".to_owned()), "{told:#?}");
     trees.are_alike();
 
     drop(trees);

@@ -80,6 +80,20 @@ pub fn see(api: &dyn Pool, root: &str) -> Result<Vec<Seen>, String> {
     Ok(seen.collect())
 }
 
+/// The newest snapshot of each file system and volume, by guid.
+pub type Heads = BTreeMap<u64, u64>;
+
+/// Those of `seen` that have a snapshot.
+pub fn heads(seen: &[Seen]) -> Heads {
+    let heads = seen.iter().filter(|one| one.kind != DatasetKind::Snapshot);
+    heads.filter_map(|head| Some((head.guid, newest(seen, head)?.guid))).collect()
+}
+
+fn newest<'a>(seen: &'a [Seen], head: &Seen) -> Option<&'a Seen> {
+    let of_it = |other: &&Seen| other.name.split_once('@').is_some_and(|(of, _)| of == head.name);
+    seen.iter().filter(of_it).max_by_key(|snapshot| snapshot.createtxg)
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Contents(BTreeMap<u64, Content>);
@@ -97,17 +111,22 @@ impl Contents {
 
     /// Everything of a copy is what was sent, and each head what its newest snapshot is.
     pub fn check(&self, api: &dyn Pool, root: &str) -> Done {
+        self.check_with_leavers(api, root, &Heads::new())
+    }
+
+    /// As [`Contents::check`], while a tree is changed: snapshots go before the head that they are of, which has a name for
+    /// the time being if it cannot go at once, and is what the newest of them was.
+    pub fn check_with_leavers(&self, api: &dyn Pool, root: &str, leavers: &Heads) -> Done {
         let seen = see(api, root)?;
         for one in &seen {
             match one.kind {
                 DatasetKind::Snapshot => self.check_one(api, &one.name, one.guid)?,
                 _ if one.is_inconsistent => return Err(format!("{} is not whole", one.name)),
                 _ => {
-                    let below = format!("{}@", one.name);
-                    let own = seen.iter().filter(|other| other.name.starts_with(&below));
-                    let newest = own.max_by_key(|snapshot| snapshot.createtxg);
-                    let newest = newest.ok_or_else(|| format!("{} has no snapshot", one.name))?;
-                    self.check_one(api, &one.name, newest.guid)?;
+                    let guid = leavers.get(&one.guid).copied();
+                    let guid = guid.or_else(|| newest(&seen, one).map(|snapshot| snapshot.guid));
+                    let guid = guid.ok_or_else(|| format!("{} has no snapshot", one.name))?;
+                    self.check_one(api, &one.name, guid)?;
                 }
             }
         }
