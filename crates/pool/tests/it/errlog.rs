@@ -235,7 +235,7 @@ fn a_scrub_of_errors_pauses_goes_on_and_stops() {
     faults.inject(on(FaultOp::Read, FaultKind::Corrupt));
     scan(&pool, ScanCommand::Scrub);
     assert_eq!(pool.error_count(), ERRORS);
-    faults.inject(on(FaultOp::Read, FaultKind::Delay(Nanos::from_millis(50))));
+    faults.inject(on(FaultOp::Read, FaultKind::Delay(Nanos::from_millis(1000))));
     pool.scan_command(ScanCommand::ScrubErrors, "").unwrap();
     let running = "currently error scrubbing; use 'zpool scrub -s' to cancel error scrub";
     assert_eq!(refused(&pool, ScanCommand::Scrub), format!("cannot scrub tank: {running}"));
