@@ -229,13 +229,14 @@ fn a_scrub_of_errors_pauses_goes_on_and_stops() {
         write_at(&pool, "tank/a", object, pair, pair);
     }
     pool.core().txgs.sync_now().unwrap();
-    let at = |blkid| LABELS + block(&pool, "tank/a", object, blkid).dva(0).offset;
-    let spans = Spans::new((0..ERRORS).map(|blkid| at(blkid)..at(blkid) + 512).collect());
-    let on = |op, kind| FaultRule { bytes: spans.clone(), ..FaultRule::new(op, kind) };
-    faults.inject(on(FaultOp::Read, FaultKind::Corrupt));
+    let blocks: Vec<BlkPtr> = (0..ERRORS).map(|blkid| block(&pool, "tank/a", object, blkid)).collect();
+    blocks.iter().for_each(|bp| turn_over(&dir, bp));
     scan(&pool, ScanCommand::Scrub);
     assert_eq!(pool.error_count(), ERRORS);
-    faults.inject(on(FaultOp::Read, FaultKind::Delay(Nanos::from_millis(1000))));
+    let at = |bp: &BlkPtr| LABELS + bp.dva(0).offset..LABELS + bp.dva(0).offset + 512;
+    let bytes = Spans::new(blocks.iter().map(at).collect());
+    let late = FaultRule::new(FaultOp::Read, FaultKind::Delay(Nanos::from_millis(500)));
+    faults.inject(FaultRule { bytes, ..late });
     pool.scan_command(ScanCommand::ScrubErrors, "").unwrap();
     let running = "currently error scrubbing; use 'zpool scrub -s' to cancel error scrub";
     assert_eq!(refused(&pool, ScanCommand::Scrub), format!("cannot scrub tank: {running}"));
@@ -252,6 +253,7 @@ fn a_scrub_of_errors_pauses_goes_on_and_stops() {
     pool.core().txgs.sync_now().unwrap();
     assert_eq!(pool.error_count(), ERRORS, "what was not looked at is still known");
     faults.clear();
+    blocks.iter().for_each(|bp| turn_over(&dir, bp));
     // One that is under way goes on after an import.
     pool.scan_command(ScanCommand::ScrubErrors, "").unwrap();
     let pool = again(&dir, pool);
