@@ -3,10 +3,9 @@
 //! A disk that loses power loses what its cache held, and a flush that failed says nothing about what was lost. So the
 //! writes of syncing context are remembered here until a flush has succeeded on every vdev; when a disk has been opened
 //! anew meanwhile, they are all written again before the next flush. Their bytes are shared with whoever wrote them, and
-//! are no more than may be dirty in one transaction group, or than the logs had that an import has claimed.
+//! are no more than may be dirty in one transaction group.
 //!
-//! Only syncing context, and the claim of logs before it begins, writes, remembers, rewrites and flushes; an operator only
-//! opens disks ([`Unflushed::reopening`]).
+//! Only syncing context writes, remembers, rewrites and flushes; an operator only opens disks ([`Unflushed::reopening`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -9,11 +9,7 @@
 //! a checksum, as the verifier. A block that was not written, or is left from another chain, does not match: that is how
 //! a chain ends.
 //!
-//! A block whose write or flush failed may be there all the same, on just as many disks as it takes to read it. Once an
-//! import has claimed it, it counts like any other, so it is put on all of them ([`Storage::restore`]).
-//!
-//! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`, and `zil_read_log_block`,
-//! `zil_read_log_data`: what is claimed is read as by a scrub), zio_checksum.c (ZILOG2).
+//! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`), zio_checksum.c (ZILOG2).
 
 use env::{AlignedBuf, IoClass, Nanos};
 use ondisk::eck::Eck;
@@ -139,34 +135,6 @@ impl Storage {
         let start = if seal.chain_at == 0 { CHAIN_SIZE } else { 0 };
         let records = bytes.get(start..used).ok_or(ReadError::Corrupt)?.to_vec();
         Ok(LogBlock { records, next: chain.next, endian })
-    }
-
-    /// Writes what can be read of a block once more where it is, a log's or one that only a log leads to: from now on it
-    /// bears the loss of as many disks as any. What a disk had there instead is not held against it. Not of a gang, whose
-    /// pieces lie elsewhere. Before the first group of an import, which makes it durable.
-    pub fn restore(&self, bp: &BlkPtr) {
-        let seal = Seal::of(bp);
-        let verify = |bytes: &[u8]| {
-            seal.as_ref().map_or_else(|| self.is_what(bp, bytes), |seal| seal.is_whole(bp, bytes))
-        };
-        let Some(bytes) = self.speculate(bp, &verify).ok().filter(|_| self.is_writable()) else { return };
-        let tree = self.tree();
-        let payload = Payload::padded(&bytes[..bp.psize() as usize], 1);
-        let copies = bp.dvas().into_iter().filter(Dva::is_valid);
-        let write = |dva: Dva| match self.copy(&tree, &dva, bp.psize()) {
-            Ok(Place::Whole(dva, ashift)) => {
-                Some((dva.vdev, write_io(ashift, dva.offset, &payload, bp.psize(), IoClass::SyncWrite)))
-            }
-            _ => None,
-        };
-        let ios: Vec<(u32, Io)> = copies.filter_map(write).collect();
-        let done = Flight::take_off(self.env(), &tree, IoClass::SyncWrite, ios.clone()).land(&|_, _| true);
-        if self.suspension().is_patient() {
-            // Nobody waits for a log device to come back.
-            let is_log = |vdev| tree.top(vdev).is_some_and(|top| top.is_log);
-            let written = ios.iter().zip(&done).filter(|((vdev, _), done)| done.is_ok() && !is_log(*vdev));
-            self.unflushed.note(written.map(|((vdev, io), _)| (*vdev, io)));
-        }
     }
 
     /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it.

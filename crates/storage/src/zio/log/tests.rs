@@ -3,7 +3,7 @@ use ondisk::uberblock::Uberblock;
 
 use super::*;
 use crate::suspend::Cause;
-use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_with_logs};
+use crate::testing::{Rig, rig, rig_of_raidz, rig_with_logs};
 use crate::{OpenIntent, VdevState};
 
 const TXG: u64 = 4;
@@ -256,39 +256,4 @@ fn a_log_block_on_raidz_is_read_without_any_one_disk() {
             assert_eq!(rig.storage.read_log_block(&next).unwrap_err(), ReadError::Checksum, "never written");
         }
     }
-}
-
-#[test]
-fn what_is_restored_bears_the_loss_of_other_disks() {
-    for (rig, some, others) in [
-        (rig(&[2]), &["b"][..], &["a"][..]),
-        (rig_of_raidz(1, 5, 9), &["b"], &["d"]),
-        (rig_of_raidz(3, 5, 9), &["a", "c", "e"], &["b", "d", "e"]),
-    ] {
-        let spoil = |paths: &[&str]| {
-            paths.iter().for_each(|path| rig.disks.edit(path, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee)));
-        };
-        let (bp, never) = (place(&rig, 8192, 1), place(&rig, 8192, 2));
-        let data = noise(16384, 1);
-        let target = rig.write_one(&data, plain());
-        log(&rig, &bp, &[7; 5000]).unwrap();
-        spoil(some);
-        [&bp, &never, &target].into_iter().for_each(|bp| rig.storage.restore(bp));
-        spoil(others);
-        assert_eq!(rig.storage.read_log_block(&bp).unwrap().records, [7; 5000]);
-        assert_eq!(rig.storage.read_log_block(&never).unwrap_err(), ReadError::Checksum);
-        assert!(rig.read(&target).unwrap()[..] == data[..]);
-    }
-}
-
-#[test]
-fn a_side_that_lacks_what_is_restored_is_not_blamed() {
-    let rig = rig(&[2]);
-    let (bp, target) = (place(&rig, 8192, 1), rig.write_one(&noise(16384, 1), plain()));
-    log(&rig, &bp, &[7; 5000]).unwrap();
-    rig.disks.edit("a", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
-    [&bp, &target].into_iter().for_each(|bp| rig.storage.restore(bp));
-    assert_eq!([rig.leaf("a").checksum_errors, rig.leaf("b").checksum_errors], [0, 0]);
-    rig.disks.edit("b", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
-    assert!(rig.storage.read_log_block(&bp).is_ok() && rig.read(&target).is_ok());
 }
