@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
-use crate::program::Io;
+use crate::program::{Io, end_own};
 use api_types::{Advice, AdviceQuery, Pool, routes};
 use std::path::Path;
 
@@ -28,19 +28,8 @@ examples:
 
 /// Runs it and gives its exit status.
 pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    match try_run(args, socket, io) {
-        Ok(()) => 0,
-        Err(Stop::Exit(status)) => status,
-        Err(Stop::Usage(text)) => {
-            let _ = write!(io.err, "cistern advise: {text}\n{USAGE}");
-            2
-        }
-        Err(Stop::Fail(text)) => {
-            let _ = writeln!(io.err, "{text}");
-            1
-        }
-        Err(Stop::Output(_)) => 1,
-    }
+    let done = try_run(args, socket, io);
+    end_own(io, "advise", USAGE, done)
 }
 
 #[derive(Debug, Default)]

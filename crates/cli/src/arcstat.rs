@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::fail::{Stop, fail};
 use crate::getopt::{self, Parsed};
 use crate::json::Json;
-use crate::program::Io;
+use crate::program::{Io, end};
 use api_types::routes;
 use fields::{Counts, Field, Scale, Value};
 use std::collections::BTreeMap;
@@ -57,20 +57,12 @@ struct Wish {
 
 /// Runs it and gives its exit status.
 pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    match try_run(args, socket, io) {
-        Ok(()) => 0,
-        Err(Stop::Exit(status)) => status,
-        Err(Stop::Usage(text)) => {
-            let line = if text.is_empty() { String::new() } else { format!("Error: {text}\n") };
-            let _ = write!(io.err, "{line}{USAGE}{HELP}");
-            1
-        }
-        Err(Stop::Fail(text)) => {
-            let _ = writeln!(io.err, "{text}");
-            1
-        }
-        Err(Stop::Output(_)) => 1,
-    }
+    let done = try_run(args, socket, io);
+    end(io, done.map(|()| 0), |io, text| {
+        let line = if text.is_empty() { String::new() } else { format!("Error: {text}\n") };
+        let _ = write!(io.err, "{line}{USAGE}{HELP}");
+        1
+    })
 }
 
 fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {

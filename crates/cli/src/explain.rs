@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::fail::{Noun, Stop, sentence};
 use crate::human::nicebytes;
 use crate::json::Json;
-use crate::program::Io;
+use crate::program::{Io, end_own};
 use api_types::{SpaceExplained, SpaceHolder, SpacePart, routes};
 use std::path::Path;
 
@@ -23,19 +23,8 @@ examples:
 
 /// Runs it and gives its exit status.
 pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    match try_run(args, socket, io) {
-        Ok(()) => 0,
-        Err(Stop::Exit(status)) => status,
-        Err(Stop::Usage(text)) => {
-            let _ = write!(io.err, "cistern explain-space: {text}\n{USAGE}");
-            2
-        }
-        Err(Stop::Fail(text)) => {
-            let _ = writeln!(io.err, "{text}");
-            1
-        }
-        Err(Stop::Output(_)) => 1,
-    }
+    let done = try_run(args, socket, io);
+    end_own(io, "explain-space", USAGE, done)
 }
 
 fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::fail::{Noun, Stop, sentence};
 use crate::getopt;
-use crate::program::Io;
+use crate::program::{Io, end_own};
 use crate::props::ISCSI;
 use api_types::{Changed, Dataset, PropSet, PropertiesSet, routes};
 use std::path::Path;
@@ -29,19 +29,8 @@ examples:
 
 /// Runs it and gives its exit status.
 pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    match try_run(args, &Client::new(socket), io) {
-        Ok(()) => 0,
-        Err(Stop::Exit(status)) => status,
-        Err(Stop::Usage(text)) => {
-            let _ = write!(io.err, "cistern iscsi: {text}\n{USAGE}");
-            2
-        }
-        Err(Stop::Fail(text)) => {
-            let _ = writeln!(io.err, "{text}");
-            1
-        }
-        Err(Stop::Output(_)) => 1,
-    }
+    let done = try_run(args, &Client::new(socket), io);
+    end_own(io, "iscsi", USAGE, done)
 }
 
 fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -129,7 +129,8 @@ pub fn run<'a>(program: Program, args: &[String], socket: &Path, io: &'a mut Io<
     };
     let outcome = run(&mut cx, rest);
     let flushed = cx.io.out.flush();
-    end(cx.io, program, command, outcome.and_then(|status| flushed.map(|()| status).map_err(Stop::from)))
+    let outcome = outcome.and_then(|status| flushed.map(|()| status).map_err(Stop::from));
+    end(cx.io, outcome, |io, text| misuse(io, program, Some(command), text))
 }
 
 fn find(program: Program, name: &str) -> Option<&'static Command> {
@@ -142,14 +143,16 @@ fn find(program: Program, name: &str) -> Option<&'static Command> {
     program.commands().iter().find(|command| command.name == name && !name.is_empty())
 }
 
-fn end(io: &mut Io<'_>, program: Program, command: &Command, outcome: Outcome) -> i32 {
+/// The exit status of a command, when what stopped it has been said. A command line that makes no sense is answered by
+/// `misused`, which says what is wrong with it and gives the status.
+pub fn end(io: &mut Io<'_>, outcome: Outcome, misused: impl FnOnce(&mut Io<'_>, &str) -> i32) -> i32 {
     match outcome {
         Ok(status) | Err(Stop::Exit(status)) => status,
         Err(Stop::Fail(text)) => {
             let _ = writeln!(io.err, "{text}");
             1
         }
-        Err(Stop::Usage(text)) => misuse(io, program, Some(command), &text),
+        Err(Stop::Usage(text)) => misused(io, &text),
         // Whoever read our output has seen enough (head, less).
         Err(Stop::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 1,
         Err(Stop::Output(error)) => {
@@ -157,6 +160,14 @@ fn end(io: &mut Io<'_>, program: Program, command: &Command, outcome: Outcome) -
             1
         }
     }
+}
+
+/// The same for a command of `cistern`'s own.
+pub fn end_own(io: &mut Io<'_>, name: &str, usage: &str, done: Result<(), Stop>) -> i32 {
+    end(io, done.map(|()| 0), |io, text| {
+        let _ = write!(io.err, "cistern {name}: {text}\n{usage}");
+        2
+    })
 }
 
 fn tell(io: &mut Io<'_>, text: &str) -> i32 {

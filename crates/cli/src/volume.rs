@@ -6,7 +6,7 @@ use api_types::{Dataset, DatasetKind, NBD_SOCKET, routes};
 
 use crate::client::Client;
 use crate::fail::{Noun, Stop, sentence};
-use crate::program::Io;
+use crate::program::{Io, end_own};
 
 const USAGE: &str = "\
 usage: cistern volume attach VOLUME
@@ -23,19 +23,8 @@ examples:
 
 /// Runs it and gives its exit status.
 pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    match try_run(args, socket, io) {
-        Ok(()) => 0,
-        Err(Stop::Exit(status)) => status,
-        Err(Stop::Usage(text)) => {
-            let _ = write!(io.err, "cistern volume: {text}\n{USAGE}");
-            2
-        }
-        Err(Stop::Fail(text)) => {
-            let _ = writeln!(io.err, "{text}");
-            1
-        }
-        Err(Stop::Output(_)) => 1,
-    }
+    let done = try_run(args, socket, io);
+    end_own(io, "volume", USAGE, done)
 }
 
 fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -12,7 +12,7 @@ mod list;
 use crate::client::Client;
 use crate::fail::{Stop, fail, usage};
 use crate::getopt::{self, Parsed};
-use crate::program::Io;
+use crate::program::{Io, end};
 use crate::vdevs;
 use api_types::{
     ActiveFault, Condemn, DeviceFault, Fault, FaultCancel, FaultEffect, FaultIo, Pool, Vdev, routes,
@@ -82,19 +82,12 @@ const ALWAYS: u32 = 1_000_000;
 
 /// Runs it and gives its exit status.
 pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    match try_run(args, &Client::new(socket), io) {
-        Ok(status) | Err(Stop::Exit(status)) => status,
-        Err(Stop::Usage(text)) => {
-            let text = if text.is_empty() { text } else { format!("{text}\n") };
-            let _ = write!(io.err, "{text}{USAGE}");
-            1
-        }
-        Err(Stop::Fail(text)) => {
-            let _ = writeln!(io.err, "{text}");
-            1
-        }
-        Err(Stop::Output(_)) => 1,
-    }
+    let done = try_run(args, &Client::new(socket), io);
+    end(io, done, |io, text| {
+        let line = if text.is_empty() { String::new() } else { format!("{text}\n") };
+        let _ = write!(io.err, "{line}{USAGE}");
+        1
+    })
 }
 
 fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<i32, Stop> {

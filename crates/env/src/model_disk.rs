@@ -110,12 +110,7 @@ impl DeviceModel {
             write_latency: Nanos::from_micros(20),
             link_rate: 1_000_000_000,
             media_rate: 1_000_000_000,
-            positioning: Nanos(0),
-            cache_bytes: u64::MAX,
-            cache_runs: usize::MAX,
-            flush_latency: Nanos(0),
-            keeps_cache: true,
-            read_buffer: 0,
+            ..DeviceModel::instant()
         }
     }
 }
