@@ -56,6 +56,9 @@ pub struct PropValue {
     pub value: String,
     pub kind: PropKind,
     pub source: Source,
+    /// What a stream said of it, whether that counts or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<String>,
 }
 
 /// A property to set, as text.
@@ -105,6 +108,23 @@ pub struct DatasetCreate {
     pub props: Vec<PropSet>,
     /// Command line for the pool's history; empty: none.
     pub history: String,
+}
+
+/// What would come of the properties of a dataset that is to be made, which were judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetPlan {
+    pub volume: Option<VolumePlan>,
+}
+
+/// A volume that would be made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumePlan {
+    /// Bytes: of it, whole blocks; of a block.
+    pub size: u64,
+    pub block: u64,
+    /// The property that keeps space for it, and how many bytes: 0 for none.
+    pub limit: String,
+    pub reserved: u64,
 }
 
 /// What a change answers: what went wrong beside it.
@@ -380,6 +400,24 @@ pub fn escape_path(path: &[u8]) -> String {
     let plain = |byte: u8| byte > b' ' && byte != b'\\' && byte < 0x7f;
     let one = |byte: &u8| if plain(*byte) { char::from(*byte).to_string() } else { format!("\\{byte:04o}") };
     path.iter().map(one).collect()
+}
+
+/// The bytes that [`escape_path`] made text of.
+pub fn unescape_path(path: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let [first, more @ ..] = rest {
+        rest = more;
+        let octal = more.get(..4).and_then(|digits| std::str::from_utf8(digits).ok());
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| *first == b'\\') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &more[4..];
+            }
+            None => bytes.push(*first),
+        }
+    }
+    bytes
 }
 
 /// `GET /v1/datasets/{name}/deleted`: files without a name that are not freed yet.

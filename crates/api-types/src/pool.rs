@@ -506,6 +506,9 @@ pub struct Pool {
     pub spares: Vec<Vdev>,
     pub status: Option<String>,
     pub action: Option<String>,
+    /// The name of OpenZFS's page about that, where there is one.
+    #[serde(default)]
+    pub msgid: Option<String>,
     #[serde(default)]
     pub scan: Option<ScanStatus>,
     #[serde(default)]

@@ -9,6 +9,8 @@ pub const POOLS: &str = "/v1/pools";
 pub const POOL: &str = "/v1/pools/{name}";
 /// POST [`crate::PoolRelease`] → job
 pub const POOL_EXPORT: &str = "/v1/pools/{name}/export";
+/// POST → job: the deduplication tables are read into memory
+pub const POOL_PREFETCH: &str = "/v1/pools/{name}/prefetch";
 /// POST [`crate::PoolRelease`] → job
 pub const POOL_DESTROY: &str = "/v1/pools/{name}/destroy";
 /// POST [`crate::PoolAdd`] → job
@@ -75,6 +77,8 @@ pub const IMPORTS: &str = "/v1/imports";
 pub const LABELCLEAR: &str = "/v1/labelclear";
 /// GET [`crate::DatasetQuery`] · POST [`crate::DatasetCreate`]
 pub const DATASETS: &str = "/v1/datasets";
+/// POST [`crate::DatasetCreate`], answered with its [`crate::DatasetPlan`]: nothing is made
+pub const DATASET_PLAN: &str = "/v1/datasets/plan";
 /// GET preview · POST [`crate::DatasetDestroy`] → job
 pub const DATASET_DESTROY: &str = "/v1/datasets/{name}/destroy";
 /// POST [`crate::PropertiesSet`]
@@ -99,6 +103,8 @@ pub const DATASET_DIFF: &str = "/v1/datasets/{name}/diff";
 pub const DATASET_SPACE: &str = "/v1/datasets/{name}/space";
 /// GET [`crate::SpaceUse`]s by user, group or project, see [`crate::SpaceUseQuery`]
 pub const DATASET_SPACE_USE: &str = "/v1/datasets/{name}/space-use";
+/// GET [`crate::ProjectQuery`] → [`crate::ProjectPage`] · POST [`crate::ProjectSet`] → [`crate::ProjectsSet`]
+pub const DATASET_PROJECTS: &str = "/v1/datasets/{name}/projects";
 /// POST [`crate::SnapshotCreate`]
 pub const SNAPSHOTS: &str = "/v1/snapshots";
 /// POST [`crate::CloneCreate`]
@@ -121,6 +127,8 @@ pub const UNMOUNTS: &str = "/v1/unmounts";
 pub const SHARES: &str = "/v1/shares";
 /// POST [`crate::ShareRequest`]
 pub const UNSHARES: &str = "/v1/unshares";
+/// GET every [`crate::IscsiSession`]
+pub const ISCSI_SESSIONS: &str = "/v1/iscsi/sessions";
 /// GET [`crate::PropertyTables`]
 pub const PROPERTIES: &str = "/v1/properties";
 /// GET those that run and the last that ended

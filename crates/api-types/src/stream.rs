@@ -50,6 +50,8 @@ pub struct Receive {
     pub skip_holds: bool,
     /// Keep what has been received when the stream ends early, to be resumed.
     pub resumable: bool,
+    /// Take what cannot be read any more of the snapshot that was sent, and nothing else.
+    pub heal: bool,
     pub history: String,
 }
 
@@ -63,10 +65,12 @@ pub enum StreamEvent {
     Token(String),
     /// A snapshot will be sent: bytes, about. All are told before the first begins.
     Planned { snapshot: String, from: Option<String>, size: u64 },
-    /// A snapshot that a dataset of the tree has not got.
-    Missing(String),
+    /// A dataset of the tree is left out, with all below it: it has no such snapshot. `is_new`: it is younger.
+    Skipped { dataset: String, is_new: bool },
     /// A snapshot is being sent.
     Begins(String),
+    /// So many blocks of it have been looked at, told now and then.
+    Visited(u64),
     /// One dataset's stream was received: its bytes, and nanoseconds it took.
     Received { bytes: u64, nanos: u64 },
     /// The end; what went wrong beside the work.
@@ -86,10 +90,12 @@ pub struct AbortReceive {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Send {
-    /// Left alone where there is a token.
+    /// With `saved` a dataset. Left alone where there is a token.
     pub snapshot: String,
     /// The rest of a stream that was interrupted: property `receive_resume_token` of its receiver.
     pub token: Option<String>,
+    /// What an interrupted receive has left there, as far as it came.
+    pub saved: bool,
     /// The snapshot or bookmark that the stream starts from, by its full name.
     pub from: Option<String>,
     /// Blocks above 128 KiB are not cut up.
@@ -107,8 +113,10 @@ pub struct Send {
     /// With those that it was sent.
     pub backup: bool,
     pub holds: bool,
-    /// Datasets that have no such snapshot are left out without a word.
+    /// Datasets of the tree that have no such snapshot are left out.
     pub skip_missing: bool,
+    /// Datasets that are left out, with all below them.
+    pub exclude: Vec<String>,
     /// Only say what would be sent.
     pub dry_run: bool,
 }

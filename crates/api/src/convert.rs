@@ -9,6 +9,11 @@ pub fn props(list: &[wire::PropSet]) -> Vec<engine::PropertyChange> {
         .collect()
 }
 
+pub fn volume_plan(plan: engine::VolumePlan) -> wire::VolumePlan {
+    let engine::VolumePlan { size, block, limit, reserved } = plan;
+    wire::VolumePlan { size, block, limit, reserved }
+}
+
 pub fn vdev_spec(spec: &wire::VdevSpec) -> engine::VdevSpec {
     match spec {
         wire::VdevSpec::Leaf(path) => engine::VdevSpec::Leaf(path.clone()),
@@ -208,6 +213,7 @@ pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
         spares: from.spares.iter().map(vdev).collect(),
         status: from.status.clone(),
         action: from.action.clone(),
+        msgid: from.msgid.clone(),
         scan: from.scan.as_ref().map(scan),
         error_scrub: from.error_scrub.as_ref().map(error_scrub),
         removal: from.removal.as_ref().map(removal),
@@ -352,6 +358,7 @@ pub fn prop(from: &engine::PropValue) -> wire::PropValue {
             engine::Source::Received => wire::Source::Received,
             engine::Source::Temporary => wire::Source::Temporary,
         },
+        received: from.received.clone(),
     }
 }
 

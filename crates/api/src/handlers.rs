@@ -7,5 +7,6 @@ pub mod jobs;
 pub mod measure;
 pub mod mounts;
 pub mod pools;
+pub mod projects;
 pub mod snapshots;
 pub mod streams;

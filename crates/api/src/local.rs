@@ -1,6 +1,7 @@
-//! What the API needs of the machine that it runs on: local mounts and shares. The binary implements it with the
-//! crates that mount and serve.
+//! What the API needs of the machine that it runs on: local mounts, shares and who uses them. The binary implements it with
+//! the crates that mount and serve.
 
+use api_types::IscsiSession;
 use engine_api::Result;
 
 /// One local mount to make.
@@ -43,4 +44,8 @@ pub trait LocalMounts: Send + Sync {
     /// Withdraw until `share` or the next start.
     fn unshare(&self, dataset: &str) -> Result<()>;
     fn shared(&self) -> Vec<LocalShare>;
+    /// Sessions of iSCSI initiators; none where no iSCSI is served.
+    fn iscsi_sessions(&self) -> Vec<IscsiSession> {
+        Vec::new()
+    }
 }

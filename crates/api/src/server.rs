@@ -1,7 +1,7 @@
 //! The socket, the routes and the runtime that serves them.
 
 use crate::app::{App, Refusal};
-use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools, snapshots, streams};
+use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools, projects, snapshots, streams};
 use crate::jobs::Jobs;
 use crate::local::LocalMounts;
 use crate::problem::problem;
@@ -140,6 +140,7 @@ fn router(app: App) -> Router {
         .route(routes::POOL_SCAN, post(pools::scan))
         .route(routes::POOL_ERRORS, get(pools::errors))
         .route(routes::POOL_SYNC, post(pools::sync))
+        .route(routes::POOL_PREFETCH, post(pools::prefetch))
         .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
         .route(routes::POOL_UPGRADE, get(pools::upgradable))
         .route(routes::FEATURES, get(pools::features))
@@ -159,6 +160,7 @@ fn router(app: App) -> Router {
         .route(routes::IMPORTS, post(pools::import))
         .route(routes::LABELCLEAR, post(pools::label_clear))
         .route(routes::DATASETS, get(datasets::list).post(datasets::create))
+        .route(routes::DATASET_PLAN, post(datasets::plan))
         .route(routes::DATASET_DESTROY, get(datasets::destroy_preview).post(datasets::destroy))
         .route(routes::DATASET_PROPERTIES, post(datasets::set))
         .route(routes::DATASET_INHERIT, post(datasets::inherit))
@@ -171,6 +173,7 @@ fn router(app: App) -> Router {
         .route(routes::DATASET_DIFF, get(snapshots::diff))
         .route(routes::DATASET_SPACE, get(datasets::explain_space))
         .route(routes::DATASET_SPACE_USE, get(datasets::space_use))
+        .route(routes::DATASET_PROJECTS, get(projects::page).post(projects::set))
         .route(routes::SNAPSHOTS, post(snapshots::create))
         .route(routes::CLONES, post(snapshots::clone))
         .route(routes::BOOKMARKS, post(snapshots::bookmark))
@@ -182,6 +185,7 @@ fn router(app: App) -> Router {
         .route(routes::UNMOUNTS, post(mounts::unmount))
         .route(routes::SHARES, get(mounts::shared).post(mounts::share))
         .route(routes::UNSHARES, post(mounts::unshare))
+        .route(routes::ISCSI_SESSIONS, get(measure::iscsi_sessions))
         .route(routes::PROPERTIES, get(datasets::tables))
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_route)

@@ -131,6 +131,14 @@ impl Bench {
         }
         Ok(())
     }
+
+    /// No table knows a deduplicated block any more: references go some groups after their dataset.
+    fn settle_tables(&self) -> Result<(), Error> {
+        while self.pool.status().dedup.entries != 0 {
+            self.pool.sync()?;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Bench {

@@ -9,6 +9,7 @@ mod chart;
 mod contenders;
 mod datasets;
 mod engine_alone;
+mod iscsi;
 mod kernels;
 mod lab;
 mod machine;
@@ -104,6 +105,9 @@ fn parts(options: &Options, about: &str) -> Vec<String> {
             }
             Err(error) => finish("the servers", Err(error)),
         }
+    }
+    if wants(iscsi::PART) {
+        finish(iscsi::PART, iscsi::measure(options, about));
     }
     if wants(engine_alone::PART) {
         finish(engine_alone::PART, engine_alone::measure(options, about));

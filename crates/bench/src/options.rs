@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{datasets, engine_alone, kernels, memory, scans, suite};
+use crate::{datasets, engine_alone, iscsi, kernels, memory, scans, suite};
 
 pub const HELP: &str = "\
 usage: bench [options]         measure (scripts/bench builds everything and makes the namespaces)
        bench docs [--dir DIR]  put the last results into docs/performance.md again
 
   --dir DIR        on the disk to be measured, with 20 GiB free     (default: var-bench)
-  --part A,B       only these: nfs, sync, files, local, memory, engine, scrub, datasets, kernels
+  --part A,B       only these: nfs, sync, files, local, memory, iscsi, engine, scrub, datasets,
+                   kernels
   --only TEXT      only rows with this in their name (of datasets, only steps)
   --rounds N       repeat each measurement and take the median      (default: 3)
   --seconds S      how long each lasts at the most, some four times  (default: 1.2)
@@ -48,7 +49,7 @@ pub enum Parsed {
 /// Names of all parts, in the order in which they run.
 pub fn all_parts() -> Vec<String> {
     let served = suite::PARTS.iter().map(|part| part.name);
-    let alone = [memory::PART, engine_alone::PART, scans::PART, datasets::PART, kernels::PART];
+    let alone = [memory::PART, iscsi::PART, engine_alone::PART, scans::PART, datasets::PART, kernels::PART];
     served.chain(alone).map(str::to_owned).collect()
 }
 

@@ -125,7 +125,8 @@ impl Ganesha {
     }
 }
 
-fn spawn(command: &mut Command, dir: &Path) -> Result<Server, Fail> {
+/// A server, whose output goes to a log of all of them.
+pub fn spawn(command: &mut Command, dir: &Path) -> Result<Server, Fail> {
     let log = File::options().create(true).append(true).open(dir.join("peers.log"))?;
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn();

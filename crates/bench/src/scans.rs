@@ -20,8 +20,9 @@ pub const PART: &str = "scrub";
 
 const MIB: u64 = 1 << 20;
 const FILE: u64 = 1 << 30;
-/// Over several disks: what it takes to start and end a scan is to be no more of it than it would be of a larger pool.
-const WIDE_FILE: u64 = 2 << 30;
+/// Over the four data disks of the raidz2, each of which holds as much of it as a side of the mirror does of its file: what
+/// it takes to start and end a scan is to be as little of it.
+const WIDE_FILE: u64 = 4 << 30;
 /// Of a stream.
 const CALL: u64 = MIB;
 /// Small records, and the file made of them.

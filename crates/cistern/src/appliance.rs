@@ -11,7 +11,7 @@ use engine::LocalEngine;
 use engine_api::{
     Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec,
     PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
-    ServedVolume,
+    ServedVolume, TokenContents, VolumePlan,
 };
 use env::lock;
 
@@ -72,12 +72,14 @@ impl Appliance {
     }
 }
 
-/// A share that no client could use is refused when it is made, not when it is mounted.
-fn check_shares(props: &[PropertyChange]) -> Result<()> {
-    for prop in props.iter().filter(|prop| prop.name == iscsi::PROPERTY) {
+/// A share that no client could use is refused when it is made, not when it is mounted; its secrets are not kept in the clear.
+fn check_shares(props: &mut [PropertyChange]) -> Result<()> {
+    for prop in props.iter_mut().filter(|prop| prop.name == iscsi::PROPERTY) {
         iscsi::parse_share(&prop.value).map_err(|why| {
-            Error::Refused(format!("property '{}' cannot be set to '{}': {why}", prop.name, prop.value))
+            let shown = iscsi::without_secrets(&prop.value);
+            Error::Refused(format!("property '{}' cannot be set to '{shown}': {why}", prop.name))
         })?;
+        prop.value = iscsi::sealed(&prop.value);
     }
     for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
         nfs::parse_sharenfs(&prop.value).map_err(|why| {
@@ -89,8 +91,10 @@ fn check_shares(props: &[PropertyChange]) -> Result<()> {
 
 impl Engine for Appliance {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
-        check_shares(&spec.fs_props)?;
-        self.remembering(self.engine.create(spec)).map(|pool| self.guarded(pool))
+        let mut spec = spec.clone();
+        check_shares(&mut spec.fs_props)?;
+        spec.history = iscsi::without_secrets(&spec.history);
+        self.remembering(self.engine.create(&spec)).map(|pool| self.guarded(pool))
     }
 
     fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {
@@ -125,8 +129,8 @@ impl Engine for Appliance {
         self.engine.pools().into_iter().map(|pool| self.guarded(pool)).collect()
     }
 
-    fn snapshot_of_token(&self, token: &str) -> Result<String> {
-        self.engine.snapshot_of_token(token)
+    fn read_token(&self, token: &str) -> Result<TokenContents> {
+        self.engine.read_token(token)
     }
 
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
@@ -198,21 +202,31 @@ impl Pool for Guarded {
         self.pool.upgradable()
     }
     fn datasets(&self, filter: &engine_api::DatasetFilter) -> Result<Vec<engine_api::DatasetInfo>> {
-        self.pool.datasets(filter)
+        let mut datasets = self.pool.datasets(filter)?;
+        let props = datasets.iter_mut().flat_map(|dataset| &mut dataset.props);
+        props.filter(|prop| prop.name == iscsi::PROPERTY).for_each(|prop| {
+            prop.value = iscsi::without_secrets(&prop.value);
+            prop.received = prop.received.take().map(|value| iscsi::without_secrets(&value));
+        });
+        Ok(datasets)
     }
     fn commit(&self, change: &Change, history: &str) -> Result<engine_api::Committed> {
+        let mut change = change.clone();
         if let Change::CreateFilesystem { props, .. }
         | Change::CreateVolume { props, .. }
         | Change::SetProperties { props, .. }
-        | Change::Clone { props, .. } = change
+        | Change::Clone { props, .. } = &mut change
         {
             check_shares(props)?;
         }
-        let done = self.pool.commit(change, history)?;
-        if moves(change) {
+        let done = self.pool.commit(&change, &iscsi::without_secrets(history))?;
+        if moves(&change) {
             self.memory.save(&*self.engine);
         }
         Ok(done)
+    }
+    fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
+        self.pool.plan_create(change)
     }
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         self.pool.plan_destroy(query)
@@ -231,7 +245,10 @@ impl Pool for Guarded {
         stream: &mut dyn Read,
         tell: &mut dyn FnMut(ReceiveEvent),
     ) -> Result<Received> {
-        self.pool.receive(request, stream, tell)
+        let mut request = request.clone();
+        check_shares(&mut request.props)?;
+        request.history = iscsi::without_secrets(&request.history);
+        self.pool.receive(&request, stream, tell)
     }
     fn space_use(&self, dataset: &str, of: engine_api::Spender) -> Result<Vec<engine_api::SpaceUse>> {
         self.pool.space_use(dataset, of)
@@ -262,6 +279,9 @@ impl Pool for Guarded {
     }
     fn sync(&self) -> Result<u64> {
         self.pool.sync()
+    }
+    fn prefetch_dedup_tables(&self) -> Result<()> {
+        self.pool.prefetch_dedup_tables()
     }
     fn errors(&self) -> Result<Vec<String>> {
         self.pool.errors()

@@ -3,9 +3,10 @@
 //! `classic` builds the set-ups that storage administrators write about, one after the other: pools on a spinning disk,
 //! with and without a log device, each with the intent log on and off. Devices are memory that takes the time the real
 //! ones would ([`env::DeviceModel`]); everything above them is what serves in production, down to NFS over loopback.
-//! What is measured is printed beside what has been published of such set-ups.
+//! What is measured is printed beside what has been published of such set-ups. `io-analyzer` measures any iSCSI target.
 
 mod advise;
+mod io_analyzer;
 mod loads;
 pub mod rehearse;
 mod report;
@@ -19,9 +20,11 @@ use rig::{Rig, SET_UPS, SetUp};
 
 const HELP: &str = "\
 usage: cistern bench classic|advise [options]
+       cistern bench io-analyzer …
 
 classic: measures classic set-ups of one appliance on modelled devices, and prints the figures beside published ones.
 advise: asks the advisor what a device would change, adds it, and prints the prediction beside what is measured.
+io-analyzer: does to any iSCSI target what hypervisors do (cistern bench io-analyzer --help).
 (rehearse: what the advisor starts to see what a load would take on a pool in memory.)
 
   --json            one JSON object a line instead of the table
@@ -45,6 +48,11 @@ pub fn run(args: &[String]) -> i32 {
         && first == "rehearse"
     {
         return rehearse::run(scene);
+    }
+    if let Some((first, rest)) = args.split_first()
+        && first == "io-analyzer"
+    {
+        return io_analyzer::run(rest);
     }
     let options = match parse(args) {
         Ok(Some(options)) => options,

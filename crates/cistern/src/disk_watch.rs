@@ -1,4 +1,5 @@
-//! Looking every few seconds for disks that have turned up: what udev and zed do beside OpenZFS.
+//! Looking every few seconds for disks that have turned up, as udev and zed do beside OpenZFS, and for memory that nobody
+//! needs any more.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -22,6 +23,7 @@ impl DiskWatch {
         let work = move || {
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 engine.look_for_disks();
+                env::aligned::give_back();
             }
         };
         let thread = thread::Builder::new().name("disks".to_owned()).spawn(work)?;

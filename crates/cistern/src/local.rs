@@ -1,11 +1,12 @@
-//! Local mounts through FUSE and shares through NFS, for the management API.
+//! Local mounts through FUSE, shares through NFS and sessions of iSCSI initiators, for the management API.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use api::{LocalMount, LocalMounts, LocalShare, MountSpec};
+use api_types::{IscsiSession, IscsiTally, IscsiUnit};
 use engine_api::{Engine, Error, Result};
 use env::lock;
 use fuse::{Mount, MountOptions};
@@ -15,6 +16,8 @@ use crate::appliance::Appliance;
 pub struct Local {
     appliance: Arc<Appliance>,
     mounts: Mutex<BTreeMap<String, Mounted>>,
+    /// It begins later than the API does.
+    pub iscsi: OnceLock<Arc<iscsi::Server>>,
 }
 
 struct Mounted {
@@ -25,7 +28,7 @@ struct Mounted {
 
 impl Local {
     pub fn new(appliance: Arc<Appliance>) -> Arc<Local> {
-        Arc::new(Local { appliance, mounts: Mutex::default() })
+        Arc::new(Local { appliance, mounts: Mutex::default(), iscsi: OnceLock::new() })
     }
 
     /// For the end of the program.
@@ -126,5 +129,37 @@ impl LocalMounts for Local {
             Some(LocalShare { dataset: served.dataset, path, options: served.sharenfs })
         });
         shared.collect()
+    }
+
+    fn iscsi_sessions(&self) -> Vec<IscsiSession> {
+        self.iscsi
+            .get()
+            .map(|server| server.sessions().into_iter().map(session).collect())
+            .unwrap_or_default()
+    }
+}
+
+fn session(session: iscsi::SessionStats) -> IscsiSession {
+    let tally = |tally: iscsi::Tally| IscsiTally {
+        commands: tally.commands,
+        bytes: tally.bytes,
+        time: tally.time,
+        latencies: tally.latencies.to_vec(),
+    };
+    let unit = |unit: iscsi::UnitStats| IscsiUnit {
+        lun: unit.lun,
+        volume: unit.volume,
+        reads: tally(unit.reads),
+        writes: tally(unit.writes),
+        others: tally(unit.others),
+        queue: unit.queue as u64,
+        queue_most: unit.queue_most as u64,
+    };
+    IscsiSession {
+        initiator: session.initiator,
+        target: session.target,
+        group: session.group,
+        connections: session.connections as u64,
+        units: session.units.into_iter().map(unit).collect(),
     }
 }

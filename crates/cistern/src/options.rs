@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use iscsi::Portal;
+
 pub const HELP: &str = "\
 usage: cistern serve [options]
 
@@ -12,7 +14,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --socket PATH        the management socket                              (default: DIR/cistern.sock)
   --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'         (default: 0.0.0.0:2049 as root,
                        127.0.0.1:12049 otherwise; port 0 picks one)
-  --iscsi ADDR:PORT    where iSCSI is answered, usually at port 3260      (default: off; port 0 picks one)
+  --iscsi ADDR:PORT[,TAG]   a portal where iSCSI is answered, usually at port 3260, and the tag of its portal group;
+                       may be repeated                                    (default: off; port 0 picks one; tag 1)
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
   --cache SIZE         memory for the block cache, as 512M or 8G          (default: a quarter of memory, at most 4G)
   --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
@@ -24,6 +27,7 @@ examples:
   cistern serve --state /var/lib/cistern
   cistern serve --state ./var --nfs 127.0.0.1:12049 --first-start
   cistern serve --cache 8G --nfs '[::]:2049' --iscsi '[::]:3260' --automount
+  cistern serve --iscsi 10.0.0.1:3260,1 --iscsi 10.0.1.1:3260,2
 ";
 
 /// What the daemon is told.
@@ -33,8 +37,8 @@ pub struct Options {
     pub socket: Option<PathBuf>,
     /// `None`: no NFS.
     pub nfs: Option<SocketAddr>,
-    /// `None`: no iSCSI.
-    pub iscsi: Option<SocketAddr>,
+    /// None: no iSCSI.
+    pub iscsi: Vec<Portal>,
     pub search: Vec<String>,
     pub cache: usize,
     pub dirty: u64,
@@ -58,7 +62,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
         state: PathBuf::from("var"),
         socket: None,
         nfs: default_nfs.parse().ok(),
-        iscsi: None,
+        iscsi: Vec::new(),
         search: Vec::new(),
         cache: (memory / 4).clamp(64 << 20, 4 << 30) as usize,
         dirty: 0,
@@ -80,7 +84,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
             "--search" => value().map(|text| options.search.push(text)),
             "--log" => value().map(|text| options.log = Some(text)),
             "--nfs" => value().and_then(|text| place("--nfs", &text)).map(|addr| options.nfs = addr),
-            "--iscsi" => value().and_then(|text| place("--iscsi", &text)).map(|addr| options.iscsi = addr),
+            "--iscsi" => value().and_then(|text| portal(&text, &mut options.iscsi)),
             "--cache" => value().and_then(|text| size(&text)).map(|bytes| options.cache = bytes as usize),
             "--dirty" => value().and_then(|text| size(&text)).map(|bytes| options.dirty = bytes),
             "--automount" => {
@@ -109,6 +113,17 @@ fn place(option: &str, text: &str) -> Result<Option<SocketAddr>, String> {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|_| format!("{option} wants ADDR:PORT or off, not '{text}'"))
+}
+
+/// One more, or none at all.
+fn portal(text: &str, portals: &mut Vec<Portal>) -> Result<(), String> {
+    if text == "off" {
+        portals.clear();
+        return Ok(());
+    }
+    let portal = text.parse().map_err(|_| format!("--iscsi wants ADDR:PORT[,TAG] or off, not '{text}'"))?;
+    portals.push(portal);
+    Ok(())
 }
 
 /// Bytes, with K, M, G or T behind.

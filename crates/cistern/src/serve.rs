@@ -57,7 +57,7 @@ struct Daemon {
     local: Arc<Local>,
     api: ApiServer,
     nfs: Option<Server>,
-    iscsi: Option<iscsi::Server>,
+    iscsi: Option<Arc<iscsi::Server>>,
     nbd: nbd::Server,
     disks: DiskWatch,
     signals: Signals,
@@ -102,13 +102,16 @@ impl Daemon {
             Some(addr) => Some(start_nfs(addr, appliance.clone())?),
             None => None,
         };
-        let iscsi = match options.iscsi {
-            Some(addr) => Some(start_iscsi(addr, appliance.clone(), entropy)?),
-            None => None,
+        let iscsi = match &options.iscsi[..] {
+            [] => None,
+            portals => Some(Arc::new(start_iscsi(portals, appliance.clone(), entropy)?)),
         };
+        if let Some(iscsi) = &iscsi {
+            local.iscsi.get_or_init(|| iscsi.clone());
+        }
         let nbd = start_nbd(&socket, appliance.clone())?;
         let disks = DiskWatch::start(engine).map_err(|error| error.to_string())?;
-        announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_ref(), &nbd);
+        announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
         Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, disks, signals })
     }
 
@@ -158,12 +161,12 @@ fn start_nfs(addr: SocketAddr, engine: Arc<dyn Engine>) -> Result<Server, String
 }
 
 fn start_iscsi(
-    addr: SocketAddr,
+    portals: &[iscsi::Portal],
     engine: Arc<dyn Engine>,
     entropy: Arc<dyn Entropy>,
 ) -> Result<iscsi::Server, String> {
-    let config = iscsi::ServerConfig { addr, random: Arc::new(move || entropy.u64()) };
-    iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {addr}: {error}"))
+    let config = iscsi::ServerConfig { portals: portals.to_vec(), random: Arc::new(move || entropy.u64()) };
+    iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {error}"))
 }
 
 /// Beside the management socket, and for the same people.
@@ -195,7 +198,9 @@ fn announce(
         );
     }
     match iscsi {
-        Some(iscsi) => println!("  iSCSI        {}", iscsi.addr()),
+        Some(iscsi) => iscsi.portals().iter().for_each(|portal| {
+            println!("  iSCSI        {} (portal group {})", portal.addr, portal.group);
+        }),
         None => println!("  iSCSI        off"),
     }
     println!("  NBD          {}", nbd.path().display());

@@ -1,10 +1,18 @@
 //! Times of day in the local time zone.
 
+use std::sync::OnceLock;
+
 use jiff::{Timestamp, tz::TimeZone};
+
+/// The zone of this process. It is asked for once: where it was told there may be a title later.
+fn zone() -> TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    ZONE.get_or_init(TimeZone::system).clone()
+}
 
 fn format(seconds: u64, pattern: &str) -> Option<String> {
     let stamp = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
-    jiff::fmt::strtime::format(pattern, &stamp.to_zoned(TimeZone::system())).ok()
+    jiff::fmt::strtime::format(pattern, &stamp.to_zoned(zone())).ok()
 }
 
 /// `Sat Nov 21  5:24 2026`, as `zfs get creation` has it.
@@ -44,5 +52,5 @@ pub fn now(unix: bool) -> String {
     if unix {
         return now.as_second().to_string();
     }
-    jiff::fmt::strtime::format("%a %b %e %T %Y", &now.to_zoned(TimeZone::system())).unwrap_or_default()
+    jiff::fmt::strtime::format("%a %b %e %T %Y", &now.to_zoned(zone())).unwrap_or_default()
 }

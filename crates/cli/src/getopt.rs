@@ -32,6 +32,12 @@ impl Parsed {
 
 /// `letters` as getopt has it: a colon after a letter that takes an argument. `long` names take none; `json` is `-j`.
 pub fn parse(args: &[String], letters: &str, long: &[&str]) -> Result<Parsed, Stop> {
+    let long = long.iter().map(|&name| (name, if name == "json" { "j" } else { name }));
+    parse_as(args, letters, &long.collect::<Vec<_>>())
+}
+
+/// As [`parse`], with long names and what they stand for: a letter, which may take an argument, or themselves.
+pub fn parse_as(args: &[String], letters: &str, long: &[(&str, &str)]) -> Result<Parsed, Stop> {
     let mut parsed = Parsed::default();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
@@ -39,12 +45,23 @@ pub fn parse(args: &[String], letters: &str, long: &[&str]) -> Result<Parsed, St
             parsed.operands.extend(rest.cloned());
             break;
         }
-        if let Some(name) = arg.strip_prefix("--") {
-            if !long.contains(&name) {
-                return usage(format!("invalid option '--{name}'"));
-            }
-            let name = if name == "json" { "j" } else { name };
-            parsed.options.push(Found { name: name.to_owned(), value: String::new() });
+        if let Some(text) = arg.strip_prefix("--") {
+            let (name, given) =
+                text.split_once('=').map_or((text, None), |(name, given)| (name, Some(given)));
+            let Some((_, meaning)) = long.iter().find(|(known, _)| *known == name) else {
+                return usage(format!("invalid option '{arg}'"));
+            };
+            let letter = meaning.parse().ok();
+            let takes_value = letter.and_then(|letter| lookup(letters, letter)).unwrap_or(false);
+            let value = match given {
+                None if takes_value => rest.next().map(String::as_str),
+                Some(_) if !takes_value => return usage(format!("invalid option '{meaning}'")),
+                given => given.or(Some("")),
+            };
+            let Some(value) = value else {
+                return usage(format!("missing argument for '{arg}' option"));
+            };
+            parsed.options.push(Found { name: (*meaning).to_owned(), value: value.to_owned() });
             continue;
         }
         let Some(cluster) = arg.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {

@@ -3,20 +3,29 @@
 use crate::client::Client;
 use crate::fail::{Noun, Stop, sentence};
 use crate::getopt;
+use crate::human::{nicebytes, nicenum, nicetime};
 use crate::program::{Io, end_own};
 use crate::props::ISCSI;
-use api_types::{Changed, Dataset, PropSet, PropertiesSet, routes};
+use api_types::{Changed, Dataset, IscsiSession, IscsiTally, IscsiUnit, PropSet, PropertiesSet, routes};
 use std::path::Path;
 
 const USAGE: &str = "\
 usage: cistern iscsi list
-       cistern iscsi map VOLUME [-t TARGET] [-l LUN] [-i INITIATOR]... [-u USER -s SECRET] [-U USER -S SECRET]
+       cistern iscsi sessions [-H] [-p] [-j]
+       cistern iscsi map VOLUME [-t TARGET] [-l LUN] [-g TAG]... [-i INITIATOR]... [-u USER -s SECRET] [-U USER -S SECRET]
        cistern iscsi unmap VOLUME
 
 Says which volumes are served by iSCSI, and changes that. It is kept with the volume, as the property cistern:iscsi.
 
+sessions tells who is logged in, and what they do to each unit: commands and bytes read and written, the mean time of one,
+and how many commands are under way, and were at the most.
+
+  -H             no header, and a tab between fields
+  -p             exact numbers; times in nanoseconds
+  -j             JSON, with histograms of the times
   -t TARGET      the target's name: iqn.…            (default: one of the volume's own)
   -l LUN         the volume's number there           (default: the lowest that is free)
+  -g TAG         a portal group that the target is behind (default: as the target's other volumes say, or all)
   -i INITIATOR   who may see it: iqn.…               (default: everybody)
   -u, -s         what an initiator proves, by CHAP: a user, and a secret of 12 to 64 characters
   -U, -S         what the target answers to initiators that ask for a proof
@@ -24,6 +33,7 @@ Says which volumes are served by iSCSI, and changes that. It is kept with the vo
 examples:
   cistern iscsi map tank/vm1
   cistern iscsi map tank/vm2 -t iqn.2026-01.org.example:vms -i iqn.1998-01.com.vmware:esx1
+  cistern iscsi map tank/vm4 -t iqn.2026-01.org.example:fast -g 2
   zfs set shareiscsi=on tank/vm3
 ";
 
@@ -37,6 +47,7 @@ fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
         Some("list") if rest.is_empty() => list(client, io),
+        Some("sessions") => sessions(rest, client, io),
         Some("map") => map(rest, client, io),
         Some("unmap") => match rest {
             [volume] => set(client, volume, "off", &format!("cistern iscsi unmap {volume}")),
@@ -65,29 +76,92 @@ fn shares(client: &Client) -> Result<Vec<(String, String)>, Stop> {
 
 fn list(client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     for (volume, share) in shares(client)? {
-        let is_secret = |option: &&str| option.starts_with("secret=") || option.starts_with("mutual_secret=");
-        let shown: Vec<&str> = share.split(',').filter(|option| !is_secret(option)).collect();
-        writeln!(io.out, "{volume}\t{}", shown.join(","))?;
+        writeln!(io.out, "{volume}\t{share}")?;
     }
     Ok(())
 }
 
+fn sessions(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+    let options = getopt::parse(args, "Hpj", &[])?;
+    if !options.operands.is_empty() {
+        return Err(Stop::Usage("too many arguments".into()));
+    }
+    let sessions: Vec<IscsiSession> = client.get(routes::ISCSI_SESSIONS)?;
+    if options.has("j") {
+        let text = serde_json::to_string_pretty(&sessions).map_err(|error| Stop::Fail(error.to_string()))?;
+        return Ok(writeln!(io.out, "{text}")?);
+    }
+    const HEAD: [&str; 14] = [
+        "INITIATOR",
+        "TARGET",
+        "GROUP",
+        "CONNECTIONS",
+        "LUN",
+        "VOLUME",
+        "READS",
+        "READ",
+        "TIME",
+        "WRITES",
+        "WRITTEN",
+        "TIME",
+        "QUEUE",
+        "MOST",
+    ];
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    if !options.has("H") {
+        rows.push(HEAD.map(str::to_owned).to_vec());
+    }
+    let is_exact = options.has("p");
+    for session in &sessions {
+        rows.extend(session.units.iter().map(|unit| row(session, unit, is_exact)));
+    }
+    for row in &rows {
+        let line = if options.has("H") { row.join("\t") } else { aligned(row, &rows) };
+        writeln!(io.out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(session: &IscsiSession, unit: &IscsiUnit, is_exact: bool) -> Vec<String> {
+    let count = |number: u64| if is_exact { number.to_string() } else { nicenum(number) };
+    let bytes = |number: u64| if is_exact { number.to_string() } else { nicebytes(number) };
+    let mean = |tally: &IscsiTally| {
+        let mean = tally.time / tally.commands.max(1);
+        if is_exact { mean.to_string() } else { nicetime(mean) }
+    };
+    let of = |tally: &IscsiTally| [count(tally.commands), bytes(tally.bytes), mean(tally)];
+    let name = [session.initiator.clone(), session.target.clone(), session.group.to_string()];
+    let place = [session.connections.to_string(), unit.lun.to_string(), unit.volume.clone()];
+    let queue = [unit.queue.to_string(), unit.queue_most.to_string()];
+    [&name[..], &place, &of(&unit.reads), &of(&unit.writes), &queue].concat()
+}
+
+/// In columns as wide as their longest field.
+fn aligned(row: &[String], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let fields = row.iter().enumerate().map(|(column, field)| format!("{field:<0$}", width(column)));
+    fields.collect::<Vec<_>>().join("  ")
+}
+
 fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let options = getopt::parse(args, "t:l:i:u:s:U:S:", &[])?;
+    let options = getopt::parse(args, "t:l:g:i:u:s:U:S:", &[])?;
     let [volume] = options.operands.as_slice() else {
         return Err(Stop::Usage("missing volume argument".into()));
     };
     let mut share = Vec::new();
     if let Some(target) = options.value("t") {
         share.push(format!("target={target}"));
-        let lun = match options.value("l") {
-            Some(lun) => lun.to_owned(),
-            None => free_number(&shares(client)?, target).to_string(),
-        };
+        let others = of_target(&shares(client)?, target);
+        let lun = options.value("l").map_or_else(|| free_number(&others).to_string(), str::to_owned);
         share.push(format!("lun={lun}"));
+        if options.value("g").is_none() {
+            share
+                .extend(others.first().into_iter().flat_map(|other| said(other, "group")).map(str::to_owned));
+        }
     } else if let Some(lun) = options.value("l") {
         share.push(format!("lun={lun}"));
     }
+    share.extend(options.values("g").map(|group| format!("group={group}")));
     share.extend(options.values("i").map(|initiator| format!("initiator={initiator}")));
     for (option, name) in [("u", "user"), ("s", "secret"), ("U", "mutual_user"), ("S", "mutual_secret")] {
         share.extend(options.value(option).map(|value| format!("{name}={value}")));
@@ -98,16 +172,26 @@ fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The lowest number that no volume of a target has.
-fn free_number(shares: &[(String, String)], target: &str) -> u16 {
-    let of_target =
-        |share: &&str| share.split(',').any(|option| option.strip_prefix("target=") == Some(target));
-    let number = |share: &str| {
-        let lun = share.split(',').find_map(|option| option.strip_prefix("lun="));
-        lun.and_then(|lun| lun.parse::<u16>().ok()).unwrap_or(0)
+/// Shares of volumes of a target.
+fn of_target(shares: &[(String, String)], target: &str) -> Vec<String> {
+    let wanted = format!("target={target}");
+    let shares = shares.iter().map(|(_, share)| share);
+    shares.filter(|share| said(share, "target").any(|option| option == wanted)).cloned().collect()
+}
+
+/// What a share says under a name, as it says it.
+fn said<'a>(share: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_it = move |option: &&str| option.split_once('=').is_some_and(|(known, _)| known == name);
+    share.split(',').filter(is_it)
+}
+
+/// The lowest number that none of a target's volumes has.
+fn free_number(others: &[String]) -> u16 {
+    let number = |share: &String| {
+        let lun = said(share, "lun").next().and_then(|option| option.split_once('='));
+        lun.and_then(|(_, lun)| lun.parse::<u16>().ok()).unwrap_or(0)
     };
-    let shares = shares.iter().map(|(_, share)| share.as_str());
-    let taken: Vec<u16> = shares.filter(of_target).map(number).collect();
+    let taken: Vec<u16> = others.iter().map(number).collect();
     (0..u16::MAX).find(|number| !taken.contains(number)).unwrap_or(0)
 }
 

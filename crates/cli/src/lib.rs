@@ -22,6 +22,7 @@ mod program;
 mod propget;
 mod props;
 mod term;
+mod title;
 mod usage;
 mod vdevs;
 mod volume;
@@ -111,6 +112,6 @@ fn with_standard_streams(work: impl for<'a> FnOnce(&'a mut Io<'a>) -> i32) -> i3
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let progress = stderr.is_terminal();
     let (mut out, mut err) = (std::io::BufWriter::new(stdout), stderr);
-    let mut io = Io { out: &mut out, err: &mut err, colour, progress };
+    let mut io = Io { out: &mut out, err: &mut err, colour, progress, title: title::set };
     work(&mut io)
 }

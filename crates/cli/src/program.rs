@@ -14,6 +14,8 @@ pub struct Io<'a> {
     pub colour: bool,
     /// `err` is a terminal that takes progress.
     pub progress: bool,
+    /// What this process is called from now on, in lists of processes.
+    pub title: fn(&str),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +120,10 @@ pub fn run<'a>(program: Program, args: &[String], socket: &Path, io: &'a mut Io<
     let Some(run) = command.run else {
         let text =
             format!("{} {}: not supported by this version of Cistern yet", program.name(), command.name);
+        // Programs find out what there is by asking for nothing.
+        if rest.is_empty() {
+            return misuse(io, program, Some(command), &text);
+        }
         let _ = writeln!(io.err, "{text}");
         return 1;
     };

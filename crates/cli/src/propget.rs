@@ -141,6 +141,7 @@ fn select(subject: &Subject, wanted: Option<&[Column]>) -> Vec<PropValue> {
             value: String::new(),
             kind: api_types::PropKind::Text,
             source: Source::None,
+            received: None,
         };
         if one.name == "name" {
             none.value.clone_from(&subject.name);
@@ -207,10 +208,10 @@ fn cell(format: &Format, subject: &Subject, prop: &PropValue, field: Field) -> S
         Field::Name => subject.name.clone(),
         Field::Property => prop.name.clone(),
         Field::Value => props::show(format.domain, prop, format.literal),
-        Field::Received if prop.source == Source::Received => {
-            props::show(format.domain, prop, format.literal)
-        }
-        Field::Received => "-".into(),
+        Field::Received => prop.received.clone().map_or_else(
+            || "-".into(),
+            |value| props::show(format.domain, &PropValue { value, ..prop.clone() }, format.literal),
+        ),
         Field::Source => props::source(&prop.source),
     }
 }

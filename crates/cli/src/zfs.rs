@@ -6,6 +6,7 @@ mod diff;
 mod hold;
 mod list;
 mod mount;
+mod project;
 mod props;
 mod receive;
 mod rename;
@@ -144,7 +145,19 @@ pub const COMMANDS: &[Command] = &[
         userspace::projects,
     ),
     Command::GAP,
-    Command::planned("project", "\tproject [-d|-r] <directory|file ...>"),
+    Command::built(
+        "project",
+        "\tproject [-d|-r] <directory|file ...>\n\
+         \tproject -c [-0] [-d|-r] [-p id] <directory|file ...>\n\
+         \tproject -C [-k] [-r] <directory ...>\n\
+         \tproject [-p id] [-r] [-s] <directory ...>",
+        &[
+            "zfs project -s -p 1001 -r /tank/home/joe        (this tree, and what is made in it)",
+            "zfs project -r /tank/home/joe",
+            "zfs set projectquota@1001=10G tank/home",
+        ],
+        project::project,
+    ),
     Command::GAP,
     Command::built(
         "mount",
@@ -173,14 +186,17 @@ pub const COMMANDS: &[Command] = &[
     Command::GAP,
     Command::built(
         "send",
-        "\tsend [-DLPbcehnpsUVvw] [-i|-I snapshot]\n\t     [-R [-X dataset[,dataset]...]]     <snapshot>\n\
-         \tsend [-DnVvPLecwU] [-i snapshot|bookmark] <filesystem|volume|snapshot>\n\
+        "\tsend [-DLPbcehnpsVvw] [-i|-I snapshot]\n\t     [-R [-X dataset[,dataset]...]]     <snapshot>\n\
+         \tsend [-DnVvPLecw] [-i snapshot|bookmark] <filesystem|volume|snapshot>\n\
          \tsend [-DnPpVvLec] [-i bookmark|snapshot] --redact <bookmark> <snapshot>\n\
          \tsend [-nVvPe] -t <receive_resume_token>\n\tsend [-PnVv] --saved filesystem",
         &[
             "zfs send tank/home@monday > home.zsend",
             "zfs send -i @monday tank/home@tuesday > next.zsend",
+            "zfs send --replicate --exclude tank/scratch,tank/tmp tank@monday > all.zsend",
             "zfs send -t 1-e604ea4bf-e0-789c63a2... > rest.zsend        (receive_resume_token of the receiver)",
+            "zfs send --saved backup/home > part.zsend        (what an interrupted receive has left)",
+            "zfs send tank/old > old.zsend        (as it is, while it is not mounted)",
         ],
         send::send,
     ),
@@ -194,6 +210,7 @@ pub const COMMANDS: &[Command] = &[
             "zfs receive -F backup/home < next.zsend",
             "zfs receive -s backup/home < home.zsend        (keeps what came if the rest does not)",
             "zfs receive -A backup/home        (and gives that up)",
+            "zfs receive -c tank/home@monday < home.zsend        (heals what no disk has any more of that snapshot)",
         ],
         receive::receive,
     ),
@@ -255,25 +272,32 @@ pub fn name_fault(name: &str) -> Option<String> {
     if name.starts_with('/') {
         return Some("leading slash in name".into());
     }
-    if name.ends_with('/') {
-        return Some("trailing slash in name".into());
-    }
-    let valid = |char: char| char.is_ascii_alphanumeric() || "-_.: %/@#".contains(char);
-    if let Some(char) = name.chars().find(|char| !valid(*char)) {
-        return Some(format!("invalid character '{char}' in name"));
-    }
-    if name.matches(['@', '#']).count() > 1 {
-        return Some("multiple '@' and/or '#' delimiters in name".into());
-    }
-    for component in name.split(['/', '@', '#']) {
-        match component {
-            "" => return Some("empty component or misplaced '@' or '#' delimiter in name".into()),
-            "." => return Some("self reference, '.' is found in name".into()),
-            ".." => return Some("parent reference, '..' is found in name".into()),
-            _ => {}
+    let valid = |char: char| char.is_ascii_alphanumeric() || "-_.: %".contains(char);
+    let (mut rest, mut is_point) = (name, false);
+    loop {
+        let end = rest.find(['/', '@', '#']).unwrap_or(rest.len());
+        let (part, sign) = (&rest[..end], rest[end..].chars().next());
+        if sign.is_none() && name.ends_with('/') {
+            return Some("trailing slash in name".into());
         }
+        if let Some(char) = part.chars().find(|char| !valid(*char)) {
+            return Some(format!("invalid character '{char}' in name"));
+        }
+        let fault = match (sign, part) {
+            (None | Some('/'), ".") => "self reference, '.' is found in name",
+            (None | Some('/'), "..") => "parent reference, '..' is found in name",
+            (Some('@' | '#'), _) if is_point => "multiple '@' and/or '#' delimiters in name",
+            _ if part.is_empty() => "empty component or misplaced '@' or '#' delimiter in name",
+            (None, _) => return None,
+            (Some('/'), _) if is_point => "trailing slash in name",
+            (Some(sign), _) => {
+                is_point |= sign != '/';
+                rest = &rest[end + 1..];
+                continue;
+            }
+        };
+        return Some(fault.into());
     }
-    None
 }
 
 #[cfg(test)]

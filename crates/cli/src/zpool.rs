@@ -3,6 +3,7 @@
 mod add;
 mod admin;
 mod create;
+mod dedup;
 mod events;
 mod history;
 mod import;
@@ -61,7 +62,13 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::GAP,
     Command::planned("checkpoint", "\tcheckpoint [-d [-w]] <pool> ..."),
-    Command::planned("prefetch", "\tprefetch [-t <type>] <pool>"),
+    Command::built(
+        "prefetch",
+        "\tprefetch -t <type> [<type opts>] <pool>\n\
+         \t    -t ddt <pool>",
+        &["zpool prefetch -t ddt tank        (before much is written or destroyed)"],
+        dedup::prefetch,
+    ),
     Command::GAP,
     Command::built(
         "list",
@@ -206,7 +213,7 @@ pub const COMMANDS: &[Command] = &[
         scan::wait,
     ),
     Command::GAP,
-    Command::planned("ddtprune", "\tddtprune -d|-p <amount> <pool>"),
+    Command::built("ddtprune", "\tddtprune -d|-p <amount> <pool>", &[], dedup::prune),
 ];
 
 /// The pools named, or all; a name that isn't there is said, and is status 1.

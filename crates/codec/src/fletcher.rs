@@ -40,12 +40,17 @@ pub fn fletcher4(data: &[u8], swap: bool) -> [u64; 4] {
     fletcher4_scalar([0; 4], data, swap)
 }
 
-/// The sums of everything summed so far and then `data`, whole words both. Seen from the end of `data`, each sum so far
-/// counts once more for every word: the same polynomials as in the module text (`fletcher_4_incremental_combine`).
+/// The sums of everything summed so far and then `data`, whole words both.
 pub fn fletcher4_append(sums: [u64; 4], data: &[u8], swap: bool) -> [u64; 4] {
+    fletcher4_join(sums, fletcher4(data, swap), data.len() / 4)
+}
+
+/// The sums of everything summed so far and then of `words` words that have the sums `more`. Seen from the end, each sum
+/// so far counts once more for every word: the same polynomials as in the module text
+/// (`fletcher_4_incremental_combine`).
+pub fn fletcher4_join(sums: [u64; 4], more: [u64; 4], words: usize) -> [u64; 4] {
     let [a, b, c, d] = sums;
-    let more = fletcher4(data, swap);
-    let n = (data.len() / 4) as u128;
+    let n = words as u128;
     let (one, two, three) = (n as u64, (n * (n + 1) / 2) as u64, (n * (n + 1) * (n + 2) / 6) as u64);
     let times = |x: u64, y: u64| x.wrapping_mul(y);
     [

@@ -18,4 +18,4 @@ mod zstd;
 
 pub use checksum::{Salt, Unsupported, checksum, embedded_checksum, label_checksums};
 pub use compress::{Corrupt, compress, decompress};
-pub use fletcher::fletcher4_append;
+pub use fletcher::{fletcher4_append, fletcher4_join};

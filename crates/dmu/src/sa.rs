@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use ondisk::object_type::ObjectType;
 use ondisk::sa::{self, AttrInfo, Header};
-use ondisk::znode::attr::ZplAttr;
+use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::{BlkPtr, Endian};
 
 use crate::dnode::Dnode;
@@ -192,12 +192,22 @@ impl Sa {
             let place = packed.iter().position(|p| p.info.number == number);
             match (place, value) {
                 (Some(at), Some(value)) => packed[at] = self.packed(attr, value),
-                (None, Some(value)) => packed.push(self.packed(attr, value)),
+                (None, Some(value)) => {
+                    packed.insert(self.place_of_new(attr, &packed), self.packed(attr, value))
+                }
                 (Some(at), None) => drop(packed.remove(at)),
                 (None, None) => {}
             }
         }
         self.pack(objset, dnode, packed, tx)
+    }
+
+    /// Where an attribute goes that the object did not have: behind all others, but for the project, which accounting
+    /// looks for at a fixed place (`sa_add_projid` in module/zfs/sa.c).
+    fn place_of_new(&self, attr: &ZplAttr, packed: &[Packed]) -> usize {
+        let links = self.number(&attr::LINKS);
+        let behind_links = packed.iter().position(|p| p.info.number == links).map(|at| at + 1);
+        behind_links.filter(|_| *attr == attr::PROJID).unwrap_or(packed.len())
     }
 
     /// Where every change is of an attribute in the bonus and keeps its length.

@@ -207,16 +207,18 @@ impl Walk<'_> {
         }
         let pointer = |i| BlkPtr::decode_at(block, i, block.endian()).expect("an index within the block");
         let readable = level > 1 || visit.object == META_OBJECT;
-        for index in 0..count {
-            if readable && index % WINDOW == 0 {
-                let window = (index..count.min(index + WINDOW)).map(pointer);
-                let wanted = window.filter(|bp| {
+        for first in (0..count).step_by(WINDOW) {
+            let window: Vec<BlkPtr> = (first..count.min(first + WINDOW)).map(pointer).collect();
+            if readable {
+                let wanted = window.iter().filter(|bp| {
                     !bp.is_hole() && !bp.is_embedded() && bp.birth() > self.min_txg && bp.validate().is_ok()
                 });
-                self.store.prefetch(wanted.collect(), Keep::ALL);
+                self.store.prefetch(wanted.copied().collect(), Keep::ALL);
             }
-            let child = blkid.wrapping_mul(count as u64).wrapping_add(index as u64);
-            self.below(visit.object, dnode, level - 1, child, &pointer(index))?;
+            for (index, bp) in (first..).zip(&window) {
+                let child = blkid.wrapping_mul(count as u64).wrapping_add(index as u64);
+                self.below(visit.object, dnode, level - 1, child, bp)?;
+            }
         }
         Ok(())
     }

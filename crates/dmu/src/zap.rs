@@ -8,7 +8,7 @@
 //! Invariants:
 //! - The object's content lock is held shared for every read and alone for every change, so one call sees or makes a
 //!   change as a whole. It is held while blocks are read.
-//! - Whatever can fail is done before the first change: a failed call changed nothing.
+//! - Whatever can fail is done before the first change: a failed call changed nothing, but for [`Zap::change_words`].
 //! - Blocks are judged as hostile: a broken one is [`DmuError::Corrupt`], never a panic or an endless walk.
 //! - An entry's place (hash, differentiator) never changes, so a cursor stays good while others change the ZAP.
 //!
@@ -77,6 +77,15 @@ pub struct Matched {
     pub name: Vec<u8>,
     /// Another entry has the same normal form.
     pub conflict: bool,
+}
+
+/// What looking up many keys gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Values {
+    /// To each key, in their order; `None` without such an entry.
+    pub answers: Vec<Result<Option<Value>, DmuError>>,
+    /// How many leafs they were looked for in.
+    pub leafs: usize,
 }
 
 /// A ZAP object. Cheap to make; keeps nothing but the object.
@@ -249,26 +258,19 @@ impl Zap {
 
     // ── By an array of numbers: ZAPs with `FLAG_UINT64_KEY` ──
 
-    pub fn lookup_words(&self, key: &[u64]) -> Result<Value, DmuError> {
-        self.get(&Key::Words(key), Match::Exact).map(|found| found.value)
-    }
-
-    pub fn add_words(&self, key: &[u64], value: impl Into<Value>, tx: &Tx) -> Result<(), DmuError> {
-        self.put(&Key::Words(key), &value.into(), false, tx)
-    }
-
-    pub fn update_words(&self, key: &[u64], value: impl Into<Value>, tx: &Tx) -> Result<(), DmuError> {
-        self.put(&Key::Words(key), &value.into(), true, tx)
-    }
-
-    /// Reads what looking these keys up will need, all together; for ZAPs that no cache holds.
-    pub fn warm_words(&self, keys: &[[u64; 5]]) -> Result<(), DmuError> {
+    /// The values of many keys; what has to be read for them is read together. Of a ZAP that is fat.
+    pub fn values_of_words(&self, keys: &[[u64; 5]]) -> Values {
         let (_guard, io) = self.reading();
-        self.ops(&io).warm(&mut keys.iter().map(|key| Key::Words(key)))
+        let values = self.ops(&io).values(&keys.iter().map(|key| Key::Words(key)).collect::<Vec<_>>());
+        values.unwrap_or_else(|error| Values { answers: vec![Err(error); keys.len()], leafs: 0 })
     }
 
-    pub fn remove_words(&self, key: &[u64], tx: &Tx) -> Result<(), DmuError> {
-        self.take(&Key::Words(key), Match::Exact, tx)
+    /// Adds or replaces entries that have a value, and removes those that have none: leaf by leaf, so that what a batch
+    /// costs follows the leafs it changes. Of a ZAP that is fat; all keys differ. If it fails, a part has been done.
+    pub fn change_words(&self, changes: &[([u64; 5], Option<Value>)], tx: &Tx) -> Result<(), DmuError> {
+        let (_guard, io) = self.writing(tx);
+        let changes: Vec<_> = changes.iter().map(|(key, value)| (Key::Words(key), value.as_ref())).collect();
+        self.ops(&io).change(&changes)
     }
 
     // ── All of it ──

@@ -231,6 +231,15 @@ pub struct FsStat {
     pub max_file_size: u64,
 }
 
+/// What a node's space is counted for beside its user and group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Project {
+    /// 0 is what nobody was given another for: it has no limit. `u32::MAX` is none.
+    pub id: u32,
+    /// What is made in the directory belongs to it too, and nothing of another project is moved there.
+    pub inherit: bool,
+}
+
 /// A run of bytes owned by a cached block: shared, never copied.
 #[derive(Clone)]
 pub struct Slice {
@@ -273,7 +282,9 @@ impl ReadBuf {
         self.len() == 0
     }
     pub fn to_vec(&self) -> Vec<u8> {
-        self.parts.iter().flat_map(|part| part.bytes()).copied().collect()
+        let mut all = Vec::with_capacity(self.len());
+        self.parts.iter().for_each(|part| all.extend_from_slice(part.bytes()));
+        all
     }
 }
 
@@ -329,7 +340,8 @@ pub trait FileSystem: Send + Sync {
         let _ = id;
         Ok(None)
     }
-    fn statfs(&self) -> Result<FsStat>;
+    /// The file system's space; at a directory that hands on a project with a limit, what that one leaves.
+    fn statfs(&self, node: NodeId) -> Result<FsStat>;
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr>;
     /// Needs no permission, as stat(2) of an open file does not.
     fn getattr(&self, node: NodeId) -> Result<Attr>;
@@ -394,4 +406,8 @@ pub trait FileSystem: Send + Sync {
     fn setxattr(&self, cred: &Cred, node: NodeId, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()>;
     fn listxattr(&self, cred: &Cred, node: NodeId) -> Result<Vec<Vec<u8>>>;
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()>;
+    /// Of a regular file or directory. Needs no permission, as `getattr` does not.
+    fn project(&self, node: NodeId) -> Result<Project>;
+    /// For the node's owner and root.
+    fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()>;
 }

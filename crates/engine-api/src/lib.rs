@@ -24,6 +24,6 @@ pub use fs::*;
 pub use inject::*;
 pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
-pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest};
+pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest, TokenContents};
 pub use volume::{Volume, VolumeGeometry, VolumeId, VolumeRoom};
 pub use zevent::{Zevent, ZeventValue};

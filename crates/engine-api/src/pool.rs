@@ -3,7 +3,7 @@
 use crate::{
     Advice, AdviceQuestion, Change, Committed, Counts, DedupEstimate, DedupTables, Diagnostics, FileSystem,
     FsId, NodeKind, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest,
-    Time, VdevTallies, Volume,
+    Time, TokenContents, VdevTallies, Volume,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -337,6 +337,8 @@ pub struct PoolStatus {
     /// OpenZFS's `status:` and `action:` sentences.
     pub status: Option<String>,
     pub action: Option<String>,
+    /// The name of OpenZFS's page about that, where there is one.
+    pub msgid: Option<String>,
     pub scan: Option<ScanStatus>,
     pub error_scrub: Option<ErrorScrubStatus>,
     /// The last removal of a top-level vdev.
@@ -384,6 +386,8 @@ pub struct PropValue {
     pub value: String,
     pub kind: PropKind,
     pub source: Source,
+    /// What a stream said of it, whether that counts or not.
+    pub received: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -581,6 +585,17 @@ pub struct ServedVolume {
     pub volume: Arc<dyn Volume>,
 }
 
+/// A volume that would be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumePlan {
+    /// Bytes: of it, whole blocks; of a block.
+    pub size: u64,
+    pub block: u64,
+    /// The property that keeps space for it, and how many bytes: 0 for none.
+    pub limit: String,
+    pub reserved: u64,
+}
+
 /// An imported pool.
 pub trait Pool: Send + Sync {
     fn name(&self) -> String;
@@ -594,6 +609,9 @@ pub trait Pool: Send + Sync {
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
     /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record, empty for none.
     fn commit(&self, change: &Change, history: &str) -> Result<Committed>;
+    /// Judges the properties of a dataset that a change would make, and nothing else of it; gives what would come of them where
+    /// that is a volume.
+    fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>>;
     /// What destroying takes along. `Refused` says in OpenZFS's words why it cannot be.
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan>;
     /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says in OpenZFS's words why it is not, or no further.
@@ -628,6 +646,8 @@ pub trait Pool: Send + Sync {
     fn give_up(&self);
     /// Write out everything and wait for it.
     fn sync(&self) -> Result<u64>;
+    /// Read the tables of deduplication, so that memory has them as far as it can.
+    fn prefetch_dedup_tables(&self) -> Result<()>;
     /// What is hurt for good, one name for each: `dataset:/path`, or numbers where it has none.
     fn errors(&self) -> Result<Vec<String>>;
     /// What the intent logs did, as the kstat `zil`.
@@ -655,9 +675,8 @@ pub trait Engine: Send + Sync {
     fn destroy(&self, name: &str, force: bool) -> Result<()>;
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>>;
     fn pools(&self) -> Vec<Arc<dyn Pool>>;
-    /// The snapshot that a token of `zfs send -t` is of, as its sender called it. `Refused` says in OpenZFS's words what is
-    /// wrong with it.
-    fn snapshot_of_token(&self, token: &str) -> Result<String>;
+    /// What a token of `zfs send -t` says. `Refused` says in OpenZFS's words what is wrong with it.
+    fn read_token(&self, token: &str) -> Result<TokenContents>;
     /// `zpool labelclear`
     fn label_clear(&self, path: &str, force: bool) -> Result<()>;
     /// Every file system that may be served now (canmount, encryption and pool state allow it), in name order.

@@ -27,6 +27,8 @@ pub struct ReceiveRequest {
     pub skip_holds: bool,
     /// `-s`: what has been received is kept when the stream ends early, to be resumed.
     pub resumable: bool,
+    /// `-c`: what cannot be read any more of the snapshot that was sent is taken from the stream; nothing else changes.
+    pub heal: bool,
     pub history: String,
 }
 
@@ -55,10 +57,12 @@ pub struct Received {
 /// `zfs send`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SendRequest {
-    /// Left alone where there is a token.
+    /// With `saved` a dataset. Left alone where there is a token.
     pub snapshot: String,
     /// `-t`: the rest of a stream that was interrupted, as its receiver says.
     pub token: Option<String>,
+    /// `-S`: what an interrupted receive has left there, as far as it came.
+    pub saved: bool,
     /// `-i`: the snapshot or bookmark that the stream starts from, by its full name.
     pub from: Option<String>,
     /// `-L`: blocks above 128 KiB are not cut up.
@@ -77,10 +81,21 @@ pub struct SendRequest {
     pub backup: bool,
     /// `-h`: with holds.
     pub holds: bool,
-    /// `-s`: datasets that have no such snapshot are left out without a word.
+    /// `-s`: datasets of the tree that have no such snapshot are left out.
     pub skip_missing: bool,
+    /// `-X`: datasets that are left out, with all below them.
+    pub exclude: Vec<String>,
     /// `-n`: only say what would be sent.
     pub dry_run: bool,
+}
+
+/// What a token of `zfs send -t` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenContents {
+    /// The snapshot that is to be sent, as its sender called it.
+    pub snapshot: String,
+    /// All of it, as it is shown.
+    pub shown: String,
 }
 
 /// What is told while something is sent.
@@ -90,8 +105,10 @@ pub enum SendEvent {
     Token(String),
     /// A snapshot that will be sent: bytes, about. All of them are told before the first begins.
     Planned { snapshot: String, from: Option<String>, size: u64 },
-    /// A snapshot that a dataset of the tree has not got.
-    Missing(String),
+    /// A dataset of the tree is left out, with all below it: it has no such snapshot. `is_new`: it is younger.
+    Skipped { dataset: String, is_new: bool },
     /// It is being sent.
     Begins(String),
+    /// So many blocks of it have been looked at, told now and then.
+    Visited(u64),
 }

@@ -41,10 +41,12 @@ pub trait Volume: Send + Sync {
     /// All of it; holes come as zeroes.
     fn read(&self, offset: u64, len: usize) -> Result<ReadBuf>;
     fn write(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()>;
+    /// As `write`, but all of it is there after a crash, or nothing, however long it is.
+    fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()>;
     /// As `write` that is to be stable, but the waiting is left to the caller.
     fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise>;
     /// Reads, changes and writes with nobody in between. `change` gets the bytes, and says whether they are to be written.
-    /// What is changed in up to 4 KiB is there whole or not at all, also after a crash.
+    /// What is changed in up to 32 KiB is there whole or not at all, also after a crash.
     fn modify(
         &self,
         offset: u64,

@@ -40,7 +40,7 @@ use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
     ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
-    Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, Zevent,
+    Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents, Zevent,
 };
 use env::{Env, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
@@ -326,6 +326,11 @@ impl Engine for LocalEngine {
             local.inner().export().map_err(api_error)?;
             return Ok(shown);
         }
+        if !local.inner().core().readonly
+            && let Err(error) = local.inner().dsl.release_temporary()
+        {
+            tracing::warn!(%error, pool = name, "temporary snapshots stay until the next import");
+        }
         Ok(local)
     }
 
@@ -345,8 +350,8 @@ impl Engine for LocalEngine {
         lock(&self.pools).values().map(|pool| pool.clone() as Arc<dyn Pool>).collect()
     }
 
-    fn snapshot_of_token(&self, token: &str) -> Result<String> {
-        Ok(send::read_token(token)?.1.to_name)
+    fn read_token(&self, token: &str) -> Result<TokenContents> {
+        send::read_token(token).map(|token| token.contents())
     }
 
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {

@@ -33,6 +33,7 @@ mod names;
 mod node;
 pub(crate) mod path;
 mod perm;
+mod project;
 mod quota;
 mod rename;
 mod replay;

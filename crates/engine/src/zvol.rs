@@ -16,7 +16,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
-use ::pool::zil::{LoggedWrite, Zil};
+use ::pool::zil::{IMMEDIATE_SIZE, LoggedWrite, Zil};
 use dmu::{DmuError, Dnode, Holds, Objset, Tx, Zap};
 use engine_api::{Error, Promise, ReadBuf, Result, Seek, Stable, VolumeGeometry};
 use env::Env;
@@ -32,8 +32,8 @@ use crate::zpl::api_error;
 const META_BLOCKS: u64 = 4;
 /// Bytes from which on a range is freed in several transactions.
 const FREE_STEP: u64 = 8 << 30;
-/// Bytes up to which what `modify` changes is one record of the log, with its bytes in it: nothing splits that.
-const MODIFY_WHOLE: usize = 4096;
+/// Bytes up to which what is to be there whole is one record of the log, with its bytes in it: nothing splits that.
+const ONE_RECORD: usize = 32 << 10;
 
 /// One open volume. See the module.
 pub struct Zvol {
@@ -129,12 +129,25 @@ impl Zvol {
         if !change(&mut bytes) {
             return Ok(());
         }
-        if len <= MODIFY_WHOLE {
-            let write = LrWrite { object: zvol::DATA, offset, length: len as u64 };
-            self.put(offset, &bytes, |zil, tx| zil.log_of(tx, zvol::DATA, write.encode_with(&bytes)))?;
+        if len <= ONE_RECORD {
+            self.put_whole(offset, &bytes)?;
         } else {
             self.put_logged(offset, &bytes, soon)?;
         }
+        drop(range);
+        self.settle(soon)
+    }
+
+    pub fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
+        let soon = self.is_soon(stable)?;
+        let range = self.ranges.alone(&self.env, offset, data.len() as u64);
+        let end = self.check(offset, data.len() as u64)?;
+        // A block that it covers in part may be unreadable: that must be known before another is changed.
+        let block_size = u64::from(self.data.block_size());
+        for edge in [offset, end].into_iter().filter(|edge| edge % block_size != 0) {
+            self.data.read(edge - edge % block_size, 1).map_err(api_error)?;
+        }
+        self.put_whole(offset, data)?;
         drop(range);
         self.settle(soon)
     }
@@ -268,8 +281,7 @@ impl Zvol {
         Holds::covering(offset, len, self.data.block_size().into(), META_BLOCKS)
     }
 
-    /// One transaction. The caller holds the range, and says whether it will commit.
-    /// Writes in a transaction of its own, in which `log` tells the intent log.
+    /// Writes in a transaction of its own, in which `log` tells the intent log. The caller holds the range.
     fn put(&self, offset: u64, data: &[u8], log: impl FnOnce(&Zil, &Tx)) -> Result<()> {
         let zil = self.log()?;
         let tx = self.begin(self.holds(offset, data.len() as u64))?;
@@ -278,14 +290,28 @@ impl Zvol {
         Ok(())
     }
 
-    /// The log may keep it in pieces, or point to its blocks.
+    /// The log has all of it in one record or, where that is too long, nothing: then whoever commits waits for the group.
+    fn put_whole(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.put(offset, data, |zil, tx| {
+            if data.len() <= ONE_RECORD {
+                let write = LrWrite { object: zvol::DATA, offset, length: data.len() as u64 };
+                zil.log_of(tx, zvol::DATA, write.encode_with(data));
+            } else {
+                zil.unlogged(tx);
+            }
+        })
+    }
+
+    /// The log may keep it in pieces, or point to its blocks. The caller says whether it will commit.
     fn put_logged(&self, offset: u64, data: &[u8], soon: bool) -> Result<()> {
+        let (len, block_size) = (data.len() as u64, u64::from(self.data.block_size()));
         let logged = LoggedWrite {
             object: zvol::DATA,
             generation: 0,
             offset,
-            len: data.len() as u64,
-            block_size: self.data.block_size().into(),
+            len,
+            block_size,
+            is_large: len >= block_size && block_size > IMMEDIATE_SIZE,
             data: soon.then_some(data),
         };
         self.put(offset, data, |zil, tx| zil.log_write(tx, &logged))

@@ -5,7 +5,7 @@
 
 mod recycle;
 
-pub use recycle::keep_spare;
+pub use recycle::{give_back, keep_spare};
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;

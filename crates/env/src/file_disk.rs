@@ -147,6 +147,14 @@ impl FileDisk {
     }
 }
 
+impl Drop for FileDisk {
+    fn drop(&mut self) {
+        if !self.read_only && !self.block_device {
+            sys::unlock(&self.buffered);
+        }
+    }
+}
+
 impl Direct {
     /// `None` where the file system does not support O_DIRECT.
     fn open(buffered: &File, write: bool, sector: SectorSize) -> Option<Direct> {

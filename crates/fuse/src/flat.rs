@@ -10,7 +10,7 @@
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, Error, FileSystem, FsId, FsStat,
-    NewNode, NodeId, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier, Written,
+    NewNode, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier, Written,
     XattrMode,
 };
 use std::collections::HashMap;
@@ -127,8 +127,9 @@ impl FileSystem for Flat {
         self.fs.is_waiting()
     }
 
-    fn statfs(&self) -> Result<FsStat> {
-        self.fs.statfs()
+    fn statfs(&self, node: NodeId) -> Result<FsStat> {
+        let (part, node) = self.part(node)?;
+        part.fs.statfs(node)
     }
 
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
@@ -303,5 +304,15 @@ impl FileSystem for Flat {
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
         let (part, node) = self.part(node)?;
         part.fs.removexattr(cred, node, name)
+    }
+
+    fn project(&self, node: NodeId) -> Result<Project> {
+        let (part, node) = self.part(node)?;
+        part.fs.project(node)
+    }
+
+    fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
+        let (part, node) = self.part(node)?;
+        part.fs.set_project(cred, node, project)
     }
 }

@@ -19,6 +19,7 @@ mod caller;
 mod convert;
 mod dir;
 mod errno;
+mod file_flags;
 mod flat;
 mod handles;
 mod inodes;

@@ -3,6 +3,7 @@
 use crate::caller::as_caller;
 use crate::convert::{file_attr, new_node, set_time};
 use crate::errno::{errno, seek_errno, xattr_errno};
+use crate::file_flags;
 use crate::server::{Server, WriteHow};
 use engine_api::{Attr, Cred, Error, NewNode, Result, Seek, SetAttr};
 use fuser::{
@@ -376,10 +377,10 @@ impl Filesystem for Ops {
         self.fsync(req, ino, fh, datasync, reply);
     }
 
-    fn statfs(&self, _req: &Request, _ino: INodeNo, reply: ReplyStatfs) {
+    fn statfs(&self, _req: &Request, ino: INodeNo, reply: ReplyStatfs) {
         // Counted in sectors, as OpenZFS does: f_frsize 512.
         const UNIT: u64 = 512;
-        match self.server.fs.statfs() {
+        match self.server.inodes.node(ino.0).and_then(|node| self.server.fs.statfs(node)) {
             Ok(stat) => reply.statfs(
                 stat.total_bytes / UNIT,
                 stat.free_bytes / UNIT,
@@ -432,16 +433,21 @@ impl Filesystem for Ops {
 
     fn ioctl(
         &self,
-        _req: &Request,
-        _ino: INodeNo,
+        req: &Request,
+        ino: INodeNo,
         _fh: FileHandle,
         _flags: IoctlFlags,
-        _cmd: u32,
-        _in_data: &[u8],
+        cmd: u32,
+        in_data: &[u8],
         _out_size: u32,
         reply: ReplyIoctl,
     ) {
-        reply.error(Errno::ENOTTY);
+        let node = self.server.inodes.node(ino.0);
+        match node.and_then(|node| file_flags::answer(&self.server, req, node, cmd, in_data)) {
+            Ok(Some(answer)) => reply.ioctl(0, &answer),
+            Ok(None) => reply.error(Errno::ENOTTY),
+            Err(error) => reply.error(errno(&error)),
+        }
     }
 
     fn fallocate(

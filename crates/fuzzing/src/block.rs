@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::sync::Weak;
 
 use engine_api::VolumeId;
 use iscsi::{Digests, Pdu};
 use model::MemVolume;
-use scsi::{Identity, LogicalUnit, Port, Status, Target};
+use scsi::{Identity, LogicalUnit, Nexus, Status, Target};
 
 use crate::format::choice;
 
@@ -46,9 +47,13 @@ pub fn command(data: &[u8]) {
         let identity = Identity { id: number.into(), serial: format!("{number}"), name: "tank/v".into() };
         (number, LogicalUnit::new(volume, identity))
     };
-    let target = Target::new(BTreeMap::from([unit(0), unit(1)]));
-    let port: Port = "iqn.a,i,0x01".into();
-    target.units().for_each(|unit| unit.join(&port));
+    let target = Target::new("iqn.t".into(), Vec::new(), BTreeMap::from([unit(0), unit(1)]));
+    let port = Nexus::new("iqn.a,i,0x01", 1);
+    for unit in target.units() {
+        unit.join(&port, Weak::<()>::new());
+        // It has that to say first.
+        unit.begin(&target, &port, &[0; 6], &[]);
+    }
     let mut rest = data;
     for _ in 0..16 {
         let Some((&[lun, len], after)) = rest.split_first_chunk() else { return };

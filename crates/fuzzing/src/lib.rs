@@ -76,7 +76,7 @@ pub const TARGETS: &[Target] = &[
     target("sharenfs", wire::sharenfs, 64, 4 * KIB),
     target("api", wire::api, 64, 4 * KIB),
     // Data of a PDU of the largest size that was agreed on.
-    target("iscsi_pdu", block::pdu, 2, 160 * KIB),
+    target("iscsi_pdu", block::pdu, 20, 160 * KIB),
     target("iscsi_share", block::share, 64, 4 * KIB),
     // A volume, what is read of it, and a step of what fills it with a pattern.
     target("scsi_command", block::command, 64, 512 * KIB),

@@ -6,14 +6,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine_api::{Engine, VolumeId};
-use scsi::{Identity, LogicalUnit, Target};
+use engine_api::{Engine, Volume, VolumeId};
+use scsi::{Identity, LogicalUnit, Target, TargetPort};
 
 use crate::share::{Credentials, PROPERTY, Share, parse};
 
 /// See the module.
 pub struct Catalogue {
     engine: Arc<dyn Engine>,
+    /// Groups of portals that there are, in order.
+    groups: Vec<u16>,
     state: Mutex<State>,
 }
 
@@ -35,6 +37,10 @@ fn key(id: VolumeId) -> (u64, u64) {
     (id.pool_guid, id.dataset_guid)
 }
 
+fn is_same(a: &Arc<dyn Volume>, b: &Arc<dyn Volume>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
+}
+
 fn identity(id: VolumeId, dataset: &str) -> Identity {
     Identity {
         id: u128::from(id.pool_guid) << 64 | u128::from(id.dataset_guid),
@@ -44,8 +50,10 @@ fn identity(id: VolumeId, dataset: &str) -> Identity {
 }
 
 impl Catalogue {
-    pub fn new(engine: Arc<dyn Engine>) -> Catalogue {
-        Catalogue { engine, state: Mutex::default() }
+    pub fn new(engine: Arc<dyn Engine>, mut groups: Vec<u16>) -> Catalogue {
+        groups.sort_unstable();
+        groups.dedup();
+        Catalogue { engine, groups, state: Mutex::default() }
     }
 
     /// Grows when the answers may be others.
@@ -77,7 +85,9 @@ impl Catalogue {
                 }
             };
             let id = served.volume.id();
-            let known = state.units.get(&key(id)).cloned();
+            // A pool that was exported and is back has other handles: the old ones lead nowhere.
+            let known =
+                state.units.get(&key(id)).filter(|unit| is_same(&unit.volume, &served.volume)).cloned();
             let unit = known.unwrap_or_else(|| LogicalUnit::new(served.volume, identity(id, &dataset)));
             units.insert(key(id), unit.clone());
             let entries = targets.entry(share.target_of(&dataset)).or_default();
@@ -85,41 +95,46 @@ impl Catalogue {
                 tracing::warn!(dataset, lun = share.lun, "is not served: another volume has its number");
                 continue;
             }
+            if entries.first().is_some_and(|first| first.share.groups != share.groups) {
+                tracing::warn!(dataset, "is not served: others of its target are reached by other portals");
+                continue;
+            }
             entries.push(Entry { share, unit });
         }
-        let numbers = |targets: &BTreeMap<String, Vec<Entry>>, name: &String| -> Vec<u16> {
-            targets.get(name).into_iter().flatten().map(|entry| entry.share.lun).collect()
-        };
-        let before = std::mem::replace(&mut state.targets, targets);
-        for (name, entries) in &state.targets {
-            if before.contains_key(name) && numbers(&before, name) != numbers(&state.targets, name) {
-                entries.iter().for_each(|entry| entry.unit.luns_changed());
-            }
-        }
+        state.targets = targets;
         state.units = units;
     }
 
-    /// Targets in which an initiator may see something.
-    pub fn targets(&self, initiator: &str) -> Vec<String> {
+    /// Targets in which an initiator may see something, each with the groups of portals that it is reached by: none stands
+    /// for all.
+    pub fn targets(&self, initiator: &str) -> Vec<(String, Vec<u16>)> {
         let state = self.fresh();
-        let visible = |entries: &Vec<Entry>| entries.iter().any(|entry| entry.share.names(initiator));
-        state.targets.iter().filter(|(_, entries)| visible(entries)).map(|(name, _)| name.clone()).collect()
+        let seen = |entries: &Vec<Entry>| {
+            let seen = entries.iter().find(|entry| entry.share.names(initiator));
+            seen.map(|entry| entry.share.groups.clone())
+        };
+        state.targets.iter().filter_map(|(name, entries)| Some((name.clone(), seen(entries)?))).collect()
     }
 
-    /// Who may log in to a target from an initiator; empty: nobody has to prove anything. `None`: it sees no such target.
-    pub fn credentials(&self, target: &str, initiator: &str) -> Option<Vec<Credentials>> {
+    /// Who may log in to a target from an initiator, by a group of portals; empty: nobody has to prove anything. `None`: it
+    /// sees no such target there.
+    pub fn credentials(&self, target: &str, initiator: &str, group: u16) -> Option<Vec<Credentials>> {
         let state = self.fresh();
-        let entries = state.targets.get(target)?.iter();
+        let entries = state.targets.get(target)?.iter().filter(|entry| entry.share.is_reached_by(group));
         let named: Vec<&Entry> = entries.filter(|entry| entry.share.names(initiator)).collect();
         let known = named.iter().filter_map(|entry| entry.share.credentials.clone()).collect();
         (!named.is_empty()).then_some(known)
     }
 
-    /// What a session sees: nothing where its target is no more.
-    pub fn view(&self, target: &str, initiator: &str, user: Option<&str>) -> Target {
+    /// What a session sees that came by a group of portals: nothing where its target is no more.
+    pub fn view(&self, target: &str, initiator: &str, user: Option<&str>, group: u16) -> Target {
         let state = self.fresh();
-        let entries = state.targets.get(target).into_iter().flatten();
-        let admitted = entries.filter(|entry| entry.share.admits(initiator, user));
-        Target::new(admitted.map(|entry| (entry.share.lun, entry.unit.clone())).collect())
+        let entries = state.targets.get(target).map_or(&[][..], |entries| entries);
+        let reached = entries.iter().filter(|entry| entry.share.is_reached_by(group));
+        let admitted = reached.filter(|entry| entry.share.admits(initiator, user));
+        let units = admitted.map(|entry| (entry.share.lun, entry.unit.clone())).collect();
+        let is_way = |group: &&u16| entries.first().is_some_and(|first| first.share.is_reached_by(**group));
+        let port = |group: &u16| TargetPort { id: *group, name: format!("{target},t,0x{group:04x}") };
+        Target::new(target.to_owned(), self.groups.iter().filter(is_way).map(port).collect(), units)
     }
 }

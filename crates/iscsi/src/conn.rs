@@ -1,31 +1,155 @@
 //! One connection: it logs in, and its PDUs are taken until it ends.
+//!
+//! The connection's reader calls [`Connection::take`] with each PDU. What needs a volume becomes a task of the session; everything
+//! else is answered at once. Answers get their status numbers as they are put into the box, so those go up on the wire.
+//!
+//! What the reader has done by itself it has not sent: answers to all that had arrived together leave together, before the
+//! reader waits for anything.
+//!
+//! Source: RFC 7143 4.2.2, 11.
 
-use std::io::{self, BufReader, BufWriter, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::io::{self, BufReader, Read};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
-use crate::catalogue::Catalogue;
-use crate::limits::{DEFAULT_SEGMENT, LOGIN_TIME, PENALTY, SEGMENT, SILENCE, STALL};
+use engine_api::Slice;
+use scsi::{Answer, Data, Status};
+use sockets::attentive::{Attentive, Lookout};
+
+use crate::gather::{Gatherer, Wrong};
+use crate::keepers::{Keep, Promises};
+use crate::limits::{BATCH, BUFFER, DEFAULT_SEGMENT, LOGIN_TIME, PENALTY, SEGMENT, SILENCE, STALL, WINDOW};
+use crate::listen::House;
 use crate::login::{Login, Member, NOT_AUTHENTICATED, Step};
-use crate::pdu::{Digests, Pdu, PduError};
-use crate::session::{Next, Session};
+use crate::outbox::Outbox;
+use crate::pdu::{Digests, HEADER, Pdu, PduError, from_initiator as from, from_target as to};
+use crate::portal::Door;
+use crate::session::{Session, Turn, lock};
+use crate::watch::Event;
 
-/// Who has logged in, or `None` where that came to nothing.
-pub fn log_in(
-    stream: &TcpStream,
+pub const FINAL: u8 = 0x80;
+const READS: u8 = 0x40;
+const WRITES: u8 = 0x20;
+const OVERFLOW: u8 = 0x04;
+const UNDERFLOW: u8 = 0x02;
+const STATUS: u8 = 0x01;
+/// No task has this tag, and no transfer.
+pub const NONE: u32 = u32::MAX;
+
+/// Why a PDU is rejected (RFC 7143 11.17.1).
+const DATA_DIGEST: u8 = 0x02;
+const PROTOCOL: u8 = 0x04;
+const NOT_SUPPORTED: u8 = 0x05;
+const TOO_MANY_IMMEDIATE: u8 = 0x06;
+pub const INVALID_FIELD: u8 = 0x09;
+
+/// Whether the connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Goes,
+    /// It has logged out.
+    Ends,
+    /// All sessions with its target end.
+    Resets,
+    /// It must not go on.
+    Breaks,
+}
+
+/// See the module.
+pub struct Connection {
+    pub member: Member,
+    pub session: Arc<Session>,
+    pub door: Door,
+    stream: Arc<TcpStream>,
+    /// Somebody has ended it in good order; its reader may not know yet.
+    cut: AtomicBool,
+    /// What PDUs are given on their way into the box.
+    out: Mutex<Out>,
+    outbox: Outbox,
+    promises: Promises,
+    gatherer: Mutex<Gatherer>,
+}
+
+struct Out {
+    status: u32,
+    /// Of a text that goes on.
+    text: Vec<u8>,
+}
+
+/// The stream, as long as there is time.
+struct Hurried<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Read for Hurried<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        (&mut self.stream).read(bytes)
+    }
+}
+
+/// A connection from its first byte to its last.
+pub fn serve(house: &House, stream: &Arc<TcpStream>, door: Door, peer: SocketAddr) {
+    let connection = match log_in(house, stream, door, peer) {
+        Ok(Some(connection)) => connection,
+        Ok(None) => return,
+        Err(error) => return tracing::info!(%peer, %error, "connection closed before it logged in"),
+    };
+    let initiator = &connection.member.initiator;
+    tracing::info!(%peer, initiator, target = connection.member.target, "logged in");
+    let ended = connection.read(&house.lookout);
+    connection.see_off();
+    connection.finish();
+    if let (Ok(Next::Resets), Some(target)) = (&ended, &connection.session.target) {
+        house.sessions.reset(target);
+    }
+    let in_order = matches!(ended, Ok(Next::Ends)) || connection.is_cut();
+    house.sessions.leave(&connection, in_order);
+    match ended {
+        Ok(_) if in_order => tracing::info!(%peer, initiator, "logged out"),
+        Ok(_) => tracing::info!(%peer, initiator, "connection closed"),
+        Err(error) => tracing::info!(%peer, initiator, %error, "connection closed"),
+    }
+}
+
+/// `None`: that came to nothing.
+fn log_in(
+    house: &House,
+    stream: &Arc<TcpStream>,
+    door: Door,
     peer: SocketAddr,
-    catalogue: &Catalogue,
-    random: &dyn Fn() -> u64,
-) -> Result<Option<Member>, PduError> {
+) -> Result<Option<Arc<Connection>>, PduError> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(LOGIN_TIME))?;
     stream.set_write_timeout(Some(STALL))?;
-    let (mut from, mut to) = (stream, stream);
-    let mut login = Login::new(catalogue, random);
+    let (mut from, mut to) = (Hurried { stream, until: Instant::now() + LOGIN_TIME }, &**stream);
+    let mut login = Login::new(house, door.group, peer.ip());
     while let Some(request) = Pdu::read(&mut from, Digests::default(), DEFAULT_SEGMENT)? {
-        match login.step(&request) {
-            Step::Answer(answer) => answer.write(&mut to, Digests::default())?,
+        let step = match login.step(&request) {
+            Step::Done(answer, member) => {
+                match house.sessions.enter(stream, *member, door.clone(), &house.catalogue) {
+                    Ok(connection) => {
+                        let answer = answer.put(14, &connection.session.handle.to_be_bytes());
+                        if let Err(error) = answer.write(&mut to, Digests::default()) {
+                            house.sessions.leave(&connection, false);
+                            return Err(error.into());
+                        }
+                        return Ok(Some(connection));
+                    }
+                    Err(failure) => login.fail(&request, failure),
+                }
+            }
+            step => step,
+        };
+        match step {
             Step::Failed(answer, failure) => {
                 let initiator = login.initiator();
                 tracing::warn!(%peer, initiator, status = format!("{:#06x}", failure.0), "login failed");
@@ -35,48 +159,350 @@ pub fn log_in(
                 answer.write(&mut to, Digests::default())?;
                 return Ok(None);
             }
-            Step::Done(answer, member) => {
-                answer.write(&mut to, Digests::default())?;
-                return Ok(Some(*member));
-            }
+            Step::Answer(answer) | Step::Done(answer, _) => answer.write(&mut to, Digests::default())?,
         }
     }
     Ok(None)
 }
 
-/// The session of who has logged in, from its first PDU to its last.
-pub fn serve(stream: &TcpStream, member: Member, catalogue: Arc<Catalogue>) -> Result<(), PduError> {
-    stream.set_read_timeout(Some(SILENCE))?;
-    let digests = member.parameters.digests;
-    let mut from = BufReader::with_capacity(SEGMENT, stream);
-    let to = BufWriter::with_capacity(SEGMENT, stream.try_clone()?);
-    let session = Session::new(member, stream.local_addr()?, catalogue, to);
-    let ended = read(&session, &mut from, digests);
-    session.end();
-    ended
-}
+impl Connection {
+    pub fn new(stream: Arc<TcpStream>, member: Member, door: Door, session: Arc<Session>) -> Arc<Connection> {
+        let out = Out { status: member.status_number, text: Vec::new() };
+        let outbox = Outbox::new(stream.clone(), member.parameters.digests);
+        Arc::new(Connection {
+            member,
+            session,
+            door,
+            stream,
+            cut: AtomicBool::new(false),
+            out: Mutex::new(out),
+            outbox,
+            promises: Promises::default(),
+            gatherer: Mutex::default(),
+        })
+    }
 
-fn read<W: Write + Send + 'static>(
-    session: &Arc<Session<W>>,
-    from: &mut impl io::Read,
-    digests: Digests,
-) -> Result<(), PduError> {
-    let mut asked = false;
-    loop {
-        let next = match Pdu::read(from, digests, SEGMENT) {
-            Ok(Some(pdu)) => session.take(pdu)?,
-            Ok(None) => return Ok(()),
-            Err(PduError::Silence) if !asked => {
-                session.ping()?;
-                asked = true;
-                continue;
+    /// As its initiator calls it.
+    pub fn number(&self) -> u16 {
+        self.member.connection
+    }
+
+    /// Ends it: its reader finds nothing more, and what is answered is not heard.
+    pub fn cut(&self) {
+        self.cut.store(true, SeqCst);
+        // It may have ended by itself meanwhile.
+        drop(self.stream.shutdown(Shutdown::Both));
+    }
+
+    pub fn is_cut(&self) -> bool {
+        self.cut.load(SeqCst)
+    }
+
+    fn read(self: &Arc<Self>, lookout: &Lookout) -> Result<Next, PduError> {
+        self.stream.set_read_timeout(Some(SILENCE))?;
+        let digests = self.member.parameters.digests;
+        let attentive = Attentive::new(&self.stream, lookout.clone());
+        let mut from = BufReader::with_capacity(BUFFER, attentive);
+        // Where others bring commands too, the turn of the next may have to wait for them.
+        let is_alone = self.session.parameters.max_connections == 1;
+        let (mut asked, mut taken) = (false, 0);
+        loop {
+            let is_much = || taken == BATCH || self.outbox.has_much();
+            if !is_alone || !Pdu::is_whole(from.buffer(), digests) || is_much() {
+                self.see_off();
+                taken = 0;
             }
-            Err(PduError::Data(header)) => session.reject_data(&header)?,
-            Err(error) => return Err(error),
-        };
-        asked = false;
-        if next == Next::Ends {
-            return Ok(());
+            taken += 1;
+            if !self.outbox.wait_for_room() {
+                return Ok(Next::Breaks);
+            }
+            let next = match Pdu::read(&mut from, digests, SEGMENT) {
+                Ok(Some(pdu)) => self.take(pdu),
+                Ok(None) => Next::Breaks,
+                Err(PduError::Silence) if !asked => {
+                    self.ping();
+                    asked = true;
+                    continue;
+                }
+                Err(PduError::Data(header)) => {
+                    self.reject(&header, DATA_DIGEST);
+                    // There is no recovery within the session.
+                    Next::Breaks
+                }
+                Err(error) => return Err(error),
+            };
+            asked = false;
+            if next != Next::Goes {
+                return Ok(next);
+            }
         }
     }
+
+    // ── Out ──
+
+    /// With the numbers that every answer has; `counted`: it has a status number of its own.
+    fn numbered(&self, out: &mut Out, pdu: Pdu, counted: bool) -> Pdu {
+        let status = out.status;
+        if counted {
+            out.status = status.wrapping_add(1);
+        }
+        let (expected, most) = self.session.window();
+        pdu.put_u32(24, status).put_u32(28, expected).put_u32(32, most)
+    }
+
+    /// A PDU of the reader's own, which sends it before it waits for anything.
+    pub fn send(&self, pdu: Pdu, counted: bool) {
+        let mut out = lock(&self.out);
+        let pdu = self.numbered(&mut out, pdu, counted);
+        self.outbox.push(&pdu);
+    }
+
+    /// Sends what the reader has put into the box, and finds somebody who does what the reader would have to wait for.
+    pub fn see_off(self: &Arc<Self>) {
+        if !self.outbox.write_now() {
+            let own = self.clone();
+            self.session.crew.submit(Box::new(move || own.outbox.write_rest()));
+        }
+        if self.promises.want_keeper() {
+            let own = self.clone();
+            self.session.crew.submit(Box::new(move || own.keep()));
+        }
+    }
+
+    /// Sends what one of the crew has put into the box, and does what is to be waited for.
+    pub fn deliver(&self) {
+        self.outbox.write_all();
+        self.keep();
+    }
+
+    fn keep(&self) {
+        self.promises.keep(|| self.outbox.write_all());
+    }
+
+    /// Puts a command aside that ends when what it wrote is on stable storage.
+    pub fn promise(&self, keep: Keep) {
+        self.promises.put(keep);
+    }
+
+    /// Returns when all that is in the box has been sent, if it can be.
+    pub fn finish(&self) {
+        self.outbox.finish();
+    }
+
+    /// Asks whether the initiator lives.
+    fn ping(&self) {
+        let ping = Pdu::new(to::NOP, FINAL).put_u32(16, NONE).put_u32(20, 1);
+        self.send(ping, false);
+    }
+
+    /// Tells the initiator what it has not asked for.
+    pub fn announce(&self, event: Event) {
+        let (code, parameters) = event.fields();
+        let pdu = Pdu::new(to::ASYNC, FINAL).put_u32(16, NONE).put(36, &[code]);
+        let put = |pdu: Pdu, (at, parameter): (usize, u16)| pdu.put(at, &parameter.to_be_bytes());
+        self.send([38, 40, 42].into_iter().zip(parameters).fold(pdu, put), true);
+        self.outbox.write_all();
+    }
+
+    /// A PDU that cannot be followed.
+    pub fn reject(&self, header: &[u8; HEADER], why: u8) {
+        let mut reject = Pdu::new(to::REJECT, FINAL).put_u32(16, NONE).with_data(header.to_vec());
+        reject.header[2] = why;
+        self.send(reject, true);
+    }
+
+    /// Text of a negotiation: as much as fits, or, where there is none, what was left of the last.
+    pub fn send_text(&self, request: &Pdu, text: Option<Vec<u8>>) {
+        let left = std::mem::take(&mut lock(&self.out).text);
+        let mut text = text.unwrap_or(left);
+        let len = text.len().min(self.member.parameters.their_segment);
+        let rest = text.split_off(len);
+        let (flags, transfer) = if rest.is_empty() { (FINAL, NONE) } else { (0x40, 1) };
+        lock(&self.out).text = rest;
+        let reply = Pdu::new(to::TEXT, flags).put_u32(16, request.tag()).put_u32(20, transfer);
+        self.send(reply.with_data(text), true);
+    }
+
+    // ── In ──
+
+    fn take(self: &Arc<Self>, pdu: Pdu) -> Next {
+        // Immediate ones and data have no turn.
+        let is_free = pdu.is_immediate() || matches!(pdu.opcode(), from::DATA | from::SNACK);
+        let session = self.session.clone();
+        let turn = if is_free { None } else { session.admit(self, pdu.u32(24)) };
+        if !is_free && turn.is_none() {
+            return Next::Goes;
+        }
+        let is_discovery = self.session.target.is_none();
+        if is_discovery && !matches!(pdu.opcode(), from::TEXT | from::LOGOUT | from::NOP) {
+            self.reject(&pdu.header, PROTOCOL);
+            return Next::Breaks;
+        }
+        match pdu.opcode() {
+            from::COMMAND => self.command(pdu, turn),
+            from::DATA => self.data(&pdu),
+            from::NOP => self.nop(pdu),
+            from::TASK => return self.task(&pdu),
+            from::TEXT => self.text(&pdu),
+            from::LOGOUT => return self.logout(&pdu),
+            from::LOGIN => {
+                self.reject(&pdu.header, PROTOCOL);
+                return Next::Breaks;
+            }
+            _ => self.reject(&pdu.header, NOT_SUPPORTED),
+        }
+        Next::Goes
+    }
+
+    fn command(self: &Arc<Self>, pdu: Pdu, turn: Option<Turn<'_>>) {
+        // The window holds back neither immediate ones nor those that have not all their data.
+        let (waiting, most) = (lock(&self.gatherer).len(), 2 * WINDOW as usize);
+        if waiting >= most && !pdu.is_immediate() {
+            return self.answer(&pdu, Answer::bare(Status::TaskSetFull, None));
+        }
+        if pdu.is_immediate() && waiting + self.session.tasks() >= most {
+            return self.reject(&pdu.header, TOO_MANY_IMMEDIATE);
+        }
+        let expected = if pdu.flags() & WRITES != 0 { pdu.u32(20) as usize } else { 0 };
+        let header = pdu.header;
+        let begun = lock(&self.gatherer).begin(pdu, expected, &self.member.parameters);
+        match begun {
+            Ok(Some(gathered)) => self.session.run(self, gathered, turn),
+            Ok(None) => self.ask(),
+            Err(Wrong(why)) => {
+                tracing::warn!(initiator = self.member.initiator, why, "a command is rejected");
+                self.reject(&header, INVALID_FIELD);
+            }
+        }
+    }
+
+    fn data(self: &Arc<Self>, pdu: &Pdu) {
+        let done = lock(&self.gatherer).data(pdu, &self.member.parameters);
+        match done {
+            Ok(Some(gathered)) => {
+                self.ask();
+                self.session.run(self, gathered, None);
+            }
+            Ok(None) => self.ask(),
+            Err(Wrong(why)) => {
+                tracing::warn!(initiator = self.member.initiator, why, "a command ends");
+                let command = lock(&self.gatherer).abandon(pdu.tag());
+                self.reject(&pdu.header, PROTOCOL);
+                if let Some(command) = command {
+                    let sense = scsi::Sense::new(0xb, 0x4b00);
+                    self.answer(&command, Answer::bare(Status::CheckCondition, Some(sense)));
+                }
+            }
+        }
+    }
+
+    /// Gives up commands that have not all their data yet, by tag and unit.
+    pub fn abandon(&self, which: impl Fn(u32, u64) -> bool) -> Vec<Pdu> {
+        let mut gatherer = lock(&self.gatherer);
+        let tags = gatherer.tags(which);
+        tags.into_iter().filter_map(|tag| gatherer.abandon(tag)).collect()
+    }
+
+    /// Asks for data that there is room for. Somebody has to send that.
+    pub fn ask(&self) {
+        let requests = lock(&self.gatherer).requests(&self.member.parameters);
+        for request in requests {
+            let pdu = Pdu::new(to::R2T, FINAL)
+                .put_u32(16, request.tag)
+                .put_u32(20, request.transfer)
+                .put_u32(36, request.number)
+                .put_u32(40, request.offset)
+                .put_u32(44, request.len);
+            self.send(pdu, false);
+        }
+    }
+
+    /// Data, then how it ended: with the last data where there is nothing to say. Somebody has to send it.
+    pub fn answer(&self, command: &Pdu, answer: Answer) {
+        let expected = if command.flags() & (READS | WRITES) != 0 { command.u32(20) as usize } else { 0 };
+        let is_read = command.flags() & WRITES == 0;
+        let moved = if is_read { answer.data.len() } else { answer.taken };
+        let (flags, residual) = match moved {
+            moved if moved > expected => (OVERFLOW, moved - expected),
+            moved if moved < expected && (is_read || answer.status == Status::Good) => {
+                (UNDERFLOW, expected - moved)
+            }
+            _ => (0, 0),
+        };
+        let sent = if is_read { moved.min(expected) } else { 0 };
+        let mut out = lock(&self.out);
+        let folded = sent > 0 && answer.status == Status::Good;
+        if sent > 0 {
+            let end = if folded { STATUS | flags } else { 0 };
+            self.send_data(&mut out, command, answer.data, sent, end, residual as u32);
+        }
+        if !folded {
+            let mut response =
+                Pdu::new(to::RESPONSE, FINAL | flags).put_u32(16, command.tag()).put_u32(44, residual as u32);
+            response.header[3] = answer.status as u8;
+            if let Some(sense) = answer.sense {
+                let sense = sense.encode();
+                response.data = (sense.len() as u16).to_be_bytes().to_vec();
+                response.data.extend(sense);
+            }
+            let response = self.numbered(&mut out, response, true);
+            self.outbox.push(&response);
+        }
+    }
+
+    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. `end`: flags of the last.
+    fn send_data(&self, out: &mut Out, command: &Pdu, data: Data, len: usize, end: u8, residual: u32) {
+        let parameters = &self.member.parameters;
+        let parts: Vec<Slice> = match data {
+            Data::Nothing => Vec::new(),
+            Data::Bytes(bytes) => {
+                let len = bytes.len();
+                vec![Slice::new(Arc::new(bytes), 0, len)]
+            }
+            Data::Read(read) => read.parts,
+        };
+        let (mut from, mut number) = (0, 0);
+        while from < len {
+            let in_burst = parameters.max_burst - from % parameters.max_burst;
+            let part = parameters.their_segment.min(in_burst).min(len - from);
+            let last = from + part == len;
+            let flags = if last {
+                FINAL | end
+            } else if part == in_burst {
+                FINAL
+            } else {
+                0
+            };
+            let pdu = Pdu::new(to::DATA, flags)
+                .put_u32(16, command.tag())
+                .put_u32(20, NONE)
+                .put_u32(36, number)
+                .put_u32(40, from as u32)
+                .put_u32(44, if last { residual } else { 0 });
+            let counted = last && end & STATUS != 0;
+            let mut pdu = self.numbered(out, pdu, counted);
+            if !counted {
+                pdu = pdu.put_u32(24, 0);
+            }
+            self.outbox.push_with(&pdu, window(&parts, from, part));
+            from += part;
+            number += 1;
+        }
+    }
+}
+
+/// A part of bytes that come in parts.
+fn window(parts: &[Slice], from: usize, len: usize) -> Vec<(Slice, Range<usize>)> {
+    let (mut skip, mut left, mut found) = (from, len, Vec::new());
+    for part in parts {
+        let whole = part.bytes().len();
+        let begin = skip.min(whole);
+        let take = (whole - begin).min(left);
+        if take > 0 {
+            found.push((part.clone(), begin..begin + take));
+        }
+        skip -= begin;
+        left -= take;
+    }
+    found
 }

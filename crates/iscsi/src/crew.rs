@@ -1,4 +1,4 @@
-//! The threads that work on one connection's commands: as many as there is work for, none when there is none.
+//! The threads that work on one session's commands: as many as there is work for, none when there is none.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,6 @@ type Job = Box<dyn FnOnce() + Send>;
 pub struct Crew {
     state: Mutex<State>,
     work: Condvar,
-    done: Condvar,
 }
 
 #[derive(Default)]
@@ -21,8 +20,6 @@ struct State {
     queue: VecDeque<Job>,
     threads: usize,
     idle: usize,
-    /// Jobs that are worked on.
-    busy: usize,
 }
 
 impl Crew {
@@ -69,17 +66,8 @@ impl Crew {
     /// Does one job; false if there is none.
     fn step(&self, mut state: MutexGuard<'_, State>) -> bool {
         let Some(job) = state.queue.pop_front() else { return false };
-        state.busy += 1;
         drop(state);
         job();
-        self.state().busy -= 1;
-        self.done.notify_all();
         true
-    }
-
-    /// Until all that was submitted is done.
-    pub fn wait(&self) {
-        let busy = |state: &mut State| state.busy > 0 || !state.queue.is_empty();
-        drop(self.done.wait_while(self.state(), busy).unwrap_or_else(PoisonError::into_inner));
     }
 }

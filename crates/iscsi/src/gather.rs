@@ -89,7 +89,8 @@ impl Gatherer {
         if self.by_tag.contains_key(&tag) {
             return Err(Wrong("a task tag that is in use"));
         }
-        if data.len() == expected && is_final {
+        // Nothing can follow, whatever the command says of that.
+        if data.len() == expected {
             return Ok(Some(Gathered { command, data }));
         }
         let phase = if is_final { Phase::Queued } else { Phase::Unasked };
@@ -117,6 +118,7 @@ impl Gatherer {
         if len > until {
             return Err(Wrong("more data than was asked for"));
         }
+        gathering.data.reserve_exact(until - gathering.data.len());
         gathering.data.extend_from_slice(&pdu.data);
         gathering.data_number += 1;
         if pdu.flags() & FINAL == 0 {
@@ -177,9 +179,14 @@ impl Gatherer {
         Some(gathering.command)
     }
 
-    /// Tags of all commands for a unit, or of all.
-    pub fn tags(&self, lun: Option<u64>) -> Vec<u32> {
-        let of = |one: &Gathering| lun.is_none_or(|lun| one.command.lun() == lun);
-        self.by_tag.iter().filter(|(_, one)| of(one)).map(|(tag, _)| *tag).collect()
+    /// Commands that are not whole yet.
+    pub fn len(&self) -> usize {
+        self.by_tag.len()
+    }
+
+    /// Their tags, by tag and unit.
+    pub fn tags(&self, which: impl Fn(u32, u64) -> bool) -> Vec<u32> {
+        let wanted = self.by_tag.iter().filter(|(tag, one)| which(**tag, one.command.lun()));
+        wanted.map(|(tag, _)| *tag).collect()
     }
 }

@@ -34,6 +34,11 @@ impl Keys {
         self.0.push((key.to_owned(), value.into()));
     }
 
+    /// Another value of a key, where there is one.
+    pub fn replace(&mut self, key: &str, value: String) {
+        self.0.iter_mut().filter(|(known, _)| known == key).for_each(|(_, own)| *own = value.clone());
+    }
+
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (key, value) in &self.0 {

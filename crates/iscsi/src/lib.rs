@@ -1,40 +1,57 @@
 //! The target side of iSCSI (RFC 7143) over `scsi` and `engine-api`.
 //!
-//! A connection has a thread that reads it: it logs in (`login`), then takes PDUs (`pdu`), gathers what a command writes
-//! (`gather`), and hands whole commands to the connection's crew (`crew`), whose threads execute and answer them. What is
-//! served as what the volumes say themselves (`share`, `catalogue`).
+//! A connection comes through a portal (`portal`) and has a thread that reads it: it logs in (`login`) to a session that there
+//! is or that it begins (`sessions`), then takes PDUs (`pdu`), gathers what a command writes (`gather`), and hands whole
+//! commands to the session (`session`), which has them executed, by their reader or its crew (`crew`), and answered by their
+//! connection (`outbox`). What has to be on stable storage first is waited for by keepers (`keepers`). What is served is what
+//! the volumes say themselves (`share`, `catalogue`).
 //!
 //! ```text
-//!   listen ─▶ conn ─▶ login ─▶ session ─▶ gather ─▶ crew ─▶ scsi::Target ─▶ engine
-//!                                 └── catalogue ── share
+//!   listen ─▶ conn ─▶ login ─▶ sessions
+//!              ├── gather ─▶ session ─▶ crew ─▶ scsi::Target ─▶ engine
+//!              │                └── catalogue ── share
+//!              ├── requests                       watch: what nobody asks for
+//!              └── outbox ◀── keepers
 //! ```
 //! Invariants:
 //! - No peer can make the server panic or allocate without bound: PDUs and texts are bounded before they are read, data is
 //!   taken as it arrives, and what may arrive is granted by the target (`limits`).
 //! - A target is visible when its volume is open, and to those initiators only that its share names.
-//! - One connection a session, error recovery level 0: a session that breaks is begun anew, by its initiator's port.
+//! - Error recovery level 0: a session that breaks, by any of its connections, is begun anew, by its initiator's port.
 //! - What outlives a session (persistent reservations) belongs to the logical unit.
 //!
-//! Not built: several connections a session, iSNS, error recovery levels 1 and 2, markers.
+//! Not built: iSNS, error recovery levels 1 and 2, markers.
 
 mod catalogue;
 mod chap;
 mod conn;
 mod crew;
 mod gather;
+mod guard;
+mod keepers;
 mod keys;
 mod limits;
 mod listen;
 mod login;
 mod md5;
+mod outbox;
 mod parameters;
 mod pdu;
+mod portal;
+mod requests;
+mod seal;
 mod session;
+mod sessions;
 mod share;
+mod stats;
+mod watch;
 
 pub use listen::{Server, ServerConfig};
 pub use pdu::{Digests, Pdu, PduError};
+pub use portal::Portal;
+pub use seal::{sealed, without_secrets};
 pub use share::{PROPERTY, Share, parse as parse_share};
+pub use stats::{SessionStats, Tally, UnitStats};
 
 #[cfg(test)]
 mod tests;

@@ -3,18 +3,27 @@
 //! ```text
 //!   0 security ──▶ 1 operational ──▶ 3 full feature          either of the first two may be passed over
 //! ```
-//! Each request gets one response. A text that goes on in the next PDU is put together first.
+//! Each request gets one response. A text that goes on in the next PDU is put together first. One that has the handle of a
+//! session wants to be one more connection of that: who comes proves again to be the same. Stages only go on, each key is said
+//! once, and all requests are of the same port, session and connection.
 //!
 //! Source: RFC 7143 6.3, 11.12, 11.13.
 
-use scsi::Port;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
 
-use crate::catalogue::Catalogue;
+use scsi::Nexus;
+
 use crate::chap::{Chap, Round};
 use crate::keys::{Keys, offers};
-use crate::limits::{LOGIN_ROUNDS, TEXT, WINDOW};
+use crate::limits::{DEFAULT_SEGMENT, KEYS, LOGIN_ROUNDS, TEXT, WINDOW};
+use crate::listen::House;
 use crate::parameters::Parameters;
 use crate::pdu::{Pdu, from_initiator, from_target};
+use crate::session::Session;
+use crate::sessions::Name;
 use crate::share::Credentials;
 
 const TRANSIT: u8 = 0x80;
@@ -31,16 +40,20 @@ pub const INITIATOR_ERROR: Failure = Failure(0x0200);
 pub const NOT_AUTHENTICATED: Failure = Failure(0x0201);
 const NOT_FOUND: Failure = Failure(0x0203);
 const VERSION: Failure = Failure(0x0205);
-const TOO_MANY_CONNECTIONS: Failure = Failure(0x0206);
+pub const TOO_MANY_CONNECTIONS: Failure = Failure(0x0206);
 const MISSING: Failure = Failure(0x0207);
 const SESSION_TYPE: Failure = Failure(0x0209);
+pub const NO_SESSION: Failure = Failure(0x020a);
+/// The target does not look at it now.
+const UNAVAILABLE: Failure = Failure(0x0301);
+/// What initiators may say again, if it is the same.
+const INTRODUCTION: [&str; 3] = ["InitiatorName", "TargetName", "SessionType"];
 
 /// Who has logged in.
-#[derive(Clone, Debug)]
 pub struct Member {
     pub initiator: String,
-    /// The initiator's, as the logical units know it.
-    pub port: Port,
+    /// As the logical units know it.
+    pub nexus: Nexus,
     /// `None`: a discovery session.
     pub target: Option<String>,
     /// Who that was proved to be.
@@ -49,6 +62,15 @@ pub struct Member {
     pub command_number: u32,
     pub status_number: u32,
     pub connection: u16,
+    /// The session that this is one more connection of.
+    pub joins: Option<Arc<Session>>,
+}
+
+impl Member {
+    /// Of the session, unless that is for discovery.
+    pub fn name(&self) -> Option<Name> {
+        self.target.as_ref().map(|target| Name { nexus: self.nexus.clone(), target: target.clone() })
+    }
 }
 
 /// What comes of a request.
@@ -61,15 +83,24 @@ pub enum Step {
 
 /// A login under way. See the module.
 pub struct Login<'a> {
-    catalogue: &'a Catalogue,
-    random: &'a dyn Fn() -> u64,
+    house: &'a House,
+    /// The group of portals that it comes through, and where from.
+    group: u16,
+    from: IpAddr,
     parameters: Parameters,
     text: Vec<u8>,
     rounds: usize,
+    /// Port, session and connection, as the first request has them.
+    place: Option<[u8; 10]>,
+    /// Where it is; `None`: at its beginning.
+    stage: Option<u8>,
+    /// Keys that were said; what they were, of the introduction.
+    said: BTreeMap<String, Option<String>>,
     status_number: u32,
     who: Option<Who>,
     chap: Option<Chap>,
     user: Option<String>,
+    joins: Option<Arc<Session>>,
     /// Our own parameters were said.
     told: bool,
 }
@@ -82,17 +113,22 @@ struct Who {
 }
 
 impl<'a> Login<'a> {
-    pub fn new(catalogue: &'a Catalogue, random: &'a dyn Fn() -> u64) -> Login<'a> {
+    pub fn new(house: &'a House, group: u16, from: IpAddr) -> Login<'a> {
         Login {
-            catalogue,
-            random,
+            house,
+            group,
+            from,
             parameters: Parameters::default(),
             text: Vec::new(),
             rounds: 0,
+            place: None,
+            stage: None,
+            said: BTreeMap::new(),
             status_number: 0,
             who: None,
             chap: None,
             user: None,
+            joins: None,
             told: false,
         }
     }
@@ -110,8 +146,8 @@ impl<'a> Login<'a> {
                 let response = self.response(request, flags, 0).with_data(keys.encode());
                 match stage {
                     Some(FULL_FEATURE) => match self.member(request) {
-                        Some(member) => Step::Done(response, Box::new(member)),
-                        None => self.fail(request, MISSING),
+                        Ok(member) => Step::Done(response, Box::new(member)),
+                        Err(failure) => self.fail(request, failure),
                     },
                     _ => Step::Answer(response),
                 }
@@ -120,7 +156,7 @@ impl<'a> Login<'a> {
         }
     }
 
-    fn fail(&mut self, request: &Pdu, failure: Failure) -> Step {
+    pub fn fail(&mut self, request: &Pdu, failure: Failure) -> Step {
         Step::Failed(self.response(request, 0, failure.0), failure)
     }
 
@@ -128,32 +164,38 @@ impl<'a> Login<'a> {
         let number = self.status_number;
         self.status_number += 1;
         let command = request.u32(24);
-        let last = flags & TRANSIT != 0 && flags & 3 == FULL_FEATURE;
-        // A session gets its handle with the last response.
-        let handle: [u8; 2] = if last { 1u16.to_be_bytes() } else { request.field(14) };
+        let begins = (command, command.wrapping_add(WINDOW - 1));
+        let (expected, most) = self.joins.as_ref().map_or(begins, |session| session.window());
         Pdu::new(from_target::LOGIN, flags)
-            .put(8, &request.field::<6>(8))
-            .put(14, &handle)
+            .put(8, &request.field::<8>(8))
             .put_u32(16, request.tag())
             .put_u32(24, number)
-            .put_u32(28, command)
-            .put_u32(32, command.wrapping_add(WINDOW - 1))
+            .put_u32(28, expected)
+            .put_u32(32, most)
             .put(36, &status.to_be_bytes())
     }
 
-    fn member(&self, request: &Pdu) -> Option<Member> {
-        let who = self.who.as_ref()?;
-        let isid: String = request.field::<6>(8).iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Member {
+    fn member(&self, request: &Pdu) -> Result<Member, Failure> {
+        let who = self.who.as_ref().ok_or(MISSING)?;
+        if self.joins.as_ref().is_some_and(|session| session.user != self.user) {
+            return Err(NOT_AUTHENTICATED);
+        }
+        Ok(Member {
             initiator: who.initiator.clone(),
-            port: format!("{},i,0x{isid}", who.initiator).into(),
+            nexus: self.nexus(&who.initiator, request),
             target: who.target.clone(),
             user: self.user.clone(),
             parameters: self.parameters.clone(),
             command_number: request.u32(24),
             status_number: self.status_number,
             connection: u16::from_be_bytes(request.field(20)),
+            joins: self.joins.clone(),
         })
+    }
+
+    fn nexus(&self, initiator: &str, request: &Pdu) -> Nexus {
+        let isid: String = request.field::<6>(8).iter().map(|byte| format!("{byte:02x}")).collect();
+        Nexus::new(&format!("{initiator},i,0x{isid}"), self.group)
     }
 
     /// What is answered, and the stage that follows.
@@ -164,16 +206,18 @@ impl<'a> Login<'a> {
         if request.header[3] > 0 {
             return Err(VERSION);
         }
-        // One connection a session: there is none to which another could be added.
-        if request.field::<2>(14) != [0; 2] {
-            return Err(TOO_MANY_CONNECTIONS);
+        let (transit, stage, next) =
+            (request.flags() & TRANSIT != 0, request.flags() >> 2 & 3, request.flags() & 3);
+        let mut place = [0; 10];
+        place[..8].copy_from_slice(&request.header[8..16]);
+        place[8..].copy_from_slice(&request.header[20..22]);
+        if *self.place.get_or_insert(place) != place || self.stage.is_some_and(|own| own != stage) {
+            return Err(INITIATOR_ERROR);
         }
         if self.text.len() + request.data.len() > TEXT {
             return Err(INITIATOR_ERROR);
         }
         self.text.extend(&request.data);
-        let (transit, stage, next) =
-            (request.flags() & TRANSIT != 0, request.flags() >> 2 & 3, request.flags() & 3);
         if request.flags() & CONTINUE != 0 {
             return if transit { Err(INITIATOR_ERROR) } else { Ok((Keys::default(), None)) };
         }
@@ -181,12 +225,18 @@ impl<'a> Login<'a> {
             return Err(INITIATOR_ERROR);
         }
         let keys = Keys::parse(&std::mem::take(&mut self.text)).ok_or(INITIATOR_ERROR)?;
+        self.hear(&keys)?;
         if self.who.is_none() {
-            self.who = Some(self.introduce(&keys)?);
+            let who = self.introduce(&keys)?;
+            self.joins = self.joined(&who, request)?;
+            if let Some(session) = &self.joins {
+                self.parameters = Parameters::joining(&session.parameters);
+            }
+            self.who = Some(who);
         }
         let mut reply = Keys::default();
         if self.rounds == 1 && self.who.as_ref().is_some_and(|who| who.target.is_some()) {
-            reply.add("TargetPortalGroupTag", "1");
+            reply.add("TargetPortalGroupTag", self.group.to_string());
         }
         match stage {
             SECURITY => self.prove(&keys, &mut reply)?,
@@ -195,11 +245,29 @@ impl<'a> Login<'a> {
             _ => return Err(INITIATOR_ERROR),
         }
         self.agree(&keys, stage, &mut reply);
+        if reply.encode().len() > DEFAULT_SEGMENT {
+            return Err(INITIATOR_ERROR);
+        }
         let passes = transit && (self.is_proved() || stage != SECURITY);
         if transit && next == FULL_FEATURE && !passes && self.chap.is_none() {
             return Err(NOT_AUTHENTICATED);
         }
+        self.stage = Some(if passes { next } else { stage });
         Ok((reply, passes.then_some(next)))
+    }
+
+    /// Each key is said once in a login.
+    fn hear(&mut self, keys: &Keys) -> Result<(), Failure> {
+        for (key, value) in &keys.0 {
+            let kept = INTRODUCTION.contains(&key.as_str()).then(|| value.clone());
+            let may_be = |before: &Option<String>| before.is_some() && *before == kept;
+            let is_again = self.said.get(key).is_some_and(|before| !may_be(before));
+            self.said.insert(key.clone(), kept);
+            if is_again || self.said.len() > KEYS {
+                return Err(INITIATOR_ERROR);
+            }
+        }
+        Ok(())
     }
 
     fn introduce(&self, keys: &Keys) -> Result<Who, Failure> {
@@ -211,8 +279,19 @@ impl<'a> Login<'a> {
             _ => return Err(SESSION_TYPE),
         }
         let target = keys.get("TargetName").ok_or(MISSING)?.to_ascii_lowercase();
-        let known = self.catalogue.credentials(&target, &initiator).ok_or(NOT_FOUND)?;
+        let known = self.house.catalogue.credentials(&target, &initiator, self.group).ok_or(NOT_FOUND)?;
         Ok(Who { initiator, target: Some(target), known })
+    }
+
+    /// The session that it has the handle of.
+    fn joined(&self, who: &Who, request: &Pdu) -> Result<Option<Arc<Session>>, Failure> {
+        let handle = u16::from_be_bytes(request.field(14));
+        if handle == 0 {
+            return Ok(None);
+        }
+        let target = who.target.clone().ok_or(NO_SESSION)?;
+        let name = Name { nexus: self.nexus(&who.initiator, request), target };
+        self.house.sessions.find(&name, handle).map(Some).ok_or(NO_SESSION)
     }
 
     fn known(&self) -> &[Credentials] {
@@ -242,13 +321,17 @@ impl<'a> Login<'a> {
             return Ok(());
         }
         let chap = self.chap.take().ok_or(NOT_AUTHENTICATED)?;
-        match chap.round(keys, self.random, self.known()) {
+        if matches!(chap, Chap::Challenged { .. }) && !self.house.guard.admits(self.from, Instant::now()) {
+            return Err(UNAVAILABLE);
+        }
+        match chap.round(keys, &*self.house.random, self.known()) {
             Round::More(more, chap) => {
                 reply.0.extend(more.0);
                 self.chap = Some(chap);
                 Ok(())
             }
             Round::Done(more, user) => {
+                self.house.guard.proved(self.from);
                 reply.0.extend(more.0);
                 self.user = Some(user);
                 Ok(())
@@ -266,7 +349,7 @@ impl<'a> Login<'a> {
                 reply.add(key, answer);
             }
         }
-        self.parameters.first_burst = self.parameters.first_burst.min(self.parameters.max_burst);
+        self.parameters.settle(reply);
         if stage == OPERATIONAL && !std::mem::replace(&mut self.told, true) {
             let (key, value) = Parameters::own();
             reply.add(key, value);

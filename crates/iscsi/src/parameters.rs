@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 7143 13.
 
-use crate::keys::offers;
-use crate::limits::{BURST, DEFAULT_SEGMENT, FIRST_BURST, SEGMENT};
+use crate::keys::{Keys, offers};
+use crate::limits::{BURST, CONNECTIONS_A_SESSION, DEFAULT_SEGMENT, FIRST_BURST, SEGMENT};
 use crate::pdu::Digests;
 
 /// See the module. Sizes in bytes.
@@ -16,6 +16,9 @@ pub struct Parameters {
     pub first_burst: usize,
     pub initial_r2t: bool,
     pub immediate_data: bool,
+    pub max_connections: usize,
+    /// The connection joins a session, which has agreed on what holds for all of its connections.
+    pub joins: bool,
 }
 
 impl Default for Parameters {
@@ -27,6 +30,8 @@ impl Default for Parameters {
             first_burst: 64 << 10,
             initial_r2t: true,
             immediate_data: true,
+            max_connections: 1,
+            joins: false,
         }
     }
 }
@@ -53,18 +58,45 @@ fn word(value: bool) -> String {
 }
 
 const REJECT: &str = "Reject";
+/// What only the first connection of a session asks for.
+const LEADING: [&str; 12] = [
+    "MaxConnections",
+    "InitialR2T",
+    "ImmediateData",
+    "MaxBurstLength",
+    "FirstBurstLength",
+    "DefaultTime2Wait",
+    "DefaultTime2Retain",
+    "MaxOutstandingR2T",
+    "DataPDUInOrder",
+    "DataSequenceInOrder",
+    "ErrorRecoveryLevel",
+    "TaskReporting",
+];
 const LARGEST: u64 = (1 << 24) - 1;
 
 impl Parameters {
+    /// With which one more connection of a session begins.
+    pub fn joining(session: &Parameters) -> Parameters {
+        let Parameters { digests, their_segment, .. } = Parameters::default();
+        Parameters { digests, their_segment, joins: true, ..session.clone() }
+    }
+
     /// The answer to one key, if it has one.
     pub fn negotiate(&mut self, key: &str, value: &str) -> Option<String> {
+        if self.joins && LEADING.contains(&key) {
+            return Some("Irrelevant".to_owned());
+        }
         let answer = match key {
             // Said, not asked.
             "InitiatorName" | "InitiatorAlias" | "TargetName" | "TargetAlias" | "SessionType" => return None,
-            "MaxRecvDataSegmentLength" => {
-                self.their_segment = number(value, 512, LARGEST)? as usize;
-                return None;
-            }
+            "MaxRecvDataSegmentLength" => match number(value, 512, LARGEST) {
+                Some(segment) => {
+                    self.their_segment = segment as usize;
+                    return None;
+                }
+                None => None,
+            },
             "HeaderDigest" | "DataDigest" => self.digest(key, value),
             "InitialR2T" => boolean(value).map(|wanted| {
                 self.initial_r2t = wanted;
@@ -82,7 +114,11 @@ impl Parameters {
                 self.first_burst = FIRST_BURST.min(length as usize);
                 self.first_burst.to_string()
             }),
-            "MaxConnections" | "MaxOutstandingR2T" => number(value, 1, 65535).map(|_| "1".to_owned()),
+            "MaxConnections" => number(value, 1, 65535).map(|connections| {
+                self.max_connections = CONNECTIONS_A_SESSION.min(connections as usize);
+                self.max_connections.to_string()
+            }),
+            "MaxOutstandingR2T" => number(value, 1, 65535).map(|_| "1".to_owned()),
             "DefaultTime2Wait" => number(value, 0, 3600).map(|wait| wait.to_string()),
             "DefaultTime2Retain" => number(value, 0, 3600).map(|_| "0".to_owned()),
             "ErrorRecoveryLevel" => number(value, 0, 2).map(|_| "0".to_owned()),
@@ -90,10 +126,18 @@ impl Parameters {
             "OFMarker" | "IFMarker" => boolean(value).map(|_| word(false)),
             "OFMarkInt" | "IFMarkInt" => Some("Irrelevant".to_owned()),
             "iSCSIProtocolLevel" => number(value, 0, 31).map(|level| level.min(1).to_string()),
-            "TaskReporting" => Some("RFC3720".to_owned()),
+            "TaskReporting" => offers(value, "RFC3720").then(|| "RFC3720".to_owned()),
             _ => Some("NotUnderstood".to_owned()),
         };
         Some(answer.unwrap_or_else(|| REJECT.to_owned()))
+    }
+
+    /// When all keys of a text are answered: the first burst is part of one, also in what was said.
+    pub fn settle(&mut self, reply: &mut Keys) {
+        if self.first_burst > self.max_burst {
+            self.first_burst = self.max_burst;
+            reply.replace("FirstBurstLength", self.first_burst.to_string());
+        }
     }
 
     /// What we say of ourselves.

@@ -9,9 +9,12 @@
 
 use std::io::{self, Read, Write};
 
-use crate::limits::EXTRA_HEADERS;
+use crate::limits::{BURST, EXTRA_HEADERS};
 
 pub const HEADER: usize = 48;
+
+/// How many times the data that comes with a command there is room for at once.
+const AHEAD: usize = 8;
 
 /// What initiators send.
 pub mod from_initiator {
@@ -35,6 +38,7 @@ pub mod from_target {
     pub const DATA: u8 = 0x25;
     pub const LOGOUT: u8 = 0x26;
     pub const R2T: u8 = 0x31;
+    pub const ASYNC: u8 = 0x32;
     pub const REJECT: u8 = 0x3f;
 }
 
@@ -139,6 +143,16 @@ impl Pdu {
 
     /// The next one; `None` where the peer has ended in good order. No more data is taken than `most`.
     pub fn read(from: &mut impl Read, digests: Digests, most: usize) -> Result<Option<Pdu>, PduError> {
+        Pdu::read_into(Vec::new(), from, digests, most)
+    }
+
+    /// As [`Pdu::read`], with its data in the place of that of another.
+    pub fn read_into(
+        mut data: Vec<u8>,
+        from: &mut impl Read,
+        digests: Digests,
+        most: usize,
+    ) -> Result<Option<Pdu>, PduError> {
         let mut header = [0; HEADER];
         if !fill(from, &mut header)? {
             return Ok(None);
@@ -156,8 +170,13 @@ impl Pdu {
         if len > most {
             return Err(PduError::TooLong);
         }
-        let mut data = vec![0; len.next_multiple_of(4)];
+        data.resize(len.next_multiple_of(4), 0);
         from.read_exact(&mut data)?;
+        if header[0] & 0x3f == from_initiator::COMMAND {
+            // What comes later is put behind it. A claim alone is worth no memory: there is room for a few times what came.
+            let expected = u32::from_be_bytes([header[20], header[21], header[22], header[23]]) as usize;
+            data.reserve_exact(expected.min(BURST).min(AHEAD * len).saturating_sub(data.len()));
+        }
         if digests.data && len > 0 && read_crc(from)? != crc32c::crc32c(&data) {
             return Err(PduError::Data(Box::new(header)));
         }
@@ -165,34 +184,57 @@ impl Pdu {
         Ok(Some(Pdu { header, data }))
     }
 
-    /// With data that is not copied, in parts.
-    pub fn write_with(&self, to: &mut impl Write, digests: Digests, parts: &[&[u8]]) -> io::Result<()> {
-        let len: usize = parts.iter().map(|part| part.len()).sum();
+    /// Whether bytes that have arrived begin with a whole one.
+    pub fn is_whole(bytes: &[u8], digests: Digests) -> bool {
+        let Some(&[_, _, _, _, extra, high, middle, low]) = bytes.first_chunk() else { return false };
+        let len = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
+        let data = len.next_multiple_of(4) + if digests.data && len > 0 { 4 } else { 0 };
+        let header = HEADER + usize::from(extra) * 4 + if digests.header { 4 } else { 0 };
+        bytes.len() >= header + data
+    }
+
+    /// What goes before so many bytes of data.
+    pub fn put_front(&self, to: &mut Vec<u8>, digests: Digests, len: usize) {
         let mut header = self.header;
         header[5..8].copy_from_slice(&(len as u32).to_be_bytes()[1..]);
-        to.write_all(&header)?;
+        to.extend_from_slice(&header);
         if digests.header {
-            to.write_all(&crc32c::crc32c(&header).to_le_bytes())?;
+            to.extend_from_slice(&crc32c::crc32c(&header).to_le_bytes());
         }
-        if len == 0 {
-            return Ok(());
-        }
-        let padding = &[0; 3][..len.next_multiple_of(4) - len];
-        let mut crc = 0;
-        for part in parts.iter().copied().chain([padding]) {
-            to.write_all(part)?;
-            if digests.data {
-                crc = crc32c::crc32c_append(crc, part);
-            }
-        }
-        if digests.data {
-            to.write_all(&crc.to_le_bytes())?;
-        }
-        Ok(())
+    }
+
+    /// All of it.
+    pub fn encode(&self, to: &mut Vec<u8>, digests: Digests) {
+        self.put_front(to, digests, self.data.len());
+        to.extend_from_slice(&self.data);
+        let crc = if digests.data { crc32c::crc32c(&self.data) } else { 0 };
+        put_back(to, digests, self.data.len(), crc);
+    }
+
+    /// With data that is not copied.
+    pub fn write_with(&self, to: &mut impl Write, digests: Digests, data: &[u8]) -> io::Result<()> {
+        let mut ends = Vec::with_capacity(HEADER + 4);
+        self.put_front(&mut ends, digests, data.len());
+        to.write_all(&ends)?;
+        to.write_all(data)?;
+        ends.clear();
+        put_back(&mut ends, digests, data.len(), if digests.data { crc32c::crc32c(data) } else { 0 });
+        to.write_all(&ends)
     }
 
     pub fn write(&self, to: &mut impl Write, digests: Digests) -> io::Result<()> {
-        self.write_with(to, digests, &[&self.data])
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes, digests);
+        to.write_all(&bytes)
+    }
+}
+
+/// What goes behind so many bytes of data: their padding, and the digest of both. `crc`: that of the data.
+pub fn put_back(to: &mut Vec<u8>, digests: Digests, len: usize, crc: u32) {
+    let padding = &[0; 3][..len.next_multiple_of(4) - len];
+    to.extend_from_slice(padding);
+    if digests.data && len > 0 {
+        to.extend_from_slice(&crc32c::crc32c_append(crc, padding).to_le_bytes());
     }
 }
 

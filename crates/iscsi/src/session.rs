@@ -1,509 +1,604 @@
-//! The full feature phase of a session: commands in, answers out.
+//! A session: the connections of one initiator's port to a target, and what they have in common.
 //!
-//! The connection's reader calls [`Session::take`] with each PDU. What needs the volume goes to the crew; everything else is
-//! answered at once. Answers get their status numbers as they are written, so those go up on the wire.
+//! Commands come in the order of their numbers, whichever connection brings them: one that is ahead waits in its connection's
+//! reader until those before it came by others and were handed on. A session of one connection has no others: there such a command is passed
+//! over, and so is one that is behind. The window of numbers that an initiator may use shrinks by what is being worked on.
 //!
-//! Commands come in order on the one connection: one that is ahead of its number, or behind, is passed over. The window of
-//! numbers that an initiator may use shrinks by what is being worked on.
+//! What was quick lately, reads in memory say, the reader that brought it does by itself: that costs no change of threads. All else
+//! is the crew's, so that what comes behind overtakes it. What has to be on stable storage before it ends is put aside
+//! ([`crate::keepers`]). A task that is ended before its time is not executed any more, or, where it is already, has another
+//! answer or none.
 //!
-//! Source: RFC 7143 4.2.2, 11.
+//! A task belongs to the connection that brought its command: its data comes there, and there it is answered. A connection
+//! that ends without having logged out takes the whole session with it, for there is no recovery within a session.
+//!
+//! Source: RFC 7143 4.2.2, 4.2.3, 7.1.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
 
-use scsi::{Answer, Data, Status, Target};
+use scsi::{Answer, Begun, Ending, LogicalUnit, Nexus, Status, Target, Tasks};
+use sockets::pace::{FAST, Pace};
 
 use crate::catalogue::Catalogue;
+use crate::conn::Connection;
 use crate::crew::Crew;
-use crate::gather::{Gathered, Gatherer, Wrong};
-use crate::keys::Keys;
-use crate::limits::WINDOW;
-use crate::login::Member;
-use crate::pdu::{HEADER, Pdu, from_initiator as from, from_target as to};
-
-const FINAL: u8 = 0x80;
-const READS: u8 = 0x40;
-const WRITES: u8 = 0x20;
-const OVERFLOW: u8 = 0x04;
-const UNDERFLOW: u8 = 0x02;
-const STATUS: u8 = 0x01;
-/// No task has this tag, and no transfer.
-const NONE: u32 = u32::MAX;
-
-/// Why a PDU is rejected (RFC 7143 11.17.1).
-const DATA_DIGEST: u8 = 0x02;
-const PROTOCOL: u8 = 0x04;
-const NOT_SUPPORTED: u8 = 0x05;
-const INVALID_FIELD: u8 = 0x09;
-
-/// Whether the connection goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    Goes,
-    Ends,
-}
+use crate::gather::Gathered;
+use crate::limits::{BLIND, DRAIN, LOG_OUT, LONG, TURN, WINDOW};
+use crate::login::{Failure, Member, NO_SESSION, TOO_MANY_CONNECTIONS};
+use crate::parameters::Parameters;
+use crate::pdu::Pdu;
+use crate::stats::{SessionStats, UnitStats};
+use crate::watch::Event;
 
 /// See the module.
-pub struct Session<W> {
-    member: Member,
-    local: SocketAddr,
-    catalogue: Arc<Catalogue>,
+pub struct Session {
+    /// Never 0.
+    pub handle: u16,
+    pub initiator: String,
+    pub nexus: Nexus,
+    /// `None`: a discovery session.
+    pub target: Option<String>,
+    pub user: Option<String>,
+    pub parameters: Parameters,
+    pub catalogue: Arc<Catalogue>,
+    /// Itself.
+    own: Weak<Session>,
     view: Mutex<View>,
-    out: Mutex<Out<W>>,
-    crew: Arc<Crew>,
-    gatherer: Mutex<Gatherer>,
-    /// By tag: commands with the crew, and whether nobody waits for their answers any more.
-    running: Mutex<BTreeMap<u32, (u64, Arc<AtomicBool>)>>,
+    pub crew: Arc<Crew>,
+    pace: Pace<CLASSES>,
+    state: Mutex<State>,
+    /// Anything of the state.
+    changed: Condvar,
+    /// Read by those who begin a task, written by one that is to be alone.
+    gate: RwLock<()>,
 }
 
-/// What the session sees, as of a generation of the catalogue.
+/// What the session sees, as of a generation of the catalogue; `None`: it has not looked yet.
 struct View {
-    generation: u64,
+    generation: Option<u64>,
+    /// The session is over: it looks no more.
+    closed: bool,
     target: Arc<Target>,
 }
 
-struct Out<W> {
-    to: W,
-    status: u32,
+struct State {
+    connections: Vec<Arc<Connection>>,
+    tasks: Vec<Arc<Task>>,
+    /// Tasks that have no answer yet.
+    working: u32,
+    /// The number of the next command, and the last that may be used.
     expected: u32,
     most: u32,
-    working: u32,
-    /// Of a text that goes on.
-    text: Vec<u8>,
+    /// A command has its turn, and is not handed on yet.
+    turn: bool,
+    /// Threads that wait for anything to change.
+    waiting: usize,
+    /// Nobody joins any more.
+    closed: bool,
+    /// Nothing of it is under way any more.
+    over: bool,
+    /// Since when it has seen nothing, and whether it has been asked to log out for that.
+    blind: Option<(Instant, bool)>,
+    /// By unit, as commands name it.
+    stats: BTreeMap<u64, UnitStats>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Kinds of commands that a reader may do by itself.
+const CLASSES: usize = 6;
+
+/// Which of them a command is: it reads, writes or compares, much or little. `None`: it always waits, or is rare.
+fn class_of(command: &Pdu) -> Option<usize> {
+    let kind = match command.header[32] {
+        // What is to be read from stable storage has to get there first.
+        0x28 | 0xa8 | 0x88 if command.header[33] & 0x08 == 0 => 0,
+        0x2a | 0xaa | 0x8a => 1,
+        0x89 => 2,
+        _ => return None,
+    };
+    Some(2 * kind + usize::from(command.u32(20) as usize > LONG))
+}
+
+/// A panic is a broken invariant in the engine; it must not take the session along.
+fn unless_it_panics<T>(work: impl FnOnce() -> T, otherwise: impl FnOnce(Answer) -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        tracing::error!("a command ended in a panic");
+        otherwise(Answer::failed())
+    })
+}
+
+/// A command that is under way.
+pub struct Task {
+    pub tag: u32,
+    pub lun: u64,
+    connection: Arc<Connection>,
+    begun: Instant,
+    /// What comes first: it is answered, or ended before its time.
+    fate: OnceLock<Fate>,
+    /// Nothing of it is under way any more, but that it may not be on stable storage, and its answer.
+    executed: AtomicBool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Answered,
+    /// Nobody waits for the answer any more.
+    Aborted,
+    /// Others have ended it, which is the answer.
+    Cleared,
+}
+
+/// A command's turn: it lasts until the command is handed on.
+pub struct Turn<'a>(&'a Session);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.turn = false;
+        self.0.tell(state);
+    }
+}
+
+impl Task {
+    pub fn is_of(&self, connection: &Arc<Connection>) -> bool {
+        Arc::ptr_eq(&self.connection, connection)
+    }
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<W: Write> Out<W> {
-    /// Numbers every answer has; `counted`: it has a status number of its own.
-    fn numbered(&mut self, pdu: Pdu, counted: bool) -> Pdu {
-        let status = self.status;
-        if counted {
-            self.status = status.wrapping_add(1);
-        }
-        // The window only ever moves on.
-        let most = self.expected.wrapping_add(WINDOW.saturating_sub(self.working)).wrapping_sub(1);
-        if most.wrapping_sub(self.most) < 1 << 31 {
-            self.most = most;
-        }
-        pdu.put_u32(24, status).put_u32(28, self.expected).put_u32(32, self.most)
+impl State {
+    /// The connection that its initiator calls so.
+    fn find(&self, number: u16) -> Option<Arc<Connection>> {
+        self.connections.iter().find(|one| one.number() == number).cloned()
+    }
+
+    /// How far ahead of the next a number is, of those that the window leaves.
+    fn ahead(&self, number: u32) -> Option<u32> {
+        let left = self.most.wrapping_sub(self.expected).wrapping_add(1);
+        Some(number.wrapping_sub(self.expected)).filter(|ahead| left <= WINDOW && *ahead < left)
     }
 }
 
-impl<W: Write + Send + 'static> Session<W> {
-    pub fn new(member: Member, local: SocketAddr, catalogue: Arc<Catalogue>, to: W) -> Arc<Session<W>> {
-        let out = Out {
-            to,
-            status: member.status_number,
+impl Session {
+    pub fn new(member: &Member, handle: u16, catalogue: Arc<Catalogue>) -> Arc<Session> {
+        let state = State {
+            connections: Vec::new(),
+            tasks: Vec::new(),
+            working: 0,
             expected: member.command_number,
             most: member.command_number.wrapping_add(WINDOW - 1),
-            working: 0,
-            text: Vec::new(),
+            turn: false,
+            waiting: 0,
+            closed: false,
+            over: false,
+            blind: None,
+            stats: BTreeMap::new(),
         };
-        let view = View { generation: 0, target: Arc::default() };
-        Arc::new(Session {
-            member,
-            local,
+        Arc::new_cyclic(|own| Session {
+            handle,
+            initiator: member.initiator.clone(),
+            nexus: member.nexus.clone(),
+            target: member.target.clone(),
+            user: member.user.clone(),
+            parameters: member.parameters.clone(),
             catalogue,
-            view: Mutex::new(view),
-            out: Mutex::new(out),
+            own: own.clone(),
+            view: Mutex::new(View { generation: None, closed: false, target: Arc::default() }),
             crew: Arc::default(),
-            gatherer: Mutex::default(),
-            running: Mutex::default(),
+            pace: Pace::new([Duration::ZERO; CLASSES]),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            gate: RwLock::new(()),
         })
     }
 
-    /// The session is over: what was begun is finished, and its units are left.
-    pub fn end(&self) {
-        self.crew.wait();
-        self.target().units().for_each(|unit| unit.leave(&self.member.port));
-        lock(&self.view).target = Arc::default();
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
     }
 
+    /// Waits as long as something holds, but not for ever where there is a limit.
+    fn wait<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        limit: Duration,
+        mut holds: impl FnMut(&State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        state.waiting += 1;
+        let waited = self.changed.wait_timeout_while(state, limit, |state| holds(state));
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.waiting -= 1;
+        state
+    }
+
+    /// Tells those who wait that something has changed.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    // ── Connections ──
+
+    /// One more connection, in the place of one that had its number.
+    pub fn join(&self, connection: &Arc<Connection>) -> Result<(), Failure> {
+        let mut state = self.state();
+        if state.closed {
+            return Err(NO_SESSION);
+        }
+        let old = state.find(connection.number());
+        if old.is_none() && state.connections.len() >= self.parameters.max_connections {
+            return Err(TOO_MANY_CONNECTIONS);
+        }
+        state.connections.push(connection.clone());
+        if let Some(old) = old {
+            self.cut_one(state, &old);
+        }
+        Ok(())
+    }
+
+    /// A connection is over; what it had begun is finished. True: with it the session is.
+    pub fn leave(&self, connection: &Arc<Connection>, in_order: bool) -> bool {
+        if !in_order {
+            self.cut();
+        }
+        self.settle(|task| task.is_of(connection));
+        let mut state = self.state();
+        state.connections.retain(|one| !Arc::ptr_eq(one, connection));
+        let is_last = state.connections.is_empty();
+        state.closed |= is_last;
+        self.tell(state);
+        if is_last {
+            self.look_away();
+            let mut state = self.state();
+            state.over = true;
+            self.tell(state);
+        }
+        is_last
+    }
+
+    /// Ends all of its connections.
+    pub fn cut(&self) {
+        let mut state = self.state();
+        if !state.closed && state.connections.is_empty() {
+            state.over = true;
+        }
+        state.closed = true;
+        state.connections.iter().for_each(|connection| connection.cut());
+        self.tell(state);
+    }
+
+    /// Tells its initiator what it has not asked for, by all of its connections; nobody waits for one that does not listen.
+    /// `told` goes when all have heard it.
+    pub fn announce(&self, event: Event, told: &Sender<()>) {
+        let connections = self.state().connections.clone();
+        for connection in connections {
+            let told = told.clone();
+            self.crew.submit(Box::new(move || {
+                connection.announce(event);
+                drop(told);
+            }));
+        }
+    }
+
+    /// Looks whether there is still anything for it to see: it is asked to log out where there is not, and later ended. False:
+    /// all is well.
+    pub fn look(&self) -> bool {
+        let sees = self.target.is_none() || self.target().units().next().is_some();
+        let mut state = self.state();
+        if sees {
+            state.blind = None;
+            return false;
+        }
+        let (since, asked) = state.blind.get_or_insert_with(|| (Instant::now(), false));
+        let blind = since.elapsed();
+        let asks = blind >= BLIND && !std::mem::replace(asked, *asked || blind >= BLIND);
+        drop(state);
+        if asks {
+            tracing::info!(
+                initiator = self.initiator,
+                target = self.target,
+                "sees nothing: asked to log out"
+            );
+            self.announce(Event::LogOut(LOG_OUT), &mpsc::channel().0);
+        }
+        if blind >= BLIND + Duration::from_secs(LOG_OUT.into()) {
+            self.cut();
+        }
+        true
+    }
+
+    /// Ends one of its connections, which has logged out by another; false if there is no such.
+    pub fn log_out(&self, number: u16) -> bool {
+        let state = self.state();
+        let found = state.find(number);
+        if let Some(found) = &found {
+            self.cut_one(state, found);
+        }
+        found.is_some()
+    }
+
+    /// Ends a connection, and waits until it is gone.
+    fn cut_one(&self, state: MutexGuard<'_, State>, connection: &Arc<Connection>) {
+        connection.cut();
+        self.changed.notify_all();
+        drop(
+            self.wait(state, DRAIN, |state| state.connections.iter().any(|one| Arc::ptr_eq(one, connection))),
+        );
+    }
+
+    /// A session that was cut, for as long as that may take.
+    pub fn wait_until_over(&self) {
+        drop(self.wait(self.state(), DRAIN, |state| !state.over));
+    }
+
+    // ── The order of commands ──
+
+    /// The numbers that every answer has: of the command that is expected, and of the last that may come.
+    pub fn window(&self) -> (u32, u32) {
+        let mut state = self.state();
+        let most = state.expected.wrapping_add(WINDOW.saturating_sub(state.working)).wrapping_sub(1);
+        // The window only ever moves on.
+        if most.wrapping_sub(state.most) < 1 << 31 {
+            state.most = most;
+        }
+        (state.expected, state.most)
+    }
+
+    /// Waits until it is a command's turn, if that may come. `None`: it is to be passed over.
+    pub fn admit(&self, connection: &Connection, number: u32) -> Option<Turn<'_>> {
+        let may_come = |state: &State| match state.ahead(number) {
+            Some(0) => state.turn && !state.closed && !connection.is_cut(),
+            Some(_) => state.connections.len() > 1 && !state.closed && !connection.is_cut(),
+            None => false,
+        };
+        let mut state = self.state();
+        while may_come(&state) {
+            state = self.wait(state, TURN, may_come);
+            // Whoever has the turn may take any time; a number that is missing may not.
+            if !state.turn {
+                break;
+            }
+        }
+        if state.turn || state.ahead(number) != Some(0) {
+            return None;
+        }
+        state.turn = true;
+        state.expected = state.expected.wrapping_add(1);
+        Some(Turn(self))
+    }
+
+    /// Waits for the commands before an immediate one's number, which other connections may still bring.
+    pub fn catch_up(&self, connection: &Connection, number: u32) {
+        let is_behind = |state: &State| {
+            let is_ahead = state.turn || state.ahead(number).is_some_and(|ahead| ahead > 0);
+            is_ahead && state.connections.len() > 1 && !state.closed && !connection.is_cut()
+        };
+        drop(self.wait(self.state(), TURN, is_behind));
+    }
+
+    // ── Tasks ──
+
     /// What it sees now.
-    fn target(&self) -> Arc<Target> {
+    pub fn target(&self) -> Arc<Target> {
         let mut view = lock(&self.view);
-        let generation = self.catalogue.generation();
+        let generation = Some(self.catalogue.generation());
         if view.generation != generation
-            && let Some(target) = &self.member.target
+            && !view.closed
+            && let Some(target) = &self.target
         {
-            let user = self.member.user.as_deref();
-            view.target = Arc::new(self.catalogue.view(target, &self.member.initiator, user));
-            view.target.units().for_each(|unit| unit.join(&self.member.port));
+            let user = self.user.as_deref();
+            let target = Arc::new(self.catalogue.view(target, &self.initiator, user, self.nexus.port));
+            let before = std::mem::replace(&mut view.target, target);
+            self.turn(&before, &view.target, view.generation.is_none());
             view.generation = generation;
         }
         view.target.clone()
     }
 
-    fn send(&self, pdu: Pdu, counted: bool) -> io::Result<()> {
-        let mut out = lock(&self.out);
-        let pdu = out.numbered(pdu, counted);
-        pdu.write(&mut out.to, self.member.parameters.digests)?;
-        out.to.flush()
-    }
-
-    /// Asks whether the initiator lives.
-    pub fn ping(&self) -> io::Result<()> {
-        let ping = Pdu::new(to::NOP, FINAL).put_u32(16, NONE).put_u32(20, 1);
-        self.send(ping, false)
-    }
-
-    /// A PDU that cannot be followed.
-    fn reject(&self, header: &[u8; HEADER], why: u8) -> io::Result<()> {
-        let mut reject = Pdu::new(to::REJECT, FINAL).put_u32(16, NONE).with_data(header.to_vec());
-        reject.header[2] = why;
-        self.send(reject, true)
-    }
-
-    /// A PDU whose data is not what was sent.
-    pub fn reject_data(&self, header: &[u8; HEADER]) -> io::Result<Next> {
-        self.reject(header, DATA_DIGEST)?;
-        // There is no recovery within the session.
-        Ok(Next::Ends)
-    }
-
-    pub fn take(self: &Arc<Self>, pdu: Pdu) -> io::Result<Next> {
-        if !self.is_next(&pdu) {
-            return Ok(Next::Goes);
+    /// Joins the units that it sees, and leaves those that it does not see any more. Which those are is told, but `at_first`.
+    fn turn(&self, before: &Target, now: &Target, at_first: bool) {
+        let own: Weak<dyn Tasks> = self.own.clone();
+        let is_gone = |unit: &&Arc<LogicalUnit>| !now.units().any(|one| Arc::ptr_eq(one, unit));
+        before.units().filter(is_gone).for_each(|unit| unit.leave(&self.nexus, &own));
+        now.units().for_each(|unit| unit.join(&self.nexus, own.clone()));
+        if !at_first && !before.numbers().eq(now.numbers()) {
+            now.units().for_each(|unit| unit.luns_changed(&self.nexus));
         }
-        if self.member.target.is_none() && !matches!(pdu.opcode(), from::TEXT | from::LOGOUT | from::NOP) {
-            self.reject(&pdu.header, PROTOCOL)?;
-            return Ok(Next::Ends);
-        }
-        match pdu.opcode() {
-            from::COMMAND => self.command(pdu)?,
-            from::DATA => return self.data(&pdu),
-            from::NOP => self.nop(pdu)?,
-            from::TASK => self.task(&pdu)?,
-            from::TEXT => self.text(&pdu)?,
-            from::LOGOUT => return self.logout(&pdu),
-            from::LOGIN => {
-                self.reject(&pdu.header, PROTOCOL)?;
-                return Ok(Next::Ends);
-            }
-            _ => self.reject(&pdu.header, NOT_SUPPORTED)?,
-        }
-        Ok(Next::Goes)
     }
 
-    /// Whether it is its turn. Immediate ones and data always are.
-    fn is_next(&self, pdu: &Pdu) -> bool {
-        if pdu.is_immediate() || matches!(pdu.opcode(), from::DATA | from::SNACK) {
-            return true;
-        }
-        let mut out = lock(&self.out);
-        let is_next = pdu.u32(24) == out.expected && out.most.wrapping_sub(out.expected) < 1 << 31;
-        if is_next {
-            out.expected = out.expected.wrapping_add(1);
-        }
-        is_next
+    fn look_away(&self) {
+        let own: Weak<dyn Tasks> = self.own.clone();
+        let mut view = lock(&self.view);
+        view.closed = true;
+        let before = std::mem::take(&mut view.target);
+        before.units().for_each(|unit| unit.leave(&self.nexus, &own));
     }
 
-    // ── Commands ──
-
-    fn command(self: &Arc<Self>, pdu: Pdu) -> io::Result<()> {
-        let expected = if pdu.flags() & WRITES != 0 { pdu.u32(20) as usize } else { 0 };
-        let begun = lock(&self.gatherer).begin(pdu.clone(), expected, &self.member.parameters);
-        match begun {
-            Ok(Some(gathered)) => self.run(gathered),
-            Ok(None) => self.ask()?,
-            Err(Wrong(why)) => {
-                tracing::warn!(initiator = self.member.initiator, why, "a command is rejected");
-                self.reject(&pdu.header, INVALID_FIELD)?;
-            }
-        }
-        Ok(())
+    /// Tasks that are under way.
+    pub fn tasks(&self) -> usize {
+        self.state().tasks.len()
     }
 
-    fn data(self: &Arc<Self>, pdu: &Pdu) -> io::Result<Next> {
-        let done = lock(&self.gatherer).data(pdu, &self.member.parameters);
-        match done {
-            Ok(Some(gathered)) => {
-                self.run(gathered);
-                self.ask()?;
-            }
-            Ok(None) => self.ask()?,
-            Err(Wrong(why)) => {
-                tracing::warn!(initiator = self.member.initiator, why, "a command ends");
-                let command = lock(&self.gatherer).abandon(pdu.tag());
-                self.reject(&pdu.header, PROTOCOL)?;
-                if let Some(command) = command {
-                    let sense = scsi::Sense::new(0xb, 0x4b00);
-                    let status = Status::CheckCondition;
-                    let answer = Answer { status, sense: Some(sense), data: Data::Nothing, taken: 0 };
-                    self.answer(&command, answer)?;
-                }
-            }
+    pub fn stats(&self) -> SessionStats {
+        let target = self.target();
+        let state = self.state();
+        let unit = |(lun, stats): (&u64, &UnitStats)| {
+            let volume = target.unit(*lun).map_or_else(String::new, |unit| unit.identity.name.clone());
+            UnitStats { lun: (*lun >> 48) as u16 & 0x3fff, volume, ..stats.clone() }
+        };
+        SessionStats {
+            initiator: self.nexus.initiator.to_string(),
+            target: self.target.clone().unwrap_or_default(),
+            group: self.nexus.port,
+            connections: state.connections.len(),
+            units: state.stats.iter().map(unit).collect(),
         }
-        Ok(Next::Goes)
     }
 
-    fn ask(&self) -> io::Result<()> {
-        let requests = lock(&self.gatherer).requests(&self.member.parameters);
-        for request in requests {
-            let pdu = Pdu::new(to::R2T, FINAL)
-                .put_u32(16, request.tag)
-                .put_u32(20, request.transfer)
-                .put_u32(36, request.number)
-                .put_u32(40, request.offset)
-                .put_u32(44, request.len);
-            self.send(pdu, false)?;
-        }
-        Ok(())
-    }
-
-    fn run(self: &Arc<Self>, gathered: Gathered) {
-        let (tag, lun) = (gathered.command.tag(), gathered.command.lun());
-        let aborted = Arc::new(AtomicBool::new(false));
-        lock(&self.running).insert(tag, (lun, aborted.clone()));
-        lock(&self.out).working += 1;
+    /// Has a command executed, and answered by its connection, whose reader brings it.
+    pub fn run(self: &Arc<Self>, connection: &Arc<Connection>, gathered: Gathered, turn: Option<Turn<'_>>) {
         // Ordered, and head of queue: all before is done before, and all after comes after.
-        let alone = matches!(gathered.command.flags() & 7, 2 | 3);
-        if alone {
-            self.crew.wait();
+        if matches!(gathered.command.flags() & 7, 2 | 3) {
+            connection.see_off();
+            let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+            self.settle(|_| true);
+            let task = self.begin(connection, &gathered.command);
+            self.hand_on(task, gathered);
+            self.settle(|_| true);
+            return;
         }
+        let gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let task = self.begin(connection, &gathered.command);
+        drop((gate, turn));
+        let is_quick = |class| self.pace.of(class) < FAST;
+        if class_of(&gathered.command).is_some_and(is_quick) {
+            self.execute(&task, gathered);
+        } else {
+            self.hand_on(task, gathered);
+        }
+    }
+
+    fn begin(&self, connection: &Arc<Connection>, command: &Pdu) -> Arc<Task> {
+        let (tag, lun, begun) = (command.tag(), command.lun(), Instant::now());
+        let (fate, executed) = (OnceLock::new(), AtomicBool::new(false));
+        let task = Arc::new(Task { tag, lun, connection: connection.clone(), begun, fate, executed });
+        let is_unit = self.state().stats.contains_key(&lun) || self.target().unit(lun).is_some();
+        let mut state = self.state();
+        state.tasks.push(task.clone());
+        state.working += 1;
+        // Numbers that nobody has are not counted: there are too many.
+        if is_unit {
+            state.stats.entry(lun).or_default().begin();
+        }
+        task
+    }
+
+    fn hand_on(self: &Arc<Self>, task: Arc<Task>, gathered: Gathered) {
         let session = self.clone();
         self.crew.submit(Box::new(move || {
-            let command = &gathered.command;
-            let cdb: [u8; 16] = command.field(32);
-            let answer = session.target().execute(&session.member.port, lun, &cdb, &gathered.data);
-            lock(&session.running).remove(&tag);
-            lock(&session.out).working -= 1;
-            if !aborted.load(SeqCst)
-                && let Err(error) = session.answer(command, answer)
-            {
-                tracing::debug!(%error, "an answer cannot be sent");
-            }
+            session.execute(&task, gathered);
+            task.connection.deliver();
         }));
-        if alone {
-            self.crew.wait();
-        }
     }
 
-    /// Data, then how it ended: with the last data where there is nothing to say.
-    fn answer(&self, command: &Pdu, answer: Answer) -> io::Result<()> {
-        let expected = if command.flags() & (READS | WRITES) != 0 { command.u32(20) as usize } else { 0 };
-        let is_read = command.flags() & WRITES == 0;
-        let moved = if is_read { answer.data.len() } else { answer.taken };
-        let (flags, residual) = match moved {
-            moved if moved > expected => (OVERFLOW, moved - expected),
-            moved if moved < expected && (is_read || answer.status == Status::Good) => {
-                (UNDERFLOW, expected - moved)
-            }
-            _ => (0, 0),
+    /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is promised.
+    fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered) {
+        let Gathered { command, data } = gathered;
+        let cdb: [u8; 16] = command.field(32);
+        let watch = class_of(&command).map(|class| self.pace.watch(class));
+        let work = || match task.fate.get() {
+            Some(_) => Begun::Ended(cleared()),
+            None => self.target().begin(&self.nexus, task.lun, &cdb, &data),
         };
-        let sent = if is_read { moved.min(expected) } else { 0 };
-        let mut out = lock(&self.out);
-        let folded = sent > 0 && answer.status == Status::Good;
-        if sent > 0 {
-            let end = if folded { STATUS | flags } else { 0 };
-            self.send_data(&mut out, command, &answer.data, sent, end, residual as u32)?;
+        let begun = unless_it_panics(work, Begun::Ended);
+        if let Some(watch) = watch {
+            self.pace.end(watch);
         }
-        if !folded {
-            let mut response =
-                Pdu::new(to::RESPONSE, FINAL | flags).put_u32(16, command.tag()).put_u32(44, residual as u32);
-            response.header[3] = answer.status as u8;
-            if let Some(sense) = answer.sense {
-                let sense = sense.encode();
-                response.data = (sense.len() as u16).to_be_bytes().to_vec();
-                response.data.extend(sense);
-            }
-            let response = out.numbered(response, true);
-            response.write(&mut out.to, self.member.parameters.digests)?;
-        }
-        out.to.flush()
-    }
-
-    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. `end`: flags of the last.
-    fn send_data(
-        &self,
-        out: &mut Out<W>,
-        command: &Pdu,
-        data: &Data,
-        len: usize,
-        end: u8,
-        residual: u32,
-    ) -> io::Result<()> {
-        let parameters = &self.member.parameters;
-        let parts: Vec<&[u8]> = match data {
-            Data::Nothing => Vec::new(),
-            Data::Bytes(bytes) => vec![bytes],
-            Data::Read(read) => read.parts.iter().map(|part| part.bytes()).collect(),
-        };
-        let (mut from, mut number) = (0, 0);
-        while from < len {
-            let in_burst = parameters.max_burst - from % parameters.max_burst;
-            let part = parameters.their_segment.min(in_burst).min(len - from);
-            let last = from + part == len;
-            let flags = if last {
-                FINAL | end
-            } else if part == in_burst {
-                FINAL
-            } else {
-                0
-            };
-            let pdu = Pdu::new(to::DATA, flags)
-                .put_u32(16, command.tag())
-                .put_u32(20, NONE)
-                .put_u32(36, number)
-                .put_u32(40, from as u32)
-                .put_u32(44, if last { residual } else { 0 });
-            let counted = last && end & STATUS != 0;
-            let mut pdu = out.numbered(pdu, counted);
-            if !counted {
-                pdu = pdu.put_u32(24, 0);
-            }
-            pdu.write_with(&mut out.to, parameters.digests, &window(&parts, from, part))?;
-            from += part;
-            number += 1;
-        }
-        Ok(())
-    }
-
-    // ── Everything else ──
-
-    fn nop(&self, pdu: Pdu) -> io::Result<()> {
-        if pdu.tag() == NONE {
-            return Ok(());
-        }
-        let lun = pdu.field::<8>(8);
-        let mut data = pdu.data;
-        data.truncate(self.member.parameters.their_segment);
-        let mut reply = Pdu::new(to::NOP, FINAL).put_u32(20, NONE).with_data(data).put(8, &lun);
-        reply.header[16..20].copy_from_slice(&pdu.header[16..20]);
-        self.send(reply, true)
-    }
-
-    fn task(&self, pdu: &Pdu) -> io::Result<()> {
-        const DONE: u8 = 0;
-        const NO_TASK: u8 = 1;
-        const NO_UNIT: u8 = 2;
-        const NOT_SUPPORTED: u8 = 5;
-        let (function, lun) = (pdu.flags() & 0x7f, pdu.lun());
-        let target = self.target();
-        let unit = target.unit(lun);
-        let response = match function {
-            1 => {
-                let tag = pdu.u32(20);
-                if self.abort(&[tag]) { DONE } else { NO_TASK }
-            }
-            2 | 4 | 5 if unit.is_none() => NO_UNIT,
-            2 | 4 => {
-                self.abort(&self.tags(Some(lun)));
-                DONE
-            }
-            5 => {
-                self.abort(&self.tags(Some(lun)));
-                unit.into_iter().for_each(|unit| unit.reset(&self.member.port));
-                DONE
-            }
-            6 | 7 => {
-                self.abort(&self.tags(None));
-                target.units().for_each(|unit| unit.reset(&self.member.port));
-                DONE
-            }
-            _ => NOT_SUPPORTED,
-        };
-        let mut reply = Pdu::new(to::TASK, FINAL).put_u32(16, pdu.tag());
-        reply.header[2] = response;
-        self.send(reply, true)
-    }
-
-    fn tags(&self, lun: Option<u64>) -> Vec<u32> {
-        let mut tags = lock(&self.gatherer).tags(lun);
-        let running = lock(&self.running);
-        let of = |(_, (of, _)): &(&u32, &(u64, Arc<AtomicBool>))| lun.is_none_or(|lun| *of == lun);
-        tags.extend(running.iter().filter(of).map(|(tag, _)| *tag));
-        tags
-    }
-
-    /// Nobody hears of these any more, and nothing of them is under way afterwards. False: there were none.
-    fn abort(&self, tags: &[u32]) -> bool {
-        let mut found = false;
-        for tag in tags {
-            found |= lock(&self.gatherer).abandon(*tag).is_some();
-            if let Some((_, aborted)) = lock(&self.running).get(tag) {
-                aborted.store(true, SeqCst);
-                found = true;
+        match begun {
+            Begun::Ended(answer) => self.end(task, &command, answer),
+            promised => {
+                let state = self.state();
+                task.executed.store(true, SeqCst);
+                self.tell(state);
+                let (session, task) = (self.clone(), task.clone());
+                let connection = task.connection.clone();
+                connection.promise(Box::new(move || {
+                    let answer = unless_it_panics(|| promised.end(), |failed| failed);
+                    session.end(&task, &command, answer);
+                }));
             }
         }
-        self.crew.wait();
-        found
     }
 
-    fn text(&self, pdu: &Pdu) -> io::Result<()> {
-        let goes_on = pdu.u32(20) != NONE;
-        let Some(keys) = Keys::parse(&pdu.data).filter(|_| pdu.flags() & 0x40 == 0) else {
-            return self.reject(&pdu.header, INVALID_FIELD);
-        };
-        let mut text = std::mem::take(&mut lock(&self.out).text);
-        if !goes_on {
-            text = self.reply(&keys).encode();
+    fn end(&self, task: &Arc<Task>, command: &Pdu, answer: Answer) {
+        let (bytes, took) = (answer.taken.max(answer.data.len()), task.begun.elapsed());
+        let mut state = self.state();
+        // The answer tells already that there is room for another.
+        state.working -= 1;
+        if let Some(stats) = state.stats.get_mut(&task.lun).filter(|stats| stats.queue > 0) {
+            stats.end(command.header[32], bytes, took);
         }
-        let len = text.len().min(self.member.parameters.their_segment);
-        let rest = text.split_off(len);
-        let (flags, transfer) = if rest.is_empty() { (FINAL, NONE) } else { (0x40, 1) };
-        lock(&self.out).text = rest;
-        let reply = Pdu::new(to::TEXT, flags).put_u32(16, pdu.tag()).put_u32(20, transfer).with_data(text);
-        self.send(reply, true)
+        task.executed.store(true, SeqCst);
+        self.tell(state);
+        match task.fate.get_or_init(|| Fate::Answered) {
+            Fate::Answered => task.connection.answer(command, answer),
+            Fate::Cleared => task.connection.answer(command, cleared()),
+            Fate::Aborted => {}
+        }
+        let mut state = self.state();
+        state.tasks.retain(|one| !Arc::ptr_eq(one, task));
+        self.tell(state);
     }
 
-    fn reply(&self, keys: &Keys) -> Keys {
-        let mut reply = Keys::default();
-        for (key, value) in &keys.0 {
-            if key != "SendTargets" {
-                reply.add(key, "NotUnderstood");
+    /// Waits until there is none of these tasks any more.
+    pub fn settle(&self, which: impl Fn(&Task) -> bool) {
+        drop(self.wait(self.state(), Duration::MAX, |state| state.tasks.iter().any(|task| which(task))));
+    }
+
+    /// Nobody hears of these commands any more, and nothing of them is under way afterwards. False: there were none, but
+    /// for those that had been answered.
+    pub fn abort(&self, which: impl Fn(u32, u64) -> bool) -> bool {
+        let (tasks, some) = self.cut_short(which, Fate::Aborted);
+        self.settle(|task| tasks.iter().any(|one| std::ptr::eq(&**one, task)));
+        some
+    }
+
+    /// Ends commands before their time, by tag and unit: those that were begun, and whether there were any that have no answer
+    /// yet.
+    fn cut_short(&self, which: impl Fn(u32, u64) -> bool, fate: Fate) -> (Vec<Arc<Task>>, bool) {
+        let state = self.state();
+        let wanted = state.tasks.iter().filter(|task| which(task.tag, task.lun));
+        let tasks: Vec<Arc<Task>> = wanted.cloned().collect();
+        let connections = state.connections.clone();
+        drop(state);
+        // What came first stays.
+        let ends = |task: &Arc<Task>| *task.fate.get_or_init(|| fate) != Fate::Answered;
+        let mut some = tasks.iter().filter(|task| ends(task)).count() > 0;
+        for connection in connections {
+            let commands = connection.abandon(&which);
+            if commands.is_empty() {
                 continue;
             }
-            let own = self.member.target.as_deref();
-            for target in self.catalogue.targets(&self.member.initiator) {
-                let wanted = match value.as_str() {
-                    "All" => own.is_none() || own == Some(target.as_str()),
-                    "" => own == Some(target.as_str()),
-                    name => target == name,
-                };
-                if wanted {
-                    reply.add("TargetName", target);
-                    reply.add("TargetAddress", format!("{},1", self.local));
+            some = true;
+            // Whoever has them ended is not to wait for an initiator that does not listen.
+            self.crew.submit(Box::new(move || {
+                if fate == Fate::Cleared {
+                    commands.iter().for_each(|command| connection.answer(command, cleared()));
                 }
-            }
+                // There is room for the data of others now.
+                connection.ask();
+                connection.deliver();
+            }));
         }
-        reply
-    }
-
-    fn logout(&self, pdu: &Pdu) -> io::Result<Next> {
-        let reason = pdu.flags() & 0x7f;
-        let connection = u16::from_be_bytes(pdu.field(20));
-        let response = match reason {
-            1 if connection != self.member.connection => 1,
-            0 | 1 => 0,
-            // There is nothing to recover.
-            _ => 2,
-        };
-        self.crew.wait();
-        let mut reply = Pdu::new(to::LOGOUT, FINAL).put_u32(16, pdu.tag());
-        reply.header[2] = response;
-        self.send(reply, true)?;
-        Ok(if response == 0 { Next::Ends } else { Next::Goes })
+        (tasks, some)
     }
 }
 
-/// A part of bytes that come in parts.
-fn window<'a>(parts: &[&'a [u8]], from: usize, len: usize) -> Vec<&'a [u8]> {
-    let (mut skip, mut left, mut found) = (from, len, Vec::new());
-    for part in parts {
-        let begin = skip.min(part.len());
-        let take = (part.len() - begin).min(left);
-        if take > 0 {
-            found.push(&part[begin..begin + take]);
+/// What the initiator of a command hears that others have ended.
+fn cleared() -> Answer {
+    Answer::bare(Status::TaskAborted, None)
+}
+
+impl Tasks for Session {
+    fn abort(&self, unit: &LogicalUnit, told: bool) -> Option<Ending> {
+        let target = lock(&self.view).target.clone();
+        let is_for = |lun| target.unit(lun).is_some_and(|one| std::ptr::eq(&**one, unit));
+        let fate = if told { Fate::Cleared } else { Fate::Aborted };
+        let (tasks, some) = self.cut_short(|_, lun| is_for(lun), fate);
+        if !some {
+            return None;
         }
-        skip -= begin;
-        left -= take;
+        let own = self.own.upgrade()?;
+        Some(Ending::new(move || {
+            let is_under_way = |_: &State| tasks.iter().any(|task| !task.executed.load(SeqCst));
+            drop(own.wait(own.state(), Duration::MAX, is_under_way));
+        }))
     }
-    found
 }

@@ -7,8 +7,12 @@
 //! | `target=iqn.…` | the target that it belongs to; several volumes may say the same |
 //! | `lun=7` | its number there |
 //! | `initiator=iqn.…` | who may see it, once or more often; nobody said: everybody |
+//! | `group=2` | the portal groups that its target is reached by, likewise; none said: all. All volumes of a target say the same |
 //! | `user=…,secret=…` | who sees it has to prove to be that, by CHAP |
 //! | `mutual_user=…,mutual_secret=…` | what the target answers, where it is asked for a proof |
+//! | `sealed=…`, `mutual_sealed=…` | those secrets as volumes keep them (`seal`) |
+
+use crate::seal::unseal;
 
 /// The property.
 pub const PROPERTY: &str = "cistern:iscsi";
@@ -34,6 +38,8 @@ pub struct Share {
     pub target: Option<String>,
     pub lun: u16,
     pub initiators: Vec<String>,
+    /// In order; none stands for all.
+    pub groups: Vec<u16>,
     pub credentials: Option<Credentials>,
 }
 
@@ -46,6 +52,11 @@ impl Share {
     /// Whether an initiator may see it who has proved to be this user.
     pub fn admits(&self, initiator: &str, user: Option<&str>) -> bool {
         self.names(initiator) && self.credentials.as_ref().is_none_or(|own| Some(own.user.as_str()) == user)
+    }
+
+    /// Whether its target is behind the portals of a group.
+    pub fn is_reached_by(&self, group: u16) -> bool {
+        self.groups.is_empty() || self.groups.contains(&group)
     }
 
     /// The name of its target.
@@ -79,6 +90,10 @@ pub fn parse(value: &str) -> Result<Option<Share>, String> {
         match name {
             "target" => share.target = Some(checked_name(value)?),
             "initiator" => share.initiators.push(checked_name(value)?),
+            "group" => {
+                let group = value.parse().ok().filter(|group| *group > 0);
+                share.groups.push(group.ok_or_else(|| format!("'{value}' is no portal group"))?);
+            }
             "lun" => {
                 let lun = value.parse().ok().filter(|lun| *lun <= MAX_LUN);
                 share.lun = lun.ok_or_else(|| format!("'{value}' is no number of a unit"))?;
@@ -87,21 +102,39 @@ pub fn parse(value: &str) -> Result<Option<Share>, String> {
             "secret" => secret = Some(value.to_owned()),
             "mutual_user" => mutual_user = Some(value.to_owned()),
             "mutual_secret" => mutual_secret = Some(value.to_owned()),
+            "sealed" => secret = Some(opened(value)?),
+            "mutual_sealed" => mutual_secret = Some(opened(value)?),
             _ => return Err(format!("'{name}' is no option")),
         }
     }
+    share.groups.sort_unstable();
+    share.groups.dedup();
     let mutual = mutual_user.zip(mutual_secret);
     share.credentials = match (user, secret) {
-        (Some(user), Some(secret)) if !user.is_empty() && (12..=64).contains(&secret.len()) => {
+        (Some(user), Some(secret)) if !user.is_empty() && is_secret(&secret) => {
             Some(Credentials { user, secret, mutual })
         }
         (None, None) if mutual.is_none() => None,
-        _ => return Err("a user and a secret of 12 to 64 characters belong together".into()),
+        _ => {
+            return Err(
+                "a user and a secret of 12 to 64 characters, without spaces and quotes, belong together"
+                    .into(),
+            );
+        }
     };
     if share.target.is_none() && share.lun != 0 {
         return Err("a unit with a number belongs to a target".into());
     }
     Ok(Some(share))
+}
+
+fn opened(sealed: &str) -> Result<String, String> {
+    unseal(sealed).ok_or_else(|| "a sealed secret is not whole".to_owned())
+}
+
+/// What can be told from the text around it.
+fn is_secret(secret: &str) -> bool {
+    (12..=64).contains(&secret.len()) && !secret.contains(|c: char| c.is_whitespace() || "'\"".contains(c))
 }
 
 /// iqn., eui. or naa., in the characters that these may have.

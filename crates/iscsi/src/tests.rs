@@ -1,14 +1,19 @@
 //! Parsers and what hangs on them.
 
+use std::net::IpAddr;
+use std::time::Instant;
+
 use stdx::prng::Prng;
 
 use crate::chap::{Chap, Round, bytes, hex, response};
 use crate::gather::{Gatherer, Wrong};
+use crate::guard::Guard;
 use crate::keys::Keys;
-use crate::limits::SEGMENT;
+use crate::limits::{GUARDED, PENALTY, SEGMENT, TRIES};
 use crate::md5::md5;
 use crate::parameters::Parameters;
 use crate::pdu::{Digests, Pdu, PduError};
+use crate::seal::{sealed, without_secrets};
 use crate::share::{Credentials, parse};
 
 /// RFC 1321 A.5.
@@ -80,6 +85,7 @@ fn what_is_written_is_read_and_what_is_changed_is_seen() {
         let mut wire = Vec::new();
         pdu.write(&mut wire, digests).unwrap();
         let read = Pdu::read(&mut &wire[..], digests, SEGMENT).unwrap().unwrap();
+        assert!(Pdu::is_whole(&wire, digests) && !Pdu::is_whole(&wire[..wire.len() - 1], digests));
         assert_eq!(
             (read.opcode(), &read.header[8..], &read.data),
             (pdu.opcode(), &pdu.header[8..], &pdu.data)
@@ -122,10 +128,56 @@ fn parameters_come_out_as_the_standard_says() {
     assert_eq!(ask("FirstBurstLength", "1").as_deref(), Some("Reject"));
     assert_eq!(ask("InitialR2T", "No").as_deref(), Some("No"));
     assert_eq!(ask("ErrorRecoveryLevel", "2").as_deref(), Some("0"));
+    assert_eq!(ask("MaxConnections", "65535").as_deref(), Some("8"));
     assert_eq!(ask("MaxRecvDataSegmentLength", "65536"), None);
+    for wrong in ["0", "511", "16777216", "-1", "x", ""] {
+        assert_eq!(ask("MaxRecvDataSegmentLength", wrong).as_deref(), Some("Reject"), "{wrong}");
+        assert_eq!(ask("MaxBurstLength", wrong).as_deref(), Some("Reject"), "{wrong}");
+    }
+    for no_order in ["DataPDUInOrder", "DataSequenceInOrder"] {
+        assert_eq!(ask(no_order, "No").as_deref(), Some("Yes"));
+        assert_eq!(ask(no_order, "no").as_deref(), Some("Reject"));
+    }
+    assert_eq!(ask("TaskReporting", "FastAbort,RFC3720").as_deref(), Some("RFC3720"));
+    assert_eq!(ask("TaskReporting", "FastAbort").as_deref(), Some("Reject"));
     assert_eq!(ask("X-com.example", "1").as_deref(), Some("NotUnderstood"));
     assert_eq!((ours.their_segment, ours.first_burst, ours.initial_r2t), (65536, 512, false));
     assert_eq!(ours.digests, Digests { header: true, data: false });
+    let mut joining = Parameters::joining(&ours);
+    assert_eq!((joining.their_segment, joining.first_burst, joining.max_connections), (8192, 512, 8));
+    assert_eq!(joining.negotiate("FirstBurstLength", "1024").as_deref(), Some("Irrelevant"));
+    assert_eq!(joining.negotiate("DataDigest", "CRC32C").as_deref(), Some("CRC32C"));
+    assert_eq!((joining.first_burst, joining.digests.data), (512, true));
+}
+
+#[test]
+fn the_first_burst_is_part_of_a_burst() {
+    let mut ours = Parameters::default();
+    let mut reply = Keys::default();
+    for (key, value) in [("FirstBurstLength", "65536"), ("MaxBurstLength", "8192")] {
+        reply.add(key, ours.negotiate(key, value).unwrap());
+    }
+    ours.settle(&mut reply);
+    assert_eq!((ours.first_burst, reply.get("FirstBurstLength")), (8192, Some("8192")));
+}
+
+#[test]
+fn guesses_take_time_from_wherever_they_come() {
+    let (guard, now) = (Guard::default(), Instant::now());
+    let from = |text: &str| text.parse::<IpAddr>().unwrap();
+    let one = from("10.0.0.1");
+    assert!((0..TRIES).all(|_| guard.admits(one, now)) && !guard.admits(one, now));
+    assert!(!guard.admits(from("::ffff:10.0.0.1"), now) && guard.admits(from("10.0.0.2"), now));
+    assert!(guard.admits(one, now + PENALTY) && !guard.admits(one, now + PENALTY));
+    // A good one does not count.
+    guard.proved(one);
+    assert!(guard.admits(one, now + PENALTY) && !guard.admits(one, now + PENALTY));
+    assert!((0..TRIES).all(|n| guard.admits(from(&format!("2001:db8::{n}")), now)));
+    assert!(!guard.admits(from("2001:db8::ffff:1"), now) && guard.admits(from("2001:db8:0:1::1"), now));
+    // What is remembered is bounded, and forgotten in time.
+    let many = |number: u32| IpAddr::from((number + (11 << 24)).to_be_bytes());
+    assert!((0..2 * GUARDED as u32).filter(|number| guard.admits(many(*number), now)).count() < GUARDED);
+    assert!(guard.admits(many(1 << 20), now + 2 * TRIES * PENALTY));
 }
 
 fn write(tag: u32, flags: u8, data: &[u8]) -> Pdu {
@@ -168,6 +220,22 @@ fn data_is_gathered_as_it_was_agreed() {
 }
 
 #[test]
+fn secrets_are_kept_and_not_shown() {
+    let clear =
+        "target=iqn.x:y,user=u,secret=a_long=secret\u{fc},mutual_user=v,mutual_secret=seventeen_letters";
+    let kept = sealed(clear);
+    assert!(!kept.contains("secret") && kept.contains(",user=u,sealed=0x"), "{kept}");
+    assert_eq!(parse(&kept), parse(clear));
+    assert_eq!(sealed(&kept), kept);
+    let shown = without_secrets(&kept);
+    assert_eq!(shown, "target=iqn.x:y,user=u,sealed=********,mutual_user=v,mutual_sealed=********");
+    let said = "zfs set shareiscsi=user=u,secret=123456789012,lun=0 tank/v";
+    assert_eq!(without_secrets(said), "zfs set shareiscsi=user=u,secret=********,lun=0 tank/v");
+    assert!(parse(&shown).is_err() && parse("user=u,secret=********").is_err(), "what is shown is no secret");
+    assert!(parse("user=u,sealed=0x00112233445566778899aabbccddeeff0011").is_err());
+}
+
+#[test]
 fn shares_say_who_sees_what() {
     assert_eq!(parse("off"), Ok(None));
     let on = parse("on").unwrap().unwrap();
@@ -177,7 +245,22 @@ fn shares_say_who_sees_what() {
     assert!(
         share.admits("iqn.a", Some("u")) && !share.admits("iqn.a", None) && !share.admits("iqn.b", Some("u"))
     );
-    for bad in ["lun=1", "target=x", "target=iqn.X", "user=u", "user=u,secret=short", "lun=20000", "yes"] {
+    let behind = parse("group=7,group=2").unwrap().unwrap();
+    assert_eq!(
+        (behind.is_reached_by(2), behind.is_reached_by(1), share.is_reached_by(1)),
+        (true, false, true)
+    );
+    for bad in [
+        "lun=1",
+        "group=0",
+        "group=65536",
+        "target=x",
+        "target=iqn.X",
+        "user=u",
+        "user=u,secret=short",
+        "lun=20000",
+        "yes",
+    ] {
         assert!(parse(bad).is_err(), "{bad}");
     }
 }

@@ -1,11 +1,14 @@
-//! Load for file systems, over NFSv3 and on a local mount, and what came of it.
+//! Load for file systems, over NFSv3 and on a local mount, and for logical units over iSCSI, and what came of it.
 //!
 //! [`Work`] says what one operation is, [`Crowd`] how many writers do it and for how long; [`Share::run`] and
 //! [`Folder::run`] do the same work over the network and by system calls, so that figures of both mean the same. Data is
-//! incompressible. It knows no server and no engine: whatever answers NFS, or is mounted, can be measured.
+//! incompressible. [`Profile`] says what is done to logical units. It knows no server and no engine: whatever answers NFS or
+//! iSCSI, or is mounted, can be measured.
 
 mod drive;
 mod folder;
+mod initiator;
+mod io_analyzer;
 mod nfs3;
 mod outcome;
 mod scripts;
@@ -16,6 +19,8 @@ use std::time::Duration;
 use stdx::prng::Prng;
 
 pub use folder::Folder;
+pub use initiator::{Initiator, Unit};
+pub use io_analyzer::{How, PROFILES, Profile};
 pub use nfs3::Share;
 pub use outcome::Outcome;
 pub use usage::{machine_time, process_time};

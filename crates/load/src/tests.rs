@@ -105,3 +105,46 @@ fn every_work_runs_over_nfs() {
     share.forget_file().unwrap();
     server.stop();
 }
+
+/// Every profile, on two units of a target, by one session and by two.
+#[test]
+fn units_are_worked_on_as_profiles_say() {
+    let volumes = [0, 1].map(|number| {
+        let id = engine_api::VolumeId { pool_guid: 1, dataset_guid: number };
+        model::MemVolume::new(id, 4 << 20, 8192)
+    });
+    let engine = MemEngine::new(Vec::new());
+    let served = |number: usize| engine_api::ServedVolume {
+        dataset: format!("tank/v{number}"),
+        share: format!("target=iqn.t:t,lun={number}"),
+        volume: volumes[number].clone(),
+    };
+    engine.set_volumes(vec![served(0), served(1)]);
+    let portals = vec!["127.0.0.1:0".parse().unwrap()];
+    let config = iscsi::ServerConfig { portals, random: std::sync::Arc::new(|| 7) };
+    let server = iscsi::Server::start(config, engine).unwrap();
+    let url = |lun: usize| format!("iscsi://{}/iqn.t:t/{lun}", server.portals()[0].addr);
+    let units = [0, 1].map(|lun| Unit::parse(&url(lun)).unwrap());
+    let mut initiator = Initiator::log_in(&units[0]).unwrap();
+    initiator.greet(&units[1]).unwrap();
+    assert_eq!(initiator.size(&units[0]).unwrap(), 4 << 20);
+    for profile in &PROFILES {
+        for connections in [1, 2] {
+            units.iter().for_each(|unit| profile.fill(unit, 4 << 20).unwrap());
+            let crowd = Crowd::new(profile.depth, Duration::from_millis(10)).over(connections);
+            let outcome = profile.run(&units, 4 << 20, &crowd).unwrap();
+            assert!(outcome.operations > 0, "{}", profile.name);
+            assert_eq!(outcome.bytes, outcome.operations * u64::from(profile.block), "{}", profile.name);
+        }
+    }
+    let data = initiator.read(&units[0], 0, 1 << 20).unwrap();
+    assert!(data.iter().any(|byte| *byte != 0));
+    initiator.copy(&units[0], &units[1], 4 << 20).unwrap();
+    assert_eq!(initiator.read(&units[1], 0, 1 << 20).unwrap(), data);
+    initiator.unmap(&units[1], 0, 4 << 20).unwrap();
+    initiator.flush(&units[1]).unwrap();
+    assert_eq!(initiator.read(&units[1], 0, 1 << 20).unwrap(), vec![0; 1 << 20]);
+    for wrong in ["iscsi://", "iscsi://127.0.0.1/t", "iscsi://127.0.0.1/t/x", "nfs://127.0.0.1/t/0"] {
+        assert!(Unit::parse(wrong).is_err(), "{wrong}");
+    }
+}

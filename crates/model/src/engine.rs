@@ -2,6 +2,7 @@
 
 use engine_api::{
     Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served, ServedVolume,
+    TokenContents,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -69,7 +70,7 @@ impl Engine for MemEngine {
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
         Vec::new()
     }
-    fn snapshot_of_token(&self, _token: &str) -> Result<String> {
+    fn read_token(&self, _token: &str) -> Result<TokenContents> {
         unsupported()
     }
     fn label_clear(&self, _path: &str, _force: bool) -> Result<()> {

@@ -5,8 +5,8 @@ use crate::state::{State, refused, who};
 use crate::{Clock, LINK_MAX, MAX_FILE_SIZE, attrs, data};
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, NAME_MAX, NewNode, NodeId, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier,
-    Written, XattrMode,
+    FsStat, NAME_MAX, NewNode, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
+    Verifier, Written, XattrMode,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 use stdx::posix;
@@ -58,7 +58,7 @@ impl FileSystem for MemFs {
         self.state().root()
     }
 
-    fn statfs(&self) -> Result<FsStat> {
+    fn statfs(&self, _node: NodeId) -> Result<FsStat> {
         let state = self.state();
         let used: u64 = state.nodes.values().map(|node| node.attr().used).sum();
         let free = TOTAL_BYTES.saturating_sub(used);
@@ -246,5 +246,14 @@ impl FileSystem for MemFs {
 
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
         self.state().removexattr(cred, node, name)
+    }
+
+    fn project(&self, node: NodeId) -> Result<Project> {
+        self.state().get(node)?;
+        Err(Error::Unsupported("projects in a file system in memory".into()))
+    }
+
+    fn set_project(&self, _cred: &Cred, node: NodeId, _project: Project) -> Result<()> {
+        self.project(node).map(drop)
     }
 }

@@ -1,7 +1,7 @@
 //! A volume in memory: bytes behind one lock, and which blocks were ever written since they were last freed.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 use engine_api::{
     Error, Promise, ReadBuf, Result, Seek, Slice, Stable, Volume, VolumeGeometry, VolumeId, VolumeRoom,
@@ -13,6 +13,8 @@ pub struct MemVolume {
     id: VolumeId,
     block: usize,
     state: Mutex<State>,
+    /// Changes may go on, or one waits.
+    going: Condvar,
 }
 
 struct State {
@@ -25,6 +27,9 @@ struct State {
     notes: BTreeMap<String, String>,
     /// What every change ends with, to see what becomes of a failure.
     failure: Option<Error>,
+    /// Every change waits; how many do.
+    paused: bool,
+    waiting: usize,
 }
 
 impl MemVolume {
@@ -37,8 +42,10 @@ impl MemVolume {
             capacity: u64::MAX >> 1,
             notes: BTreeMap::new(),
             failure: None,
+            paused: false,
+            waiting: 0,
         };
-        Arc::new(MemVolume { id, block, state: Mutex::new(state) })
+        Arc::new(MemVolume { id, block, state: Mutex::new(state), going: Condvar::new() })
     }
 
     pub fn set_readonly(&self, readonly: bool) {
@@ -55,6 +62,18 @@ impl MemVolume {
         self.lock().failure = failure;
     }
 
+    /// Changes wait from now on, until this says that they need not.
+    pub fn pause(&self, paused: bool) {
+        self.lock().paused = paused;
+        self.going.notify_all();
+    }
+
+    /// Returns when so many changes wait.
+    pub fn wait_for(&self, waiting: usize) {
+        let fewer = |state: &mut State| state.waiting < waiting;
+        drop(self.going.wait_while(self.lock(), fewer).expect("nothing panics under this lock"));
+    }
+
     pub fn resize(&self, size: usize) {
         let mut state = self.lock();
         state.bytes.resize(size, 0);
@@ -67,7 +86,14 @@ impl MemVolume {
 
     /// The state, and the range as indexes into its bytes.
     fn at(&self, offset: u64, len: u64, changes: bool) -> Result<(MutexGuard<'_, State>, usize, usize)> {
-        let state = self.lock();
+        let mut state = self.lock();
+        if changes && state.paused {
+            state.waiting += 1;
+            self.going.notify_all();
+            let paused = |state: &mut State| state.paused;
+            state = self.going.wait_while(state, paused).expect("nothing panics under this lock");
+            state.waiting -= 1;
+        }
         let end = offset.checked_add(len).filter(|end| *end <= state.bytes.len() as u64);
         let end = end.ok_or_else(|| Error::Invalid("past the end of the volume".into()))?;
         if changes && state.readonly {
@@ -110,6 +136,10 @@ impl Volume for MemVolume {
             state.mapped[from / self.block..=(to - 1) / self.block].fill(true);
         }
         Ok(())
+    }
+
+    fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
+        self.write(offset, data, stable)
     }
 
     fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {

@@ -2,7 +2,7 @@
 //!
 //! The reader does by itself what will not wait: that costs no thread switch, and the replies to a burst of small
 //! calls leave together. It knows by measuring: per class of request a moving average of how long the engine took
-//! (see [`crate::pace`]). What has been slow goes to the workers, so that later requests overtake it, unless the request is
+//! (see [`sockets::pace`]). What has been slow goes to the workers, so that later requests overtake it, unless the request is
 //! alone on the connection anyway. When workers or the connection's allowance are exhausted the reader works too,
 //! which stops it from reading: that is the backpressure.
 //!
@@ -16,15 +16,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sockets::attentive::Attentive;
+use sockets::pace::{FAST, Pace};
 use sunrpc::record::{self, Patience, Pool, RecordError};
 
-use crate::attentive::Requests;
 use crate::limits::{BATCH_REPLIES, KEEPERS, RECORD_TIME};
 use crate::outbox::Outbox;
-use crate::pace::{FAST, KEEPING, Pace};
-use crate::service::{Answer, Begun, Promised, Service, Session, class_of, fault};
+use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, class_of, fault};
 use crate::workers::Workers;
 
+/// The class of waiting for stable storage, behind those of requests; and what is assumed of it until it has been measured.
+const KEEPING: usize = CLASSES;
+const SLOW: Duration = Duration::from_millis(10);
 /// Up to this, work is done by the reader when nothing else is known to wait.
 const BEARABLE: Duration = Duration::from_millis(2);
 
@@ -33,7 +36,7 @@ struct Conn<W> {
     service: Arc<Service>,
     session: Session,
     outbox: Outbox<W>,
-    pace: Pace,
+    pace: Pace<{ CLASSES + 1 }>,
     /// Requests with workers.
     in_flight: Mutex<usize>,
     landed: Condvar,
@@ -155,18 +158,20 @@ impl<W: Write> Drop for Keeping<'_, W> {
 
 /// Serves a connection until its peer is done or breaks the rules; returns when every reply is out.
 pub fn serve<W: Write + Send + 'static>(
-    mut from: impl Requests,
+    mut from: Attentive<'_>,
     to: W,
     session: Session,
     service: Arc<Service>,
     workers: &Workers,
     pool: Arc<Pool>,
 ) -> Result<(), RecordError> {
+    let mut guesses = [Duration::ZERO; CLASSES + 1];
+    guesses[KEEPING] = SLOW;
     let conn = Arc::new(Conn {
         service,
         session,
         outbox: Outbox::new(to),
-        pace: Pace::new(),
+        pace: Pace::new(guesses),
         in_flight: Mutex::new(0),
         landed: Condvar::new(),
         promises: Mutex::default(),
@@ -190,7 +195,7 @@ pub fn serve<W: Write + Send + 'static>(
 fn read_loop<W: Write + Send + 'static>(
     conn: &Arc<Conn<W>>,
     reader: &mut record::Reader,
-    from: &mut impl Requests,
+    from: &mut Attentive<'_>,
     workers: &Workers,
 ) -> Result<(), RecordError> {
     // Since replies were written last.

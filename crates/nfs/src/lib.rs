@@ -13,7 +13,6 @@
 //!   are read, queues have limits (`limits`), and a full queue makes the reader work instead of reading on.
 //! - `status` is the one place where an engine error becomes a status.
 
-mod attentive;
 mod conn;
 mod drc;
 mod export;
@@ -22,7 +21,6 @@ mod limits;
 mod listen;
 mod mount;
 mod outbox;
-mod pace;
 mod service;
 mod shares;
 mod stats;

@@ -1,21 +1,19 @@
 //! Sockets: the only file that has them.
 //!
-//! A thread accepts; each connection has a thread that reads it (see `conn`). Stopping closes the listeners, lets
-//! every connection finish what it has read, and cuts off those that take too long.
+//! Each connection has a thread that reads it (see `conn`). Stopping lets every connection finish what it has read, and cuts
+//! off those that take too long.
 
-use std::collections::HashMap;
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine_api::Engine;
+use sockets::Listening;
+use sockets::attentive::{Attentive, Lookout};
 use sunrpc::portmap;
 use sunrpc::record::Pool;
 
-use crate::attentive::{Attentive, Lookout};
 use crate::limits::{
     DRAIN, LARGE_BUFFERS, LARGE_BUFFERS_KEPT, LARGE_BUFFERS_SHARE, MAX_RECORD, STALL, WORKERS,
 };
@@ -59,21 +57,17 @@ impl ServerConfig {
 /// A running server. Dropping it stops it.
 pub struct Server {
     shared: Arc<Shared>,
+    listening: Listening<TcpStream>,
     addr: SocketAddr,
     mount_addr: SocketAddr,
-    registered: bool,
-    acceptors: Mutex<Vec<(SocketAddr, JoinHandle<()>)>>,
+    registered: AtomicBool,
 }
 
 struct Shared {
     service: Arc<Service>,
     workers: Workers,
     pool: Arc<Pool>,
-    connections: Mutex<HashMap<u64, TcpStream>>,
-    max_connections: usize,
-    next: AtomicU64,
     lookout: Lookout,
-    stopping: AtomicBool,
 }
 
 impl Server {
@@ -82,11 +76,7 @@ impl Server {
             service: Arc::new(Service::new(engine, config.reserved_ports)),
             workers: Workers::new(config.workers),
             pool: Pool::shared(MAX_RECORD, LARGE_BUFFERS, LARGE_BUFFERS_SHARE, LARGE_BUFFERS_KEPT),
-            connections: Mutex::default(),
-            max_connections: config.max_connections,
-            next: AtomicU64::new(0),
             lookout: Lookout::default(),
-            stopping: AtomicBool::new(false),
         });
         let mut listeners = vec![TcpListener::bind(config.addr)?];
         if let Some(addr) = config.mount_addr {
@@ -97,15 +87,12 @@ impl Server {
             addrs.push(listener.local_addr()?);
         }
         let (addr, mount_addr) = (addrs[0], addrs[addrs.len() - 1]);
-        let mut server = Server { shared, addr, mount_addr, registered: false, acceptors: Mutex::default() };
-        for (listener, addr) in listeners.into_iter().zip(addrs) {
-            let shared = server.shared.clone();
-            let accept = move || accept(&shared, &listener);
-            let thread = thread::Builder::new().name("nfs-accept".to_owned()).spawn(accept)?;
-            lock(&server.acceptors).push((addr, thread));
-        }
+        let listening = sockets::Config { name: "nfs", connections: config.max_connections, drain: DRAIN };
+        let own = shared.clone();
+        let listening = Listening::start(listening, listeners, move |_, stream| run(&own, stream))?;
         tracing::info!(%addr, %mount_addr, "serving NFSv3");
-        server.registered = config.register && server.tell_rpcbind(true);
+        let server = Server { shared, listening, addr, mount_addr, registered: AtomicBool::new(false) };
+        server.registered.store(config.register && server.tell_rpcbind(true), Ordering::SeqCst);
         Ok(server)
     }
 
@@ -153,33 +140,11 @@ impl Server {
 
     /// Stops accepting, finishes what has been read, closes every connection. Returns when all is done.
     pub fn stop(&self) {
-        if self.shared.stopping.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        if self.registered {
+        if self.registered.swap(false, Ordering::SeqCst) {
             self.tell_rpcbind(false);
         }
-        for (addr, thread) in std::mem::take(&mut *lock(&self.acceptors)) {
-            // Waking it by a connection is the portable way to end a blocking accept.
-            drop(TcpStream::connect_timeout(&reachable(addr), Duration::from_secs(1)));
-            drop(thread.join());
-        }
-        self.shut(Shutdown::Read);
-        let deadline = Instant::now() + DRAIN;
-        while !lock(&self.shared.connections).is_empty() {
-            if Instant::now() > deadline {
-                self.shut(Shutdown::Both);
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
+        self.listening.stop();
         self.shared.workers.stop();
-    }
-
-    fn shut(&self, how: Shutdown) {
-        for stream in lock(&self.shared.connections).values() {
-            // It may have ended by itself meanwhile.
-            drop(stream.shutdown(how));
-        }
     }
 }
 
@@ -189,59 +154,12 @@ impl Drop for Server {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An address to connect to where the server listens on all of them.
-fn reachable(mut addr: SocketAddr) -> SocketAddr {
-    if addr.ip().is_unspecified() {
-        addr.set_ip(if addr.is_ipv4() {
-            [127, 0, 0, 1].into()
-        } else {
-            std::net::Ipv6Addr::LOCALHOST.into()
-        });
+fn run(shared: &Shared, stream: &TcpStream) {
+    // Who has gone again has no address, and nothing to be told.
+    let Ok(client) = stream.peer_addr() else { return };
+    if let Err(error) = serve(shared, stream, client) {
+        tracing::info!(%client, %error, "connection closed");
     }
-    addr
-}
-
-fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
-    loop {
-        let accepted = listener.accept();
-        if shared.stopping.load(Ordering::SeqCst) {
-            return;
-        }
-        let done = accepted.and_then(|(stream, client)| start(shared, stream, client));
-        if let Err(error) = done {
-            tracing::warn!(%error, "connection not accepted");
-            // Out of descriptors or threads: trying again at once would only spin.
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-fn start(shared: &Arc<Shared>, stream: TcpStream, client: SocketAddr) -> io::Result<()> {
-    let id = shared.next.fetch_add(1, Ordering::Relaxed);
-    {
-        let mut connections = lock(&shared.connections);
-        if connections.len() >= shared.max_connections {
-            tracing::warn!(%client, "connection refused: too many");
-            return Ok(());
-        }
-        connections.insert(id, stream.try_clone()?);
-    }
-    let own = shared.clone();
-    let spawned = thread::Builder::new().name("nfs-conn".to_owned()).spawn(move || {
-        if let Err(error) = serve(&own, &stream, client) {
-            tracing::info!(%client, %error, "connection closed");
-        }
-        drop(stream.shutdown(Shutdown::Both));
-        lock(&own.connections).remove(&id);
-    });
-    if spawned.is_err() {
-        lock(&shared.connections).remove(&id);
-    }
-    spawned.map(drop)
 }
 
 fn serve(shared: &Shared, stream: &TcpStream, client: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {

@@ -35,7 +35,7 @@ mod dva;
 mod embedded;
 mod kind;
 
-use crate::malformed::{Endian, Malformed, need, u64_at};
+use crate::malformed::{Endian, Malformed, need};
 use crate::object_type::ObjectType;
 use stdx::bits;
 
@@ -101,9 +101,11 @@ impl BlkPtr {
     /// Reads the first 128 bytes. Fails only when there are fewer; see [`BlkPtr::validate`].
     pub fn decode(bytes: &[u8], endian: Endian) -> Result<BlkPtr, Malformed> {
         need::<{ BlkPtr::SIZE }>(bytes, 0, "block pointer")?;
+        // Whoever walks a pool does little else.
+        let (parts, _) = bytes[..BlkPtr::SIZE].as_chunks::<8>();
         let mut words = [0; WORDS];
-        for (i, word) in words.iter_mut().enumerate() {
-            *word = u64_at(bytes, 8 * i, endian, "block pointer")?;
+        for (word, part) in words.iter_mut().zip(parts) {
+            *word = endian.u64(*part);
         }
         Ok(BlkPtr { words })
     }

@@ -1,8 +1,9 @@
 //! Scrub and resilver, as the pool remembers them: an array of numbers in the pool directory's entry `scan`; a scrub of
 //! known errors only has one of its own.
 //!
-//! Source: include/sys/dsl_scan.h.
+//! Source: include/sys/dsl_scan.h, module/zfs/dsl_scan.c (`dsl_scan_ddt`).
 
+use crate::ddt::Class;
 use crate::words::words;
 use crate::zbookmark::Zbookmark;
 
@@ -70,6 +71,22 @@ impl ScanPhys {
 
     pub fn is_running(&self) -> bool {
         self.state == STATE_SCANNING
+    }
+
+    /// Tables of deduplication are still to be gone through, as they are before all trees.
+    pub fn is_in_tables(&self) -> bool {
+        self.ddt_class <= self.ddt_class_max
+    }
+
+    /// Pointers to what tables have shown are passed by: blocks that have several.
+    pub fn relies_on_tables(&self) -> bool {
+        self.ddt_class_max >= Class::Duplicate as u64
+    }
+
+    /// The tables need not be gone through any further.
+    pub fn leave_tables(&mut self) {
+        self.ddt_class = self.ddt_class_max + 1;
+        (self.ddt_type, self.ddt_checksum, self.ddt_cursor) = (0, 0, 0);
     }
 
     pub fn is_paused(&self) -> bool {

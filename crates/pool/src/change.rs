@@ -30,6 +30,8 @@ use crate::dsl::Dsl;
 use crate::history::Record;
 use crate::{PoolError, Result, recv};
 
+pub use volume::VolumePlan;
+
 /// See `engine_api::Change`: the same, for this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -89,6 +91,13 @@ pub enum Change {
         tag: String,
         recursive: bool,
     },
+    /// A snapshot that goes when its tag is taken off, or at the latest when the pool is opened the next time.
+    TemporarySnapshot {
+        name: String,
+        tag: String,
+    },
+    /// Takes off the tags of all of these.
+    ReleaseTemporary,
     SetProperties {
         name: String,
         props: Vec<(String, String)>,
@@ -150,6 +159,8 @@ impl Change {
             Change::Release { snapshots, tag, recursive } => {
                 hold::check_release(dsl, snapshots, tag, *recursive)
             }
+            Change::TemporarySnapshot { name, .. } => hold::check_temporary(dsl, name, group),
+            Change::ReleaseTemporary => Ok(()),
             Change::SetProperties { name, props } => set::check(dsl, name, props),
             Change::Inherit { name, property, .. } => inherit::check(dsl, name, property),
             Change::Rename { from, to, recursive, .. } if from.contains('@') => {
@@ -179,6 +190,8 @@ impl Change {
             Change::Release { snapshots, tag, recursive } => {
                 hold::sync_release(cx, snapshots, tag, *recursive)
             }
+            Change::TemporarySnapshot { name, tag } => hold::sync_temporary(cx, name, tag),
+            Change::ReleaseTemporary => hold::sync_release_temporary(cx),
             Change::SetProperties { name, props } => set::sync(cx, name, props),
             Change::Inherit { name, property, received } => inherit::sync(cx, name, property, *received),
             Change::Rename { from, to, recursive, .. } if from.contains('@') => {
@@ -239,6 +252,20 @@ impl Dsl {
                 Err(PoolError::Again) => {}
                 done => return done,
             }
+        }
+    }
+
+    /// Judges the properties of a dataset that a change would make, and nothing else of it; what comes of them, if that is a
+    /// volume.
+    pub fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
+        match change {
+            Change::CreateFilesystem { name, props, .. } => {
+                create::raw_props(self, name, props).map(|_| None)
+            }
+            Change::CreateVolume { name, sparse, props, .. } => {
+                volume::plan(self, name, *sparse, props).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 

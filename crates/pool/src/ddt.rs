@@ -6,14 +6,16 @@
 //! Only then a block that nothing leads to any more gives its space back; until then it can be found again.
 //!
 //! A table may be as large as it likes. What a batch of writes or frees needs of it is read together; a dataset's dirty
-//! blocks count with the leafs they are going to change ([`LEAF`]), and a group takes away a bounded number of references:
-//! the rest waits on the list of deferred frees ([`crate::deferred`]), whose space counts as not free yet.
+//! blocks count with the leafs they are going to change ([`LEAF`]), and a group takes away references in a bounded number of
+//! leafs: the rest waits on the list of deferred frees ([`crate::deferred`]), whose space counts as not free yet. References
+//! go in the order of their checksums, which is the tables', so that those in one leaf go together.
 //!
 //! Everything here is the syncing thread's, but for [`Ddt::report`].
 //!
 //! Sources: module/zfs/ddt.c (`ddt_lookup`, `ddt_sync_flush_entry`, `ddt_sync_update_stats`), ddt_zap.c, ddt_stats.c, zio.c
 //! (`zio_ddt_free`). Tables with a log (feature `fast_dedup`) are not built.
 
+pub(crate) mod durable;
 pub mod estimate;
 mod table;
 
@@ -34,9 +36,10 @@ use table::Table;
 
 /// Bytes of a table that a block changes, as far as memory is concerned: entries lie wherever their checksums say.
 pub(crate) const LEAF: u64 = 1 << BLOCK_SHIFT;
-/// References that one group takes away, where each may be in a leaf of its own: their memory is bounded by this.
-const RELEASES: usize = 8192;
-/// The same under `Quirk::SmallTxg`.
+/// References that one group takes away, and leafs it changes for them: its memory is bounded by both.
+const RELEASES: usize = 1 << 17;
+const LEAFS: usize = 8192;
+/// References under `Quirk::SmallTxg`.
 const FEW_RELEASES: usize = 8;
 /// The time a group may take for it.
 const RELEASE_TIME: Nanos = Nanos::from_millis(500);
@@ -79,7 +82,8 @@ struct State {
 
 /// What a group may still take away.
 struct Allowance {
-    left: usize,
+    references: usize,
+    leafs: usize,
     until: Nanos,
 }
 
@@ -166,13 +170,26 @@ impl Ddt {
         report
     }
 
+    /// Reads all of the tables, so that memory has them as far as it can.
+    pub fn prefetch(&self) -> Result<()> {
+        let zaps = lock(&self.shown).zaps.clone();
+        for zap in zaps {
+            for entry in zap.iter() {
+                entry?;
+            }
+        }
+        Ok(())
+    }
+
     /// [`DdtReport::saved`], quickly.
     pub(crate) fn saved(&self) -> u64 {
         saved(&lock(&self.shown).histogram)
     }
 
-    /// Takes away the references that these pointers are, as far as this group may; gives back those that stay, in order.
-    pub(crate) fn release(&self, bps: Vec<BlkPtr>) -> Vec<BlkPtr> {
+    /// Takes away the references that these pointers are, as far as this group may; gives back those that stay, in the
+    /// order of the tables.
+    pub(crate) fn release(&self, mut bps: Vec<BlkPtr>) -> Vec<BlkPtr> {
+        bps.sort_by_cached_key(|bp| bp.checksum()[0]);
         let mut state = lock(&self.state);
         let (mut stay, mut rest) = (Vec::new(), &bps[..]);
         while !rest.is_empty() {
@@ -192,7 +209,11 @@ impl Ddt {
     /// What cannot be looked up stays.
     fn release_together(&self, state: &mut State, bps: &[BlkPtr], stay: &mut Vec<BlkPtr>) {
         let name = |bp: &BlkPtr| Some((bp.checksum_kind().ok()?, DdtKey::of(bp)));
-        self.load(state, bps.iter().filter_map(name));
+        let leafs = self.load(state, bps.iter().filter_map(name));
+        if let Some(allowance) = &mut state.allowance {
+            allowance.references -= bps.len();
+            allowance.leafs = allowance.leafs.saturating_sub(leafs);
+        }
         for bp in bps {
             let Some((checksum, key)) = name(bp) else { continue };
             match state.tables.get_mut(&checksum).and_then(|table| table.live.get_mut(&key)) {
@@ -206,17 +227,17 @@ impl Ddt {
         }
     }
 
-    /// References that may be taken away together now; they count as taken.
+    /// References that may be taken away together now.
     fn allowed(&self, state: &mut State) -> usize {
         let small = self.env.quirk(Quirk::SmallTxg);
         let now = self.env.clock.now();
         let allowance = state.allowance.get_or_insert_with(|| Allowance {
-            left: if small { FEW_RELEASES } else { RELEASES },
+            references: if small { FEW_RELEASES } else { RELEASES },
+            leafs: LEAFS,
             until: now + RELEASE_TIME,
         });
-        let take = if now < allowance.until { allowance.left.min(TOGETHER) } else { 0 };
-        allowance.left -= take;
-        take
+        let has_time = now < allowance.until && allowance.leafs > 0;
+        if has_time { allowance.references.min(TOGETHER) } else { 0 }
     }
 
     /// Whether references stay that this group was not allowed to take away; asked once a group.
@@ -224,8 +245,14 @@ impl Ddt {
         std::mem::take(&mut lock(&self.state).is_behind)
     }
 
-    /// Puts back what is live. What nothing leads to any more goes to `free`.
-    pub(crate) fn flush(&self, free: &mut dyn FnMut(&BlkPtr), tx: &Tx) -> Result<()> {
+    /// Puts back what is live. What nothing leads to any more goes to `free`; `rose` is told of blocks that one pointer led
+    /// to, and more do now.
+    pub(crate) fn flush(
+        &self,
+        free: &mut dyn FnMut(&BlkPtr),
+        rose: &mut dyn FnMut(&BlkPtr),
+        tx: &Tx,
+    ) -> Result<()> {
         let mut state = lock(&self.state);
         state.allowance = None;
         if state.tables.values().all(|table| table.live.is_empty()) {
@@ -247,7 +274,7 @@ impl Ddt {
             tx,
         };
         for table in state.tables.values_mut().filter(|table| !table.live.is_empty()) {
-            table.flush(&cx, free)?;
+            table.flush(&cx, free, rose)?;
         }
         state.tables.retain(|_, table| !table.is_gone());
         *lock(&self.shown) = state.shown();
@@ -260,18 +287,20 @@ impl Ddt {
         state.tables.values().try_for_each(|table| table.walk(each))
     }
 
-    /// Makes entries live; those that cannot be read do not become so.
-    fn load(&self, state: &mut State, keys: impl Iterator<Item = (ChecksumKind, DdtKey)>) {
+    /// Makes entries live; those that cannot be read do not become so. How many leafs they were looked for in.
+    fn load(&self, state: &mut State, keys: impl Iterator<Item = (ChecksumKind, DdtKey)>) -> usize {
         let mut wanted: BTreeMap<ChecksumKind, Vec<DdtKey>> = BTreeMap::new();
         for (checksum, key) in keys.filter(|(checksum, _)| CHECKSUMS.contains(checksum)) {
             wanted.entry(checksum).or_default().push(key);
         }
+        let mut leafs = 0;
         for (checksum, mut keys) in wanted {
             keys.sort_unstable();
             keys.dedup();
             let table = state.tables.entry(checksum).or_insert_with(|| Table::new(checksum));
-            table.load(&self.storage, keys);
+            leafs += table.load(&self.storage, keys);
         }
+        leafs
     }
 }
 

@@ -19,8 +19,8 @@ use ondisk::BlkPtr;
 
 use crate::Result;
 
-/// Parked references that a group looks at.
-const PARKED_STEP: u64 = 8192;
+/// Parked references that are looked at together: those of them that must stay are put back.
+const PARKED_STEP: u64 = 1 << 16;
 
 /// The list, and how many of its oldest entries are parked.
 pub struct Deferred {
@@ -60,12 +60,25 @@ impl Deferred {
         tx: &Tx,
     ) -> Result<()> {
         let mut parked = lock(&self.parked);
-        let again = (*parked).min(PARKED_STEP);
-        let mut left = self.list.phys()?.num_blkptrs.saturating_sub(*parked) + again;
-        if left == 0 {
-            return Ok(());
+        let mut fresh = self.list.phys()?.num_blkptrs.saturating_sub(*parked);
+        loop {
+            let again = (*parked).min(PARKED_STEP);
+            if fresh + again == 0 {
+                return Ok(());
+            }
+            let references = self.take(fresh + again, free, tx)?;
+            let stay = release(references);
+            *parked = *parked - again + stay.len() as u64;
+            if !stay.is_empty() {
+                return self.defer_all(&stay, tx);
+            }
+            fresh = 0;
         }
-        let mut references = Vec::new();
+    }
+
+    /// Takes so many of the newest entries off the list: space is given back, references are the answer.
+    fn take(&self, count: u64, free: &mut dyn FnMut(&BlkPtr), tx: &Tx) -> Result<Vec<BlkPtr>> {
+        let (mut references, mut left) = (Vec::new(), count);
         let _: ControlFlow<()> = self.list.drain(tx, |bp, _freed| {
             if left == 0 {
                 return Ok(ControlFlow::Break(()));
@@ -78,9 +91,12 @@ impl Deferred {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        let stay = release(references);
-        *parked = *parked - again + stay.len() as u64;
-        if stay.is_empty() { Ok(()) } else { self.defer_all(&stay, tx) }
+        Ok(references)
+    }
+
+    /// References wait that a group had no time for.
+    pub fn has_parked(&self) -> bool {
+        *lock(&self.parked) > 0
     }
 
     /// What the blocks on the list occupy.

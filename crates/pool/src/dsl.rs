@@ -146,7 +146,8 @@ pub struct Dsl {
     dirs: Mutex<HashMap<u64, Weak<Dir>>>,
     /// Open ones; kept while somebody uses them or they are dirty.
     datasets: Mutex<HashMap<u64, Arc<Dataset>>>,
-    /// What receives write: inconsistent, and nobody else's. Numbers of receives by dataset.
+    /// What receives write: inconsistent, and nobody else's; and what they left while that is sent. Numbers of receives by
+    /// dataset.
     receiving: Mutex<BTreeMap<u64, u64>>,
     /// Held while a dataset is opened.
     opening: Mutex<()>,
@@ -332,6 +333,16 @@ impl Dsl {
 
     pub(crate) fn begin_receiving(&self, object: u64, number: u64) {
         lock(&self.receiving).insert(object, number);
+    }
+
+    /// As [`Dsl::begin_receiving`], where nobody receives.
+    pub(crate) fn try_begin_receiving(&self, object: u64, number: u64) -> bool {
+        let mut receiving = lock(&self.receiving);
+        let is_free = !receiving.contains_key(&object);
+        if is_free {
+            receiving.insert(object, number);
+        }
+        is_free
     }
 
     pub(crate) fn end_receiving(&self, object: u64) {

@@ -54,6 +54,8 @@ struct Pending {
     scrub: Hurt,
     /// Entries, by head, that no dataset has the block of any more.
     stale: BTreeSet<(u64, ErrorBlock)>,
+    /// What can be had again, as the old form has it.
+    healed: BTreeSet<Zbookmark>,
     scanning: bool,
     ending: Option<Ending>,
 }
@@ -107,6 +109,13 @@ impl ErrorLog {
         (pending.scanning, pending.ending) = (false, Some(ending));
     }
 
+    /// Blocks of a dataset can be had again.
+    pub fn healed(&self, head: u64, dataset: u64, blocks: &[ErrorBlock]) {
+        let mut pending = lock(&self.pending);
+        pending.stale.extend(blocks.iter().map(|block| (head, *block)));
+        pending.healed.extend(blocks.iter().map(|block| block.place(dataset)));
+    }
+
     /// Nobody has these blocks any more.
     fn forget(&self, stale: Vec<(u64, ErrorBlock)>) {
         lock(&self.pending).stale.extend(stale);
@@ -117,7 +126,10 @@ impl ErrorLog {
         let mut objects = lock(&self.objects);
         let mut new = {
             let mut pending = lock(&self.pending);
-            let idle = pending.last.is_empty() && pending.scrub.is_empty() && pending.stale.is_empty();
+            let idle = pending.last.is_empty()
+                && pending.scrub.is_empty()
+                && pending.stale.is_empty()
+                && pending.healed.is_empty();
             if idle && pending.ending.is_none() {
                 return Ok(());
             }
@@ -131,6 +143,13 @@ impl ErrorLog {
                 });
             }
             objects.remove(mos, *head, block, tx)?;
+        }
+        for place in &new.healed {
+            new.last.remove(place);
+            new.scrub.remove(place);
+            for log in objects.logs().filter(|_| !objects.by_head) {
+                mos.remove(log, &place.to_name(), tx)?;
+            }
         }
         let by_head = objects.by_head;
         add(mos, &new.last, &mut objects.last, by_head, tx)?;

@@ -75,6 +75,8 @@ pub struct Shown {
     pub value: String,
     pub render: Render,
     pub source: Source,
+    /// What a stream said of it, in the same form, whether that counts or not.
+    pub received: Option<String>,
 }
 
 /// The effective properties of a file system, as its content and its servers use them.

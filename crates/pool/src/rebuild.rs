@@ -8,7 +8,7 @@
 //! ```text
 //!   attach -s ──group──▶ active ──worker: all maps are gone through──▶ group: complete ──▶ scrub
 //!                         │  ▲└──another disk joins so: from the start──┘
-//!                         └──nobody lacks anything any more──▶ canceled
+//!                         └──nobody lacks anything any more, or everybody──▶ canceled
 //! ```
 //! Two parties share the work, as of scans: the worker `rebuild` copies, and the groups write down how far it is; what it
 //! has copied before a group is on disk with it. It takes what is in use from the space maps of the last durable group, and
@@ -16,7 +16,8 @@
 //! before the disk joined is durable.
 //!
 //! A stretch that could not be copied leaves the disks' dirty time logs as they are, and so does a disk that was not there
-//! all the time: a resilver follows.
+//! all the time: a resilver follows. It also does what no rebuild can where every disk lacks something: it can tell what is
+//! good.
 //!
 //! Source: module/zfs/vdev_rebuild.c.
 
@@ -172,12 +173,18 @@ impl Drop for Rebuilds {
 }
 
 impl Core {
-    /// The guids of the disks of a top-level vdev that are here and lack something that others there have.
-    fn behind_in(&self, top: u32) -> BTreeSet<u64> {
+    /// The guids of the disks of a top-level vdev.
+    fn disks_in(&self, top: u32) -> BTreeSet<u64> {
         let mut disks = BTreeSet::new();
         if let Some(top) = lock(&self.config).tree.children.get(top as usize) {
-            top.visit(&mut |vdev| disks.extend([vdev.guid]));
+            top.visit(&mut |vdev| disks.extend(vdev.kind.is_leaf().then_some(vdev.guid)));
         }
+        disks
+    }
+
+    /// Those of them that are here and lack something that others there have.
+    fn behind_in(&self, top: u32) -> BTreeSet<u64> {
+        let mut disks = self.disks_in(top);
         disks.retain(|guid| self.storage.is_usable(*guid) && !self.storage.is_working(*guid));
         disks
     }
@@ -252,7 +259,8 @@ impl Pool {
         }
         for top in core.rebuilds.active() {
             let behind = core.behind_in(top);
-            if core.dtl.wanted(&core.storage, &|guid| behind.contains(&guid)).is_none() {
+            let has_source = core.disks_in(top).iter().any(|guid| core.dtl.is_empty(*guid));
+            if !has_source || core.dtl.wanted(&core.storage, &|guid| behind.contains(&guid)).is_none() {
                 self.end_rebuild(top, STATE_CANCELED, tx)?;
             }
         }

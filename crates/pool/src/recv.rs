@@ -17,6 +17,7 @@
 mod apply;
 mod begin;
 mod finish;
+mod heal;
 mod props;
 
 use std::fmt;
@@ -89,6 +90,10 @@ pub enum Failure {
     /// Earlier streams had large blocks, this one has them cut up.
     LargeBlocks,
     WrongParent,
+    /// It is not of the snapshot that is to be healed, or has its blocks in other sizes.
+    Unlike,
+    /// What it has of a block is not what was lost.
+    NotHealed,
     /// The stream makes no sense, at least not here.
     Invalid(String),
     Stream(StreamError),
@@ -106,6 +111,8 @@ impl fmt::Display for Failure {
             Failure::Features => f.write_str("pool must be upgraded to receive this stream"),
             Failure::LargeBlocks => f.write_str("incremental send stream requires -L"),
             Failure::WrongParent => f.write_str("parent is not a filesystem"),
+            Failure::Unlike => f.write_str("stream is not compatible with the data in the pool"),
+            Failure::NotHealed => f.write_str("what is needed for healing is not in the stream"),
             Failure::Invalid(why) => write!(f, "invalid stream: {why}"),
             Failure::Stream(error) => error.fmt(f),
         }
@@ -190,10 +197,8 @@ impl Dsl {
     /// Receives the stream whose begin has been read, all but the last step: [`Dsl::finish_receive`]. When it fails,
     /// nothing is left of it but what can be resumed.
     pub fn receive(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<Receiving> {
-        if stream.endian() != Endian::Little {
-            return Err(PoolError::Unsupported("streams of big-endian hosts".into()));
-        }
         let begin = &target.begin;
+        check_stream(begin, stream)?;
         let list = stream.payload(u64::from(begin.payload_len))?;
         let number = self.mos.random();
         self.commit(Change::Receive(Step::Begin { target: target.clone(), number }), "")?;
@@ -237,12 +242,7 @@ impl Dsl {
         receiving: &mut Receiving,
         stream: &mut RecordReader<'_>,
     ) -> Result<()> {
-        let begin = &target.begin;
-        let features = self.features();
-        let limits = Limits {
-            block: if features.is_enabled("large_blocks") { LARGE_BLOCK } else { OLD_BLOCK },
-            slots: if features.is_enabled("large_dnode") { LARGE_DNODE } else { 1 },
-        };
+        let (begin, limits) = (&target.begin, self.stream_limits());
         let dataset = {
             let _config = self.reading();
             self.open_object(receiving.object)?
@@ -264,6 +264,15 @@ impl Dsl {
             let payload = stream.payload(record.payload_len())?;
             apply.set_bytes(bytes + (stream.bytes() - before));
             apply.record(&record, payload)?;
+        }
+    }
+
+    /// What records may ask for in this pool.
+    fn stream_limits(&self) -> Limits {
+        let features = self.features();
+        Limits {
+            block: if features.is_enabled("large_blocks") { LARGE_BLOCK } else { OLD_BLOCK },
+            slots: if features.is_enabled("large_dnode") { LARGE_DNODE } else { 1 },
         }
     }
 
@@ -327,6 +336,14 @@ impl Dsl {
             None => Received { found: head, is_hidden: false },
         })
     }
+}
+
+/// Whether a stream can be followed at all.
+fn check_stream(begin: &Begin, stream: &RecordReader<'_>) -> Result<()> {
+    if stream.endian() != Endian::Little {
+        return Err(PoolError::Unsupported("streams of big-endian hosts".into()));
+    }
+    check_built(begin)
 }
 
 /// Streams with these are known and not taken.

@@ -18,8 +18,10 @@
 //! from, only blocks born since, so each block once. Of a dataset that is destroyed meanwhile, or snapshotted, the heir is
 //! walked ([`Departure`]).
 //!
-//! OpenZFS first goes through the tables of deduplication, then asks them at each deduplicated pointer whether its block was
-//! there. Here nothing is asked: a block that waits to be healed waits once, and a million wait at a time.
+//! Before the trees a scan goes through the tables of deduplication, for the blocks that several pointers lead to: each is
+//! read once, and pointers to it are passed by. Tables do not say who has a block. So if one of these is bad, the tables
+//! count for nothing: everything is looked at where trees lead to it, and is the error of all who have it. A block that comes
+//! to have more pointers than one when the tables were seen waits to be healed at once ([`Scan::rose`]).
 //!
 //! Locks: `state` and `sorted` are held for moments only, never both.
 //!
@@ -35,19 +37,22 @@ mod walk;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex};
 
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission};
 use env::{Nanos, WorkerHandle, lock};
 use ondisk::BlkPtr;
+use ondisk::ddt::Class;
 use ondisk::scan::{FLAG_VISIT_DS_AGAIN, ScanPhys};
 use ondisk::zbookmark::{DESTROYED_OBJSET, Zbookmark};
+use storage::Storage;
 
 use crate::parts::MosOwner;
 use crate::spa::Core;
 use crate::{Pool, Result};
 pub use request::ScanCommand;
-use sorted::Sorted;
+use sorted::{OF_TABLE, Sorted, Waiting};
 pub use status::ScanReport;
 
 /// See the module.
@@ -58,6 +63,7 @@ pub struct Scan {
     ended: Condvar,
     sorted: Mutex<Sorted>,
     worker: Mutex<Option<WorkerHandle>>,
+    last_scrubbed: AtomicU64,
 }
 
 /// How far a scan is: what is remembered of it on disk.
@@ -66,9 +72,24 @@ pub(crate) struct Position {
     pub phys: ScanPhys,
     /// Datasets still to visit, and the group from which on their blocks are of interest; 0: from the snapshot before.
     pub queue: BTreeMap<u64, u64>,
+    /// It met blocks that could not be read, which says nothing about them: disks may have been away for a while, or err. In
+    /// memory only.
+    pub unread: bool,
 }
 
 impl Position {
+    /// Has the trees tell of everything, from their beginning; `false` if they do already.
+    fn give_tables_up(&mut self) -> bool {
+        let relied = self.phys.relies_on_tables();
+        if relied {
+            self.phys.ddt_class_max = Class::Ditto as u64;
+            self.phys.leave_tables();
+            self.phys.set_bookmark(Zbookmark::default());
+            self.queue.clear();
+        }
+        relied
+    }
+
     /// A dataset is no more, or not what it was.
     fn follow(&mut self, change: &Departure) {
         let since = self.queue.remove(&change.dataset);
@@ -173,9 +194,15 @@ impl Scan {
         }
     }
 
-    fn wake(&self) {
+    /// Has the worker look whether it can go on.
+    pub(crate) fn wake(&self) {
         let worker = lock(&self.worker).clone();
         worker.inspect(WorkerHandle::wake);
+    }
+
+    /// What leaves lack is a reason for another resilver, be it that the last one could not give it to them.
+    pub(crate) fn try_again(&self) {
+        lock(&self.state).hopeless = None;
     }
 
     /// A block's space is about to be given back: nobody may look at it any more.
@@ -184,6 +211,27 @@ impl Scan {
         if issued > 0 {
             lock(&self.state).pace.issued += issued;
         }
+    }
+
+    /// More than one pointer leads to a block, and one did: the tables did not show it to the scan if it is past them, and
+    /// when trees lead there, it will seem that they did. Syncing context.
+    pub(crate) fn rose(&self, storage: &Storage, bp: &BlkPtr) {
+        let (serial, phys) = {
+            let state = lock(&self.state);
+            (state.serial, state.stored.phys)
+        };
+        if !phys.is_running() || !phys.relies_on_tables() || bp.is_gang() {
+            return;
+        }
+        let mut examined = 0;
+        let mut sorted = lock(&self.sorted);
+        sorted.turn_to(serial);
+        for copy in walk::wanted_copies(storage, &phys, bp) {
+            examined += bp.dva(copy).asize - sorted.add(Waiting::new(*bp, copy, OF_TABLE));
+        }
+        drop(sorted);
+        lock(&self.state).pace.examined += examined;
+        self.wake();
     }
 
     /// The group is durable: those who wait for a scan may see what became of it.

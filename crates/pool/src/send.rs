@@ -1,17 +1,23 @@
-//! Sending a snapshot: all of it, or what it has that an earlier one had not, as records.
+//! Sending a snapshot, or a head that nobody uses: all of it, or what it has that an earlier one had not, as records.
 //!
 //! The tree of the snapshot is walked in the order of objects and blocks, past all that is as old as the earlier snapshot
 //! (`walk`); what is met becomes records in that order (`emit`). What is not there is sent, too: a receiver may have had
 //! something in its place. The cost follows what changed, not what there is.
 //!
+//! What an interrupted receive has left can be sent as far as it came: a stream that begins like the one that was received
+//! and has no end, so that who receives it has the same left.
+//!
 //! Bytes are those that OpenZFS 2.1 sends of the same pool. Source: module/zfs/dmu_send.c.
 
+mod alone;
 mod emit;
 mod source;
 mod walk;
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use dmu::DmuError;
 use ondisk::dsl_dataset::FLAG_CI_DATASET;
@@ -23,11 +29,14 @@ use ondisk::send::{
 };
 
 use crate::dsl::dataset::recorded_features;
+use crate::dsl::names::Found;
 use crate::dsl::{Dataset, Dsl};
 use crate::resume::Resume;
 use crate::stream::RecordWriter;
 use crate::{PoolError, Result};
+use alone::Alone;
 use emit::Emit;
+use source::Source;
 
 /// File systems from this version on keep what does not fit a bonus in spill blocks.
 const VERSION_SA: u64 = 5;
@@ -63,6 +72,8 @@ pub enum Failure {
     NotEarlier,
     /// There is no object to go on with.
     NoObject,
+    /// It is a head that somebody has open.
+    InUse,
     /// Nobody takes the stream any more.
     Broken(String),
     Pool(PoolError),
@@ -81,6 +92,10 @@ fn broken(error: io::Error) -> Failure {
 /// A snapshot that is open for sending: it cannot be destroyed meanwhile.
 pub struct Sending {
     dataset: Arc<Dataset>,
+    /// It is none, and nobody's else for the time being.
+    alone: Option<Alone>,
+    /// It is what an interrupted receive has left: the stream ends where that did.
+    is_part: bool,
     begin: Begin,
     /// What was born up to this group is not sent.
     from_txg: u64,
@@ -89,6 +104,8 @@ pub struct Sending {
     list: Vec<u8>,
     /// Bytes that the stream will have, about.
     size: u64,
+    /// Blocks and holes looked at so far.
+    visited: AtomicU64,
 }
 
 impl Sending {
@@ -99,10 +116,16 @@ impl Sending {
     pub fn size(&self) -> u64 {
         self.size
     }
+
+    /// Blocks that [`Dsl::send`] has looked at so far, holes and objects included.
+    pub fn visited(&self) -> u64 {
+        self.visited.load(Relaxed)
+    }
 }
 
 impl Dsl {
-    /// Opens a snapshot for sending, from an earlier one or a bookmark (full names), or from the beginning.
+    /// Opens a snapshot for sending, from an earlier one or a bookmark (full names), or from the beginning. A head only to
+    /// learn what would be sent: as it is, it may change ([`Dsl::prepare_head`]).
     pub fn prepare_send(
         &self,
         snapshot: &str,
@@ -111,11 +134,20 @@ impl Dsl {
     ) -> std::result::Result<Sending, Failure> {
         let _config = self.reading();
         let to = self.find(snapshot)?;
-        if !to.is_snapshot() {
-            return Err(PoolError::Unsupported("sending what is no snapshot".into()).into());
-        }
         let source = from.map(|from| self.send_source(&to, from)).transpose()?;
         let dataset = self.open_object(to.object)?;
+        self.sending(&to, dataset, snapshot, (from, source), flags)
+    }
+
+    /// Of a snapshot, or what is to become one, under a name.
+    fn sending(
+        &self,
+        to: &Found,
+        dataset: Arc<Dataset>,
+        name: &str,
+        (from, source): (Option<&str>, Option<Source>),
+        flags: Flags,
+    ) -> std::result::Result<Sending, Failure> {
         let kind = dataset.objset().kind();
         let features = self.stream_features(&dataset, kind, flags)?;
         let is_clone = source.as_ref().is_some_and(|source| source.is_clone);
@@ -134,12 +166,26 @@ impl Dsl {
             flags: begin_flags,
             to_guid: to.phys.guid,
             from_guid: source.as_ref().map_or(0, |source| source.guid),
-            to_name: snapshot.to_owned(),
+            to_name: name.to_owned(),
             payload_len: 0,
         };
-        let size = self.send_size(&to, dataset.objset(), from, flags.compress)?;
+        let size = match self.send_size(to, dataset.objset(), from, flags.compress) {
+            // The size of a volume's blocks may not have come yet.
+            Err(PoolError::NotFound) if dataset.is_inconsistent() => 0,
+            size => size?,
+        };
         let from_txg = source.map_or(0, |source| source.txg);
-        Ok(Sending { dataset, begin, from_txg, resume: None, list: Vec::new(), size })
+        Ok(Sending {
+            dataset,
+            alone: None,
+            is_part: false,
+            begin,
+            from_txg,
+            resume: None,
+            list: Vec::new(),
+            size,
+            visited: AtomicU64::new(0),
+        })
     }
 
     /// As [`Dsl::prepare_send`], of the rest of a stream that was interrupted; `flags` beside those that it had.
@@ -175,7 +221,11 @@ impl Dsl {
             return Err(PoolError::Unsupported("sending encrypted datasets".into()));
         }
         if kind == ObjsetType::Zfs {
-            let props = self.parts.fs_format.props(dataset.objset())?;
+            let props = match self.parts.fs_format.props(dataset.objset()) {
+                // Of what is left of a receive it may not have come yet.
+                Err(DmuError::NotFound) if dataset.is_inconsistent() => Vec::new(),
+                props => props?,
+            };
             let version =
                 props.iter().find(|(name, _)| *name == "version").map_or(0, |(_, version)| *version);
             add(feature::SA_SPILL, version >= VERSION_SA);
@@ -197,8 +247,8 @@ impl Dsl {
         let store = self.parts.store();
         let emit = Emit::new(store, writer, sending.begin.features, sending.from_txg);
         let root = sending.dataset.objset().root();
-        let writer = walk::walk(store, &root, sending.from_txg, sending.resume, emit)?;
-        writer.end().map_err(broken)
+        let writer = walk::walk(store, &root, sending, emit)?;
+        if sending.is_part { Ok(()) } else { writer.end().map_err(broken) }
     }
 }
 

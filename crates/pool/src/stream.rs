@@ -5,7 +5,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use codec::fletcher4_append;
+use codec::{fletcher4_append, fletcher4_join};
 use ondisk::blkptr::Checksum;
 use ondisk::send::{self, Begin, CHECKSUM_AT, RECORD_SIZE, Record};
 use ondisk::{Endian, Malformed};
@@ -177,10 +177,7 @@ impl<'a> RecordWriter<'a> {
 
     /// Writes a record and its payload, which is padded with zeros to what the record says.
     pub fn write(&mut self, record: &Record, payload: &[u8]) -> io::Result<()> {
-        let mut bytes = record.encode(self.to_guid);
-        let sum = fletcher4_append(self.sum, &bytes[..CHECKSUM_AT], false);
-        send::set_checksum(&mut bytes, sum);
-        self.put(&bytes)?;
+        self.head(record)?;
         let len = record.payload_len() as usize;
         if payload.len() == len {
             return self.put(payload);
@@ -188,6 +185,21 @@ impl<'a> RecordWriter<'a> {
         let mut padded = payload.to_vec();
         padded.resize(len, 0);
         self.put(&padded)
+    }
+
+    /// As [`RecordWriter::write`], of a whole payload whose own sums are known.
+    pub fn write_summed(&mut self, record: &Record, payload: &[u8], sums: Checksum) -> io::Result<()> {
+        assert_eq!(payload.len() as u64, record.payload_len());
+        self.head(record)?;
+        self.sum = fletcher4_join(self.sum, sums, payload.len() / 4);
+        self.to.write_all(payload)
+    }
+
+    fn head(&mut self, record: &Record) -> io::Result<()> {
+        let mut bytes = record.encode(self.to_guid);
+        let sum = fletcher4_append(self.sum, &bytes[..CHECKSUM_AT], false);
+        send::set_checksum(&mut bytes, sum);
+        self.put(&bytes)
     }
 
     /// Writes the end.

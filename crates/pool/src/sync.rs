@@ -21,6 +21,7 @@ use ondisk::BlkPtr;
 use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED};
 use ondisk::uberblock::Uberblock;
 
+use crate::deferred::Deferred;
 use crate::history::{self, Record};
 use crate::scan::Durable;
 use crate::spa::Pool;
@@ -100,11 +101,15 @@ impl Pool {
         self.dsl.turn_livelists(tx)?;
         self.dsl.sync_datasets(sync)?;
         self.dsl.run_changes(tx)?;
-        self.dsl.process_async_destroy(tx)?;
+        // What is destroyed could only add to the references that wait.
+        if !core.deferred.as_ref().is_some_and(Deferred::has_parked) {
+            self.dsl.process_async_destroy(tx)?;
+        }
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
         // All that goes of deduplicated blocks has gone: the tables are written with the meta object set.
         self.settle_frees(1, tx)?;
-        core.ddt.flush(&mut |bp| core.free_now(bp, tx), tx)?;
+        let rose = &mut |bp: &BlkPtr| core.scan.rose(&core.storage, bp);
+        core.ddt.flush(&mut |bp| core.free_now(bp, tx), rose, tx)?;
         self.tell_sweeps(&core.sweeps.persist(&core.mos, || core.tree(), tx)?, tx);
         self.turn_scan(tx)?;
         let scrub_is_due = self.turn_rebuilds(tx)?;

@@ -72,6 +72,8 @@ pub struct LoggedWrite<'a> {
     pub len: u64,
     /// Of the file's blocks, in bytes.
     pub block_size: u64,
+    /// Where there is no log device, its bytes go to their place at once and the record leads there.
+    pub is_large: bool,
     /// Given where the caller is going to commit at once: then the bytes are copied now if they are few. Else they are
     /// fetched when they are needed.
     pub data: Option<&'a [u8]>,
@@ -87,9 +89,9 @@ pub enum LogBias {
     Throughput,
 }
 
-/// From so many bytes on a write is not copied into the log where there is no log device: it is written to its place,
-/// and the record leads there (`zfs_immediate_write_sz`).
-const IMMEDIATE_MAX: u64 = 32 << 10;
+/// From so many bytes on a write of a file is large; volumes have large writes only where their blocks are larger than
+/// this (`zfs_immediate_write_sz`, `zvol_immediate_write_sz`).
+pub const IMMEDIATE_SIZE: u64 = 32 << 10;
 
 /// Who can give the bytes of a file to a commit.
 pub trait LogData: Send + Sync {
@@ -240,9 +242,9 @@ impl Zil {
         if write.len == 0 {
             return;
         }
-        // As `zfs_log_write` decides in module/zfs/zfs_log.c.
-        let large = write.len >= IMMEDIATE_MAX && !self.parts.storage.has_log_devices();
-        let indirect = large || self.throughput.load(Relaxed);
+        // As `zfs_log_write` and `zvol_log_write` decide in module/zfs/zfs_log.c and zvol.c.
+        let indirect =
+            write.is_large && !self.parts.storage.has_log_devices() || self.throughput.load(Relaxed);
         self.remember(tx, |queue, txg| {
             if !indirect {
                 return queue.push_own(write.object, Itx { txg, what: What::of_write(write) });

@@ -5,7 +5,9 @@
 use engine_api::{ReadBuf, Seek, Stable};
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
-use crate::limits::{BLOCK, MAX_COMPARE, MAX_SAME, MAX_STATUS, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES};
+use crate::limits::{
+    BLOCK, MAX_ATOMIC, MAX_COMPARE, MAX_SAME, MAX_STATUS, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES,
+};
 use crate::report;
 use crate::sense::{
     INVALID_FIELD, INVALID_PARAMETER, OUT_OF_RANGE, PARAMETER_LIST_LENGTH, Refusal, Sense, WRITE_PROTECTED,
@@ -92,6 +94,7 @@ pub fn run(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
         0x42 => unmap(unit, command),
         0x89 => compare_and_write(unit, command),
         0x8b => or_write(unit, command),
+        0x9c => write_atomic(unit, command),
         _ if cdb[1] & 0x1f == 0x10 => report::capacity_16(unit, cdb),
         _ => block_status(unit, cdb),
     }
@@ -107,7 +110,7 @@ fn read(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
         unit.volume.flush()?;
     }
     let read = unit.volume.read(extent.offset(), extent.len() as usize)?;
-    Ok(Done { data: Data::Read(read), taken: 0 })
+    Ok(Done::giving(Data::Read(read)))
 }
 
 /// The whole blocks that came of those that the command is about, and their bytes: an initiator may send fewer.
@@ -121,10 +124,33 @@ fn write(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     let extent = Extent::of(command.cdb).within(unit)?.at_most(MAX_TRANSFER)?;
     writable(unit)?;
     let data = sent(extent, command.out);
-    if !data.is_empty() {
-        unit.volume.write(extent.offset(), data, stability(command.cdb))?;
+    let mut done = Done::taking(extent.len() as usize);
+    if data.is_empty() {
+        return Ok(done);
     }
-    Ok(Done::taking(extent.len() as usize))
+    if stability(command.cdb) > Stable::Unstable {
+        done.promise = Some(unit.volume.write_promised(extent.offset(), data)?);
+    } else {
+        unit.volume.write(extent.offset(), data, Stable::Unstable)?;
+    }
+    Ok(done)
+}
+
+/// All of it or nothing, whatever happens; nothing where the initiator sends less.
+fn write_atomic(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
+    let cdb = command.cdb;
+    unprotected(cdb)?;
+    let extent = Extent { lba: u64_at(cdb, 2), blocks: u16_at(cdb, 12).into() }.within(unit)?;
+    let boundary = u16_at(cdb, 10);
+    if boundary != 0 || extent.blocks > MAX_ATOMIC || command.out.len() < extent.len() as usize {
+        return Err(INVALID_FIELD.into());
+    }
+    writable(unit)?;
+    let len = extent.len() as usize;
+    if len > 0 {
+        unit.volume.write_whole(extent.offset(), &command.out[..len], stability(cdb))?;
+    }
+    Ok(Done::taking(len))
 }
 
 /// Where two runs of bytes differ first.
@@ -167,7 +193,11 @@ fn write_and_verify(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, R
     let data = sent(extent, command.out);
     if !data.is_empty() {
         unit.volume.write(extent.offset(), data, Stable::DataSync)?;
-        compare(unit, extent, data)?;
+        match mode {
+            // That it can be read is enough: others may write there meanwhile.
+            0 => drop(unit.volume.read(extent.offset(), data.len())?),
+            _ => compare(unit, extent, data)?,
+        }
     }
     Ok(Done::taking(extent.len() as usize))
 }

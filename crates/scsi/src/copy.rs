@@ -24,7 +24,7 @@ use crate::sense::{
     INVALID_PARAMETER, PARAMETER_LIST_LENGTH, Refusal, TOO_MANY_SEGMENTS, TOO_MANY_UNITS,
     UNSUPPORTED_SEGMENT, UNSUPPORTED_UNIT,
 };
-use crate::unit::{Command, Done, LogicalUnit, Port};
+use crate::unit::{Command, Done, LogicalUnit, Nexus};
 
 const HEADER: usize = 16;
 /// Descriptor of a unit by its name, and its length.
@@ -48,17 +48,17 @@ struct Results {
 const DONE: u8 = 1;
 const FAILED: u8 = 2;
 
-/// Copies of initiators' ports by list identifier: under way, or done and not asked for yet. The oldest first.
+/// Copies that were asked for, by list identifier: under way, or done and not asked for yet. The oldest first.
 #[derive(Default)]
-pub struct Copies(VecDeque<(Port, u8, Results)>);
+pub struct Copies(VecDeque<(Nexus, u8, Results)>);
 
 impl Copies {
-    fn find(&mut self, port: &Port, list: u8) -> Option<usize> {
-        self.0.iter().position(|(of, id, _)| of == port && *id == list)
+    fn find(&mut self, nexus: &Nexus, list: u8) -> Option<usize> {
+        self.0.iter().position(|(of, id, _)| of == nexus && *id == list)
     }
 
-    fn begin(&mut self, port: &Port, list: u8) -> Result<(), Refusal> {
-        if let Some(at) = self.find(port, list) {
+    fn begin(&mut self, nexus: &Nexus, list: u8) -> Result<(), Refusal> {
+        if let Some(at) = self.find(nexus, list) {
             if self.0[at].2.state == 0 {
                 return Err(COPY_IN_PROGRESS.into());
             }
@@ -68,19 +68,19 @@ impl Copies {
             let done = self.0.iter().position(|(_, _, results)| results.state != 0);
             self.0.remove(done.ok_or(Refusal::Busy)?);
         }
-        self.0.push_back((port.clone(), list, Results::default()));
+        self.0.push_back((nexus.clone(), list, Results::default()));
         Ok(())
     }
 
-    fn update(&mut self, port: &Port, list: u8, change: impl FnOnce(&mut Results)) {
-        if let Some(at) = self.find(port, list) {
+    fn update(&mut self, nexus: &Nexus, list: u8, change: impl FnOnce(&mut Results)) {
+        if let Some(at) = self.find(nexus, list) {
             change(&mut self.0[at].2);
         }
     }
 
     /// The results of those that are done are told once.
-    fn take(&mut self, port: &Port, list: u8) -> Option<Results> {
-        let at = self.find(port, list)?;
+    fn take(&mut self, nexus: &Nexus, list: u8) -> Option<Results> {
+        let at = self.find(nexus, list)?;
         let results = self.0[at].2;
         if results.state != 0 {
             self.0.remove(at);
@@ -88,9 +88,9 @@ impl Copies {
         Some(results)
     }
 
-    /// Nobody asks any more, or everything begins anew: `None` stands for all ports.
-    pub fn forget(&mut self, port: Option<&Port>) {
-        self.0.retain(|(of, _, results)| results.state == 0 || port.is_some_and(|port| of != port));
+    /// Nobody asks any more, or everything begins anew: `None` stands for everybody's.
+    pub fn forget(&mut self, nexus: Option<&Nexus>) {
+        self.0.retain(|(of, _, results)| results.state == 0 || nexus.is_some_and(|nexus| of != nexus));
     }
 }
 
@@ -120,26 +120,27 @@ pub fn extended_copy(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, 
     }
     let request = parse(command, &command.out[..command.out.len().min(len)])?;
     if let Some(list) = request.list {
-        unit.state().copies.begin(command.port, list)?;
+        unit.state().copies.begin(command.nexus, list)?;
     }
-    let copied = copy(unit, command.port, &request);
+    let copied = copy(unit, command.nexus, &request);
     if let Some(list) = request.list {
         let copies = &mut unit.state().copies;
-        copies
-            .update(command.port, list, |results| results.state = if copied.is_ok() { DONE } else { FAILED });
+        copies.update(command.nexus, list, |results| {
+            results.state = if copied.is_ok() { DONE } else { FAILED }
+        });
         if !request.held {
-            copies.take(command.port, list);
+            copies.take(command.nexus, list);
         }
     }
     copied.map(|()| Done::taking(len))
 }
 
-fn copy(unit: &LogicalUnit, port: &Port, request: &Request) -> Result<(), Refusal> {
+fn copy(unit: &LogicalUnit, nexus: &Nexus, request: &Request) -> Result<(), Refusal> {
     for segment in &request.segments {
         let (from, to) = (&segment.from.volume, &segment.to.volume);
         to.copy_from(&**from, segment.source, segment.target, segment.len)?;
         if let Some(list) = request.list {
-            unit.state().copies.update(port, list, |results| {
+            unit.state().copies.update(nexus, list, |results| {
                 results.segments += 1;
                 results.bytes += segment.len;
             });
@@ -239,7 +240,7 @@ fn unit_of(command: &Command<'_>, descriptor: &[u8], access: Access) -> Result<A
             .any(|own| (own.code_set, own.kind, &own.name[..]) == (code_set, kind, name))
     };
     let unit = command.target.units().find(is_named).filter(|_| !is_null);
-    let may = |unit: &&Arc<LogicalUnit>| reservation::passes(&unit.state(), command.port, access);
+    let may = |unit: &&Arc<LogicalUnit>| reservation::passes(&unit.state(), command.nexus, access);
     unit.filter(may).cloned().ok_or(COPY_UNREACHABLE.into())
 }
 
@@ -248,7 +249,7 @@ pub fn results(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusa
     let (list, room) = (u8_at(command.cdb, 2), u32_at(command.cdb, 10) as usize);
     let bytes = match command.cdb[1] & 0x1f {
         0 => {
-            let results = unit.state().copies.take(command.port, list);
+            let results = unit.state().copies.take(command.nexus, list);
             status(results.ok_or(INVALID_FIELD)?)
         }
         _ => parameters(),

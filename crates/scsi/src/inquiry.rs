@@ -1,37 +1,49 @@
-//! INQUIRY: what a unit is.
+//! INQUIRY: what a unit is, and how it is reached.
 //!
-//! Sources: SPC-4 6.6, 7.8; SBC-3 6.6.
+//! Sources: SPC-4 6.6, 7.8 (7.8.15 for the ports); SBC-3 6.6.
 
 use crate::bytes::{cut, padded, u16_at};
 use crate::copy;
-use crate::limits::{BLOCK, MAX_COMPARE, MAX_SAME, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES};
+use crate::limits::{BLOCK, MAX_ATOMIC, MAX_COMPARE, MAX_SAME, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES};
 use crate::room::SET_SHIFT;
 use crate::sense::{INVALID_FIELD, Refusal};
-use crate::unit::{Done, LogicalUnit};
+use crate::target::{Target, TargetPort};
+use crate::unit::{Command, Done, LogicalUnit};
 
 const VENDOR: &str = "CISTERN";
 const PRODUCT: &str = "VOLUME";
 const REVISION: &str = "0001";
 /// SAM-5, iSCSI, SPC-4, SBC-3, as version descriptors have them.
 const VERSIONS: [u16; 4] = [0x00a0, 0x0960, 0x0460, 0x04c0];
-const PAGES: [u8; 8] = [0x00, 0x80, 0x83, 0x86, 0x8f, 0xb0, 0xb1, 0xb2];
-/// Of the one group of ports, and the one port in it.
-const GROUP: [u8; 8] = [0x61, 0x95, 0, 4, 0, 0, 0, 1];
-const PORT: [u8; 8] = [0x61, 0x94, 0, 4, 0, 0, 0, 1];
+const PAGES: [u8; 9] = [0x00, 0x80, 0x83, 0x86, 0x88, 0x8f, 0xb0, 0xb1, 0xb2];
+/// Of the one group in which all ports are.
+pub const GROUP: u8 = 1;
+/// What designators name: a port of a target, a target; and that what follows says by which protocol.
+const OF_PORT: u8 = 0x90;
+const OF_TARGET: u8 = 0xa0;
+/// iSCSI, as designators say it.
+const PROTOCOL: u8 = 0x50;
+const BINARY: u8 = 1;
+const UTF_8: u8 = 3;
+const RELATIVE_PORT: u8 = 4;
+const PORT_GROUP: u8 = 5;
+const NAME: u8 = 8;
 
-pub fn inquiry(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
+pub fn inquiry(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
+    let cdb = command.cdb;
     let (vital, page, room) = (cdb[1] & 1 != 0, cdb[2], u16_at(cdb, 3).into());
     if cdb[1] & 0xfe != 0 || (!vital && page != 0) {
         return Err(INVALID_FIELD.into());
     }
     if !vital {
-        return Ok(Done::bytes(cut(standard(0x00), room)));
+        return Ok(Done::bytes(cut(standard(0x00, command.target), room)));
     }
     let body = match page {
         0x00 => PAGES.to_vec(),
         0x80 => unit.identity.serial.clone().into_bytes(),
-        0x83 => identification(unit),
+        0x83 => identification(unit, command),
         0x86 => extended(),
+        0x88 => ports(command.target),
         0x8f => copy::third_party(),
         0xb0 => limits(unit)?,
         0xb1 => characteristics(),
@@ -45,7 +57,7 @@ pub fn inquiry(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
 }
 
 /// Of what there is at this qualifier and type: 0x7f where there is no unit.
-pub fn standard(peripheral: u8) -> Vec<u8> {
+pub fn standard(peripheral: u8, target: &Target) -> Vec<u8> {
     let mut bytes = vec![0; 96];
     bytes[0] = peripheral;
     bytes[2] = 0x06;
@@ -53,6 +65,7 @@ pub fn standard(peripheral: u8) -> Vec<u8> {
     bytes[4] = 91;
     // Implicit asymmetric access, third-party copies.
     bytes[5] = 0x18;
+    bytes[6] = if target.ports.len() > 1 { 0x10 } else { 0 };
     bytes[7] = 0x02;
     bytes[8..16].copy_from_slice(&padded(VENDOR, 8));
     bytes[16..32].copy_from_slice(&padded(PRODUCT, 16));
@@ -83,15 +96,49 @@ pub fn names(unit: &LogicalUnit) -> [Name; 2] {
     ]
 }
 
-/// The names, and the port.
-fn identification(unit: &LogicalUnit) -> Vec<u8> {
+/// The names of the unit, of the port that was asked, and of its target.
+fn identification(unit: &LogicalUnit, command: &Command<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for Name { code_set, kind, name } in names(unit) {
-        bytes.extend([code_set, kind, 0, name.len() as u8]);
+        bytes.extend(designator(code_set, kind, &name));
+    }
+    let id = command.nexus.port;
+    bytes.extend(designator(PROTOCOL | BINARY, OF_PORT | RELATIVE_PORT, &u32::from(id).to_be_bytes()));
+    bytes.extend(designator(PROTOCOL | BINARY, OF_PORT | PORT_GROUP, &u32::from(GROUP).to_be_bytes()));
+    if let Some(port) = command.target.ports.iter().find(|port| port.id == id) {
+        bytes.extend(port_name(port));
+    }
+    bytes.extend(designator(PROTOCOL | UTF_8, OF_TARGET | NAME, &text(&command.target.name)));
+    bytes
+}
+
+/// 88, all ports of the target.
+fn ports(target: &Target) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for port in &target.ports {
+        let name = port_name(port);
+        bytes.extend(u32::from(port.id).to_be_bytes());
+        bytes.extend([0; 6]);
+        bytes.extend((name.len() as u16).to_be_bytes());
         bytes.extend(name);
     }
-    bytes.extend(PORT);
-    bytes.extend(GROUP);
+    bytes
+}
+
+fn port_name(port: &TargetPort) -> Vec<u8> {
+    designator(PROTOCOL | UTF_8, OF_PORT | NAME, &text(&port.name))
+}
+
+fn designator(code_set: u8, kind: u8, name: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![code_set, kind, 0, name.len() as u8];
+    bytes.extend(name);
+    bytes
+}
+
+/// Ended by a zero, in whole words; 252 bytes at the most.
+fn text(name: &str) -> Vec<u8> {
+    let mut bytes = name.as_bytes().get(..251).unwrap_or(name.as_bytes()).to_vec();
+    bytes.resize((bytes.len() + 1).next_multiple_of(4), 0);
     bytes
 }
 
@@ -118,6 +165,8 @@ fn limits(unit: &LogicalUnit) -> Result<Vec<u8>, Refusal> {
     // Units of it begin at block 0.
     bytes[28] = 0x80;
     bytes[32..40].copy_from_slice(&MAX_SAME.to_be_bytes());
+    // Atomic writes of any place and length up to this, without boundaries within.
+    bytes[40..44].copy_from_slice(&(MAX_ATOMIC as u32).to_be_bytes());
     Ok(bytes)
 }
 

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   Target ── lun ──▶ LogicalUnit ── volume ──▶ engine
-//!                       ├── reservations, attentions: of ports of initiators
+//!                       ├── reservations, attentions, tasks: by nexus, a port of an initiator and one of the target
 //!                       └── block, copy, inquiry, mode, log, report: one file a family of commands
 //! ```
 //! Invariants:
@@ -33,11 +33,13 @@ mod reservation;
 mod room;
 mod sense;
 mod target;
+mod tasks;
 mod unit;
 
 pub use sense::{Sense, Status};
-pub use target::Target;
-pub use unit::{Answer, Data, Identity, LogicalUnit, Port};
+pub use target::{Target, TargetPort};
+pub use tasks::{Ending, Tasks};
+pub use unit::{Answer, Begun, Data, Identity, LogicalUnit, Nexus};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,8 @@ pub const MAX_TRANSFER: u64 = 16 << 10;
 /// Blocks that COMPARE AND WRITE takes at the most: as many as volumes change whole or not at all, whatever happens to
 /// the power.
 pub const MAX_COMPARE: u64 = 8;
+/// Blocks that WRITE ATOMIC takes at the most, from wherever: 1 MiB.
+pub const MAX_ATOMIC: u64 = 2 << 10;
 /// Blocks that one WRITE SAME writes at the most: 16 MiB.
 pub const MAX_SAME: u64 = 32 << 10;
 /// Block descriptors of one UNMAP.

@@ -1,4 +1,5 @@
-//! MODE SENSE and MODE SELECT. Of all pages, initiators can change one bit: software write protection.
+//! MODE SENSE and MODE SELECT. Of all pages, initiators can change two bits: software write protection, and whether they
+//! are told by a status that others have ended their commands.
 //!
 //! Sources: SPC-4 6.9 to 6.12, 7.5; SBC-3 6.5.
 
@@ -15,6 +16,23 @@ const PAGES: [u8; 3] = [CACHING, CONTROL, EXCEPTIONS];
 const ALL: u8 = 0x3f;
 /// In the control page: byte and bit.
 const SWP: (usize, u8) = (4, 0x08);
+const TAS: (usize, u8) = (5, 0x40);
+
+/// What initiators can change of the control page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// SWP: nothing is written.
+    pub protected: bool,
+    /// TAS: a command that another initiator ends has the status TASK ABORTED, and not none.
+    pub tells_aborted: bool,
+}
+
+impl Default for Control {
+    /// Who is told can try again at once.
+    fn default() -> Control {
+        Control { protected: false, tells_aborted: true }
+    }
+}
 
 /// Its header included. `changeable`: which bits can be changed, instead of what they are.
 fn page(unit: &LogicalUnit, code: u8, changeable: bool) -> Vec<u8> {
@@ -31,8 +49,11 @@ fn page(unit: &LogicalUnit, code: u8, changeable: bool) -> Vec<u8> {
     if !changeable {
         values.iter().for_each(|(at, value)| bytes[*at] = *value);
     }
-    if code == CONTROL && (changeable || unit.is_protected()) {
-        bytes[SWP.0] |= SWP.1;
+    if code == CONTROL {
+        let control = unit.control();
+        for ((at, bit), is_set) in [(SWP, control.protected), (TAS, control.tells_aborted)] {
+            bytes[at] |= if changeable || is_set { bit } else { 0 };
+        }
     }
     bytes
 }
@@ -108,7 +129,7 @@ pub fn select(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal
     }
     let descriptor = if is_long { u16_at(list, 6).into() } else { usize::from(list[3]) };
     let mut pages = list.get(head + descriptor..).ok_or(PARAMETER_LIST_LENGTH)?;
-    let mut protect = unit.is_protected();
+    let mut control = unit.control();
     while let [code, page_len, ..] = *pages {
         let whole = pages.get(..usize::from(page_len) + 2).ok_or(PARAMETER_LIST_LENGTH)?;
         if !PAGES.contains(&(code & 0x3f)) || code & 0x40 != 0 {
@@ -120,10 +141,11 @@ pub fn select(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal
             return Err(INVALID_PARAMETER.into());
         }
         if code & 0x3f == CONTROL {
-            protect = whole[SWP.0] & SWP.1 != 0;
+            let is_set = |(at, bit): (usize, u8)| whole[at] & bit != 0;
+            control = Control { protected: is_set(SWP), tells_aborted: is_set(TAS) };
         }
         pages = &pages[whole.len()..];
     }
-    unit.set_protected(protect, command.port);
+    unit.set_control(control, command.nexus);
     Ok(Done::taking(len))
 }

@@ -1,24 +1,28 @@
-//! PERSISTENT RESERVE IN and OUT: ports register a key, and one of them (or, for some types, all) holds a reservation.
+//! PERSISTENT RESERVE IN and OUT: initiators' ports register a key, each for the port of the target that it came through, and
+//! one of them (or, for some types, all) holds a reservation.
 //!
 //! Registrations outlive sessions, and with ACTIVATE PERSIST THROUGH POWER LOSS all else too: then the volume remembers them
 //! ([`kept`]), and a change is durable before it is answered. Changes take turns; others go by what was before until then.
 //!
-//! Sources: SPC-4 5.13, 6.15, 6.16, 7.6.4 (TransportID of iSCSI).
+//! An initiator's port can register for others too, and for all ports of the target at once (`parameters`); and who holds a
+//! reservation can hand it over.
+//!
+//! Sources: SPC-4 5.13, 6.15, 6.16.
 
 mod kept;
+pub mod parameters;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use engine_api::Volume;
 
+use self::parameters::{Initiator, Move, Parameters};
 use crate::attention::{REGISTRATIONS_PREEMPTED, RESERVATIONS_PREEMPTED, RESERVATIONS_RELEASED};
-use crate::bytes::{cut, u8_at, u16_at, u32_at, u64_at};
+use crate::bytes::{cut, u16_at, u32_at};
 use crate::limits::MAX_REGISTRATIONS;
-use crate::sense::{
-    INVALID_FIELD, INVALID_PARAMETER, INVALID_RELEASE, NO_REGISTRATION_RESOURCES, PARAMETER_LIST_LENGTH,
-    Refusal,
-};
-use crate::unit::{Command, Done, LogicalUnit, Port};
+use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, INVALID_RELEASE, NO_REGISTRATION_RESOURCES, Refusal};
+use crate::unit::{Command, Done, LogicalUnit, Nexus};
 
 const WRITE: u8 = 1;
 pub const EXCLUSIVE: u8 = 3;
@@ -29,8 +33,6 @@ pub const EXCLUSIVE_ALL: u8 = 8;
 const TYPES: [u8; 6] = [WRITE, EXCLUSIVE, WRITE_REGISTRANTS, EXCLUSIVE_REGISTRANTS, WRITE_ALL, EXCLUSIVE_ALL];
 /// By bit of the type: bytes 4 and 5 of the capabilities.
 const TYPE_MASK: [u8; 2] = [0xea, 0x01];
-/// The one port of a target that there is.
-const TARGET_PORT: u16 = 1;
 
 const REGISTER: u8 = 0;
 const RESERVE: u8 = 1;
@@ -39,15 +41,16 @@ const CLEAR: u8 = 3;
 const PREEMPT: u8 = 4;
 const PREEMPT_AND_ABORT: u8 = 5;
 const REGISTER_AND_IGNORE: u8 = 6;
+const REGISTER_AND_MOVE: u8 = 7;
 
-/// What ports are to be told.
-type Notices = Vec<(Port, u16)>;
+/// What others are to be told.
+type Notices = Vec<(Nexus, u16)>;
 
 /// Who is registered with a unit, and what is reserved.
 #[derive(Clone, Default)]
 pub struct Registry {
     generation: u32,
-    keys: BTreeMap<Port, u64>,
+    keys: BTreeMap<Nexus, u64>,
     reservation: Option<Reservation>,
     /// All of it outlives the loss of power.
     persists: bool,
@@ -57,28 +60,33 @@ pub struct Registry {
 struct Reservation {
     kind: u8,
     /// Who asked for it; all that are registered hold one of a type for all.
-    holder: Port,
-}
-
-/// Parameters of PERSISTENT RESERVE OUT.
-struct Parameters {
-    key: u64,
-    new_key: u64,
-    all_ports: bool,
-    persist: bool,
-    specific: bool,
+    holder: Nexus,
 }
 
 /// PERSISTENT RESERVE OUT.
 pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
-    let _alone = unit.changes_reservations();
-    let before = unit.state().registry.clone();
+    let alone = unit.changes_reservations();
+    let (before, joined) = {
+        let state = unit.state();
+        (state.registry.clone(), state.transports.keys().cloned().collect::<Vec<Nexus>>())
+    };
     let (mut after, mut notices) = (before.clone(), Notices::new());
-    let done = after.change(command, &mut notices)?;
+    let mut done = after.change(command, &joined, &mut notices)?;
     kept::store(&*unit.volume, &before, &after)?;
     let mut state = unit.state();
     state.registry = after;
-    notices.iter().for_each(|(port, code)| state.attentions.tell(port, *code));
+    notices.iter().for_each(|(nexus, code)| state.attentions.tell(nexus, *code));
+    drop(state);
+    drop(alone);
+    if command.cdb[1] & 0x1f == PREEMPT_AND_ABORT {
+        // Commands that come from now on meet the reservation as it is.
+        let lost = |nexus: &Nexus| notices.contains(&(nexus.clone(), REGISTRATIONS_PREEMPTED));
+        let ended = unit.abort_of(lost);
+        done.promise = Some(Box::new(|| {
+            ended.into_iter().for_each(|(_, ending)| ending.wait());
+            Ok(())
+        }));
+    }
     Ok(done)
 }
 
@@ -97,8 +105,8 @@ impl Registry {
         self.keys.is_empty()
     }
 
-    pub fn is_registered(&self, port: &Port) -> bool {
-        self.keys.contains_key(port)
+    pub fn is_registered(&self, nexus: &Nexus) -> bool {
+        self.keys.contains_key(nexus)
     }
 
     pub fn is_for_registrants(&self) -> bool {
@@ -109,10 +117,10 @@ impl Registry {
         matches!(self.reservation(), Some(WRITE_ALL | EXCLUSIVE_ALL))
     }
 
-    pub fn holds(&self, port: &Port) -> bool {
+    pub fn holds(&self, nexus: &Nexus) -> bool {
         match &self.reservation {
-            Some(_) if self.is_for_all() => self.is_registered(port),
-            Some(reservation) => reservation.holder == *port,
+            Some(_) if self.is_for_all() => self.is_registered(nexus),
+            Some(reservation) => reservation.holder == *nexus,
             None => false,
         }
     }
@@ -124,7 +132,7 @@ impl Registry {
             0 => self.keys.values().flat_map(|key| key.to_be_bytes()).collect(),
             1 => self.read_reservation(),
             2 => return Ok(Done::bytes(cut(self.capabilities(), room))),
-            _ => self.keys.iter().flat_map(|(port, key)| self.full_status(port, *key)).collect::<Vec<u8>>(),
+            _ => self.keys.iter().flat_map(|(nexus, key)| self.full_status(nexus, *key)).collect::<Vec<u8>>(),
         };
         let mut bytes = self.generation.to_be_bytes().to_vec();
         bytes.extend((list.len() as u32).to_be_bytes());
@@ -141,44 +149,35 @@ impl Registry {
         bytes
     }
 
-    fn full_status(&self, port: &Port, key: u64) -> Vec<u8> {
-        let holds = self.holds(port);
+    fn full_status(&self, nexus: &Nexus, key: u64) -> Vec<u8> {
+        let holds = self.holds(nexus);
         let mut bytes = vec![0; 24];
         bytes[..8].copy_from_slice(&key.to_be_bytes());
         bytes[12] = u8::from(holds);
         bytes[13] = self.reservation().filter(|_| holds).unwrap_or(0);
-        bytes[18..20].copy_from_slice(&TARGET_PORT.to_be_bytes());
-        let mut name = port.as_bytes().to_vec();
-        name.resize((name.len() + 1).next_multiple_of(4).max(20), 0);
-        bytes[20..24].copy_from_slice(&(name.len() as u32 + 4).to_be_bytes());
-        // iSCSI, with the name of the session.
-        bytes.extend([0x45, 0]);
-        bytes.extend((name.len() as u16).to_be_bytes());
-        bytes.extend(name);
+        bytes[18..20].copy_from_slice(&nexus.port.to_be_bytes());
+        let id = parameters::transport_id(&nexus.initiator);
+        bytes[20..24].copy_from_slice(&(id.len() as u32).to_be_bytes());
+        bytes.extend(id);
         bytes
     }
 
-    fn key_of(&self, port: &Port) -> u64 {
-        self.keys.get(port).copied().unwrap_or(0)
+    fn key_of(&self, nexus: &Nexus) -> u64 {
+        self.keys.get(nexus).copied().unwrap_or(0)
     }
 
-    fn change(&mut self, command: &Command<'_>, tell: &mut Notices) -> Result<Done, Refusal> {
-        let (cdb, port) = (command.cdb, command.port);
-        let len = u32_at(cdb, 5) as usize;
-        if len != 24 || command.out.len() < 24 {
-            return Err(PARAMETER_LIST_LENGTH.into());
-        }
-        let flags = u8_at(command.out, 20);
-        let parameters = Parameters {
-            key: u64_at(command.out, 0),
-            new_key: u64_at(command.out, 8),
-            all_ports: flags & 4 != 0,
-            persist: flags & 1 != 0,
-            specific: flags & 8 != 0,
-        };
+    /// `joined`: those that have a session.
+    fn change(
+        &mut self,
+        command: &Command<'_>,
+        joined: &[Nexus],
+        tell: &mut Notices,
+    ) -> Result<Done, Refusal> {
+        let (cdb, nexus) = (command.cdb, command.nexus);
+        let parameters = parameters::parse(cdb, command.out)?;
         let (action, scope, kind) = (cdb[1] & 0x1f, cdb[2] >> 4, cdb[2] & 0xf);
         if !matches!(action, REGISTER | REGISTER_AND_IGNORE) {
-            if self.keys.get(port) != Some(&parameters.key) {
+            if self.keys.get(nexus) != Some(&parameters.key) {
                 return Err(Refusal::Conflict);
             }
             let has_type = matches!(action, RESERVE | RELEASE | PREEMPT | PREEMPT_AND_ABORT);
@@ -187,19 +186,20 @@ impl Registry {
             }
         }
         match action {
-            REGISTER | REGISTER_AND_IGNORE => self.register(port, action, &parameters, tell)?,
-            RESERVE => self.reserve(port, kind)?,
-            RELEASE => self.release(port, (scope, kind), tell)?,
+            REGISTER | REGISTER_AND_IGNORE => self.register(command, &parameters, joined, tell)?,
+            RESERVE => self.reserve(nexus, kind)?,
+            RELEASE => self.release(nexus, (scope, kind), tell)?,
             CLEAR => {
-                let others: Vec<Port> = self.keys.keys().filter(|other| *other != port).cloned().collect();
+                let others: Vec<Nexus> = self.keys.keys().filter(|other| *other != nexus).cloned().collect();
                 tell.extend(others.into_iter().map(|other| (other, RESERVATIONS_PREEMPTED)));
                 self.keys.clear();
                 self.reservation = None;
                 self.changed();
             }
-            _ => self.preempt(port, kind, parameters.new_key, tell)?,
+            REGISTER_AND_MOVE => self.hand_over(command, &parameters)?,
+            _ => self.preempt(nexus, kind, parameters.new_key, tell)?,
         }
-        Ok(Done::taking(24))
+        Ok(Done::taking(u32_at(cdb, 5) as usize))
     }
 
     fn changed(&mut self) {
@@ -208,38 +208,84 @@ impl Registry {
 
     fn register(
         &mut self,
-        port: &Port,
-        action: u8,
+        command: &Command<'_>,
         parameters: &Parameters,
+        joined: &[Nexus],
         tell: &mut Notices,
     ) -> Result<(), Refusal> {
-        if parameters.specific || parameters.all_ports {
-            return Err(INVALID_PARAMETER.into());
-        }
-        if action == REGISTER && parameters.key != self.key_of(port) {
+        let nexus = command.nexus;
+        if command.cdb[1] & 0x1f == REGISTER && parameters.key != self.key_of(nexus) {
             return Err(Refusal::Conflict);
         }
+        if parameters.named.is_some() && self.is_registered(nexus) {
+            return Err(INVALID_FIELD.into());
+        }
+        let ports = if parameters.all_ports { ports(command) } else { vec![nexus.port] };
+        let through = |initiator: &Arc<str>| {
+            let initiator = initiator.clone();
+            ports.iter().map(move |port| Nexus { initiator: initiator.clone(), port: *port })
+        };
+        let own: Vec<Nexus> = through(&nexus.initiator).collect();
         if parameters.new_key == 0 {
-            if self.is_registered(port) {
-                self.unregister(port, tell);
+            let known: Vec<Nexus> = own.into_iter().filter(|one| self.is_registered(one)).collect();
+            known.iter().for_each(|one| self.unregister(one, tell));
+            if !known.is_empty() {
                 self.changed();
             }
             self.persists = parameters.persist;
             return Ok(());
         }
-        if !self.is_registered(port) && self.keys.len() >= MAX_REGISTRATIONS {
+        let named = named(parameters.named.as_deref().unwrap_or_default(), joined)?;
+        // Others that are registered stay as they are.
+        let others = named.iter().flat_map(through).filter(|other| !self.is_registered(other));
+        let all: Vec<Nexus> = own.into_iter().chain(others.collect::<Vec<_>>()).collect();
+        self.insert(all, parameters)
+    }
+
+    fn insert(&mut self, all: Vec<Nexus>, parameters: &Parameters) -> Result<(), Refusal> {
+        for nexus in all {
+            self.keys.insert(nexus, parameters.new_key);
+        }
+        if self.keys.len() > MAX_REGISTRATIONS {
             return Err(NO_REGISTRATION_RESOURCES.into());
         }
-        self.keys.insert(port.clone(), parameters.new_key);
         self.persists = parameters.persist;
         self.changed();
         Ok(())
     }
 
+    /// REGISTER AND MOVE: who holds the reservation gives it to another port, which is registered with that.
+    fn hand_over(&mut self, command: &Command<'_>, parameters: &Parameters) -> Result<(), Refusal> {
+        let nexus = command.nexus;
+        let Some(Move { unregister, port, to }) = &parameters.moves else {
+            return Err(INVALID_PARAMETER.into());
+        };
+        if self.reservation.is_none() {
+            return Err(INVALID_FIELD.into());
+        }
+        if !self.holds(nexus) || self.is_for_all() {
+            return Err(Refusal::Conflict);
+        }
+        let to = match to {
+            Initiator::Port(to) if **to != *nexus.initiator => Nexus::new(to, *port),
+            _ => return Err(INVALID_PARAMETER.into()),
+        };
+        if parameters.new_key == 0 || !ports(command).contains(port) {
+            return Err(INVALID_PARAMETER.into());
+        }
+        if let Some(reservation) = &mut self.reservation {
+            reservation.holder = to.clone();
+        }
+        if *unregister {
+            self.keys.remove(nexus);
+        }
+        self.insert(vec![to], parameters)
+    }
+
     /// The reservation goes with who holds it; others that relied on it are told.
-    fn unregister(&mut self, port: &Port, tell: &mut Notices) {
-        let held = self.holds(port);
-        self.keys.remove(port);
+    fn unregister(&mut self, nexus: &Nexus, tell: &mut Notices) {
+        let held = self.holds(nexus);
+        self.keys.remove(nexus);
         let last = self.keys.is_empty();
         if held && (!self.is_for_all() || last) {
             if self.is_for_registrants() {
@@ -249,33 +295,33 @@ impl Registry {
         }
     }
 
-    fn reserve(&mut self, port: &Port, kind: u8) -> Result<(), Refusal> {
+    fn reserve(&mut self, nexus: &Nexus, kind: u8) -> Result<(), Refusal> {
         match &self.reservation {
-            Some(reservation) if !self.holds(port) || reservation.kind != kind => Err(Refusal::Conflict),
+            Some(reservation) if !self.holds(nexus) || reservation.kind != kind => Err(Refusal::Conflict),
             Some(_) => Ok(()),
             None => {
-                self.reservation = Some(Reservation { kind, holder: port.clone() });
+                self.reservation = Some(Reservation { kind, holder: nexus.clone() });
                 Ok(())
             }
         }
     }
 
-    fn release(&mut self, port: &Port, wanted: (u8, u8), tell: &mut Notices) -> Result<(), Refusal> {
-        if !self.holds(port) {
+    fn release(&mut self, nexus: &Nexus, wanted: (u8, u8), tell: &mut Notices) -> Result<(), Refusal> {
+        if !self.holds(nexus) {
             return Ok(());
         }
         if wanted != (0, self.reservation().unwrap_or(0)) {
             return Err(INVALID_RELEASE.into());
         }
         if self.is_for_registrants() {
-            let others = self.keys.keys().filter(|other| *other != port);
+            let others = self.keys.keys().filter(|other| *other != nexus);
             tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
         }
         self.reservation = None;
         Ok(())
     }
 
-    fn preempt(&mut self, port: &Port, kind: u8, key: u64, tell: &mut Notices) -> Result<(), Refusal> {
+    fn preempt(&mut self, nexus: &Nexus, kind: u8, key: u64, tell: &mut Notices) -> Result<(), Refusal> {
         let holder_key = self.reservation.as_ref().map(|reservation| self.key_of(&reservation.holder));
         let takes_over = match holder_key {
             Some(_) if self.is_for_all() => key == 0,
@@ -285,13 +331,13 @@ impl Registry {
         if key == 0 && !takes_over {
             return Err(INVALID_PARAMETER.into());
         }
-        let losers: Vec<Port> = self
+        let losers: Vec<Nexus> = self
             .keys
             .iter()
-            .filter(|(other, theirs)| *other != port && (**theirs == key || key == 0))
+            .filter(|(other, theirs)| *other != nexus && (**theirs == key || key == 0))
             .map(|(other, _)| other.clone())
             .collect();
-        let own = self.key_of(port) == key;
+        let own = self.key_of(nexus) == key;
         if losers.is_empty() && !takes_over && !own {
             return Err(Refusal::Conflict);
         }
@@ -301,9 +347,9 @@ impl Registry {
         }
         if takes_over {
             let before = self.reservation();
-            self.reservation = Some(Reservation { kind, holder: port.clone() });
+            self.reservation = Some(Reservation { kind, holder: nexus.clone() });
             if before != Some(kind) {
-                let others = self.keys.keys().filter(|other| *other != port);
+                let others = self.keys.keys().filter(|other| *other != nexus);
                 tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
             }
         }
@@ -311,9 +357,35 @@ impl Registry {
         Ok(())
     }
 
-    /// REPORT CAPABILITIES: compatible with RESERVE(6) in none of its ways, types as in the mask, and whether all of it outlives
-    /// the loss of power now, as it can.
+    /// REPORT CAPABILITIES: compatible with RESERVE(6) in none of its ways, for other initiators and all ports, types as in the
+    /// mask, and whether all of it outlives the loss of power now, as it can.
     fn capabilities(&self) -> Vec<u8> {
-        vec![0, 8, 0x01, 0x80 | u8::from(self.persists), TYPE_MASK[0], TYPE_MASK[1], 0, 0]
+        vec![0, 8, 0x0d, 0x80 | u8::from(self.persists), TYPE_MASK[0], TYPE_MASK[1], 0, 0]
     }
+}
+
+/// Relative identifiers of the target's ports.
+fn ports(command: &Command<'_>) -> Vec<u16> {
+    let own = command.nexus.port;
+    let others = command.target.ports.iter().map(|port| port.id).filter(|id| *id != own);
+    std::iter::once(own).chain(others).collect()
+}
+
+/// The ports of those that are named. An initiator of which none is known cannot be registered.
+fn named(initiators: &[Initiator], joined: &[Nexus]) -> Result<Vec<Arc<str>>, Refusal> {
+    let mut found: Vec<Arc<str>> = Vec::new();
+    for one in initiators {
+        match one {
+            Initiator::Port(port) => found.push(port.as_str().into()),
+            Initiator::Device(device) => {
+                let known = joined.iter().map(|nexus| &nexus.initiator);
+                let before = found.len();
+                found.extend(known.filter(|port| parameters::is_port_of(port, device)).cloned());
+                if found.len() == before {
+                    return Err(INVALID_PARAMETER.into());
+                }
+            }
+        }
+    }
+    Ok(found)
 }

@@ -1,12 +1,14 @@
-//! What a unit says of its size, of its commands, and of the way to it.
+//! What a unit says of its size, of its commands, of what is wrong with it, and of the way to it.
 //!
-//! Sources: SBC-3 5.15, 5.16; SPC-4 6.35 to 6.37.
+//! Sources: SBC-3 5.15 to 5.18; SPC-4 6.35 to 6.37.
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
+use crate::inquiry;
 use crate::limits::BLOCK;
 use crate::opcodes::{self, OPCODES, Opcode};
 use crate::sense::{INVALID_FIELD, Refusal};
-use crate::unit::{Done, LogicalUnit};
+use crate::target::Target;
+use crate::unit::{Command, Done, LogicalUnit};
 
 pub fn capacity_10(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     if cdb[8] & 1 == 0 && u32_at(cdb, 2) != 0 {
@@ -32,25 +34,38 @@ pub fn capacity_16(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     Ok(Done::bytes(cut(bytes, u32_at(cdb, 10) as usize)))
 }
 
+/// READ DEFECT DATA: a volume has none, in whatever format.
+pub fn defects(cdb: &[u8]) -> Done {
+    let (asked, room, mut bytes) = match cdb[0] {
+        0x37 => (cdb[2], u16_at(cdb, 7).into(), vec![0; 4]),
+        _ => (cdb[1], u32_at(cdb, 6) as usize, vec![0; 8]),
+    };
+    bytes[1] = asked & 0x1f;
+    Done::bytes(cut(bytes, room))
+}
+
 /// MAINTENANCE IN.
-pub fn maintenance_in(cdb: &[u8]) -> Result<Done, Refusal> {
+pub fn maintenance_in(command: &Command<'_>) -> Result<Done, Refusal> {
+    let cdb = command.cdb;
     let room = u32_at(cdb, 6) as usize;
     let bytes = match cdb[1] & 0x1f {
-        0x0a => port_groups(cdb)?,
+        0x0a => port_groups(command.target, cdb)?,
         0x0c => supported(cdb)?,
         _ => task_functions(cdb),
     };
     Ok(Done::bytes(cut(bytes, room)))
 }
 
-/// One group of one port, which is as good as any.
-fn port_groups(cdb: &[u8]) -> Result<Vec<u8>, Refusal> {
+/// One group of all ports, for each is as good as any: active, optimized, and in no other state ever.
+fn port_groups(target: &Target, cdb: &[u8]) -> Result<Vec<u8>, Refusal> {
     let extended = match cdb[1] >> 5 {
         0 => false,
         1 => true,
         _ => return Err(INVALID_FIELD.into()),
     };
-    let group = [0x00, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01];
+    let ports = target.ports.get(..255).unwrap_or(&target.ports);
+    let mut group = vec![0x00, 0x01, 0x00, inquiry::GROUP, 0x00, 0x00, 0x00, ports.len() as u8];
+    ports.iter().for_each(|port| group.extend(u32::from(port.id).to_be_bytes()));
     let head: &[u8] = if extended { &[0x10, 0, 0, 0] } else { &[] };
     let mut bytes = ((head.len() + group.len()) as u32).to_be_bytes().to_vec();
     bytes.extend(head);

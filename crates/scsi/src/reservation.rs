@@ -6,11 +6,11 @@ use crate::bytes::u8_at;
 use crate::opcodes::{Access, Opcode};
 use crate::persistent::{EXCLUSIVE, EXCLUSIVE_ALL, EXCLUSIVE_REGISTRANTS, Registry};
 use crate::sense::{INVALID_FIELD, Refusal};
-use crate::unit::{Command, Done, Port, State};
+use crate::unit::{Command, Done, Nexus, State};
 
 /// See the module.
-pub fn lets_through(state: &State, port: &Port, opcode: &Opcode, cdb: &[u8]) -> bool {
-    if state.reserved.as_ref().is_some_and(|holder| holder != port) {
+pub fn lets_through(state: &State, nexus: &Nexus, opcode: &Opcode, cdb: &[u8]) -> bool {
+    if state.reserved.as_ref().is_some_and(|holder| holder != nexus) {
         // INQUIRY, REPORT LUNS and REQUEST SENSE always; RELEASE of others does nothing.
         return matches!(opcode.code, 0x12 | 0xa0 | 0x03 | 0x17);
     }
@@ -19,21 +19,21 @@ pub fn lets_through(state: &State, port: &Port, opcode: &Opcode, cdb: &[u8]) -> 
         0x1b if u8_at(cdb, 4) & 0xf1 == 0x01 => Access::Free,
         _ => opcode.access,
     };
-    is_open(&state.registry, port, access)
+    is_open(&state.registry, nexus, access)
 }
 
 /// The same of a command that reads or writes a unit in the course of another's.
-pub fn passes(state: &State, port: &Port, access: Access) -> bool {
-    state.reserved.as_ref().is_none_or(|holder| holder == port) && is_open(&state.registry, port, access)
+pub fn passes(state: &State, nexus: &Nexus, access: Access) -> bool {
+    state.reserved.as_ref().is_none_or(|holder| holder == nexus) && is_open(&state.registry, nexus, access)
 }
 
-fn is_open(registry: &Registry, port: &Port, access: Access) -> bool {
+fn is_open(registry: &Registry, nexus: &Nexus, access: Access) -> bool {
     let Some(kind) = registry.reservation() else { return true };
-    if matches!(access, Access::Free | Access::Own) || registry.holds(port) {
+    if matches!(access, Access::Free | Access::Own) || registry.holds(nexus) {
         return true;
     }
     let is_exclusive = matches!(kind, EXCLUSIVE | EXCLUSIVE_REGISTRANTS | EXCLUSIVE_ALL);
-    let for_registrants = registry.is_for_registrants() && registry.is_registered(port);
+    let for_registrants = registry.is_for_registrants() && registry.is_registered(nexus);
     for_registrants || (access == Access::Read && !is_exclusive)
 }
 
@@ -47,8 +47,8 @@ pub fn six(state: &mut State, command: &Command<'_>) -> Result<Done, Refusal> {
         return Err(INVALID_FIELD.into());
     }
     if command.cdb[0] == 0x16 {
-        state.reserved = Some(command.port.clone());
-    } else if state.reserved.as_ref() == Some(command.port) {
+        state.reserved = Some(command.nexus.clone());
+    } else if state.reserved.as_ref() == Some(command.nexus) {
         state.reserved = None;
     }
     Ok(Done::nothing())

@@ -13,6 +13,7 @@ pub enum Status {
     Busy = 0x08,
     ReservationConflict = 0x18,
     TaskSetFull = 0x28,
+    TaskAborted = 0x40,
 }
 
 /// Sense data.

@@ -8,11 +8,24 @@ use std::sync::Arc;
 use crate::bytes::{cut, u16_at, u32_at};
 use crate::inquiry;
 use crate::sense::{INVALID_FIELD, NO_SUCH_UNIT, Refusal};
-use crate::unit::{Answer, Done, LogicalUnit, Port};
+use crate::unit::{Answer, Begun, Done, LogicalUnit, Nexus};
+
+/// A port of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetPort {
+    /// Its relative identifier, from 1 on.
+    pub id: u16,
+    /// As the transport writes names of ports.
+    pub name: String,
+}
 
 /// See the module.
 #[derive(Default)]
 pub struct Target {
+    /// As the transport writes names of devices.
+    pub name: String,
+    /// All that its units can be reached through, each as good as any other.
+    pub ports: Vec<TargetPort>,
     units: BTreeMap<u16, Arc<LogicalUnit>>,
 }
 
@@ -34,25 +47,34 @@ fn written(number: u16) -> [u8; 8] {
 }
 
 impl Target {
-    pub fn new(units: BTreeMap<u16, Arc<LogicalUnit>>) -> Target {
-        Target { units }
+    pub fn new(name: String, ports: Vec<TargetPort>, units: BTreeMap<u16, Arc<LogicalUnit>>) -> Target {
+        Target { name, ports, units }
     }
 
     pub fn units(&self) -> impl Iterator<Item = &Arc<LogicalUnit>> {
         self.units.values()
     }
 
+    pub fn numbers(&self) -> impl Iterator<Item = &u16> {
+        self.units.keys()
+    }
+
     pub fn unit(&self, lun: u64) -> Option<&Arc<LogicalUnit>> {
         self.units.get(&number(lun)?)
     }
 
-    /// A command for a unit, which may not be there.
-    pub fn execute(&self, port: &Port, lun: u64, cdb: &[u8], out: &[u8]) -> Answer {
+    /// A command for a unit, which may not be there, and its end.
+    pub fn execute(&self, nexus: &Nexus, lun: u64, cdb: &[u8], out: &[u8]) -> Answer {
+        self.begin(nexus, lun, cdb, out).end()
+    }
+
+    /// As [`Target::execute`], but the waiting for its end is left to the caller.
+    pub fn begin(&self, nexus: &Nexus, lun: u64, cdb: &[u8], out: &[u8]) -> Begun {
         let code = cdb.first().copied().unwrap_or(0);
         match self.unit(lun) {
-            _ if code == 0xa0 => Answer::of(self.report_luns(cdb)),
-            Some(unit) => unit.execute(self, port, cdb, out),
-            None => Answer::of(self.nobody(code, cdb)),
+            _ if code == 0xa0 => Begun::of(self.report_luns(cdb)),
+            Some(unit) => unit.begin(self, nexus, cdb, out),
+            None => Begun::of(self.nobody(code, cdb)),
         }
     }
 
@@ -60,7 +82,7 @@ impl Target {
     fn nobody(&self, code: u8, cdb: &[u8]) -> Result<Done, Refusal> {
         match code {
             0x12 if cdb.get(1).is_some_and(|flags| flags & 1 == 0) => {
-                Ok(Done::bytes(cut(inquiry::standard(0x7f), u16_at(cdb, 3).into())))
+                Ok(Done::bytes(cut(inquiry::standard(0x7f, self), u16_at(cdb, 3).into())))
             }
             0x03 => {
                 let room = cdb.get(4).copied().unwrap_or(0);

@@ -1,13 +1,13 @@
 //! A unit over a volume in memory: what commands do, what is refused with which sense, who is let through.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use engine_api::{Error, VolumeId};
 use model::MemVolume;
 use stdx::prng::Prng;
 
-use crate::{Answer, Data, Identity, LogicalUnit, Port, Sense, Status, Target};
+use crate::{Answer, Begun, Data, Identity, LogicalUnit, Nexus, Sense, Status, Target, TargetPort, Tasks};
 
 const BLOCKS: u64 = 4096;
 const VOLUME_BLOCK: usize = 8192;
@@ -15,7 +15,7 @@ const VOLUME_BLOCK: usize = 8192;
 struct Rig {
     volume: Arc<MemVolume>,
     target: Target,
-    ports: [Port; 2],
+    ports: [Nexus; 2],
 }
 
 fn rig() -> Rig {
@@ -23,9 +23,23 @@ fn rig() -> Rig {
     let volume = MemVolume::new(id, (BLOCKS * 512) as usize, VOLUME_BLOCK);
     let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
     let unit = LogicalUnit::new(volume.clone(), identity);
-    let ports: [Port; 2] = ["iqn.a,i,0x01".into(), "iqn.b,i,0x02".into()];
-    ports.iter().for_each(|port| unit.join(port));
-    Rig { volume, target: Target::new(BTreeMap::from([(0, unit)])), ports }
+    let ports = [Nexus::new("iqn.a,i,0x01", 1), Nexus::new("iqn.b,i,0x02", 1)];
+    joined(Rig { volume, target: target(unit), ports })
+}
+
+/// Both ports have a session, and have heard that it is new.
+fn joined(rig: Rig) -> Rig {
+    for (place, port) in rig.ports.iter().enumerate() {
+        rig.target.unit(0).unwrap().join(port, Weak::<()>::new());
+        assert_eq!(rig.by(place, &[0; 6], &[]).sense, Some(Sense::new(0x6, 0x2900)));
+    }
+    rig
+}
+
+/// It is reached through two ports.
+fn target(unit: Arc<LogicalUnit>) -> Target {
+    let port = |id: u16| TargetPort { id, name: format!("iqn.t,t,0x{id:04x}") };
+    Target::new("iqn.t".into(), vec![port(1), port(7)], BTreeMap::from([(0, unit)]))
 }
 
 impl Rig {
@@ -68,6 +82,22 @@ fn short(code: u8, flags: u8, lba: u32, blocks: u16) -> [u8; 10] {
     cdb[2..6].copy_from_slice(&lba.to_be_bytes());
     cdb[7..9].copy_from_slice(&blocks.to_be_bytes());
     cdb
+}
+
+#[test]
+fn what_is_to_be_stable_ends_when_that_is_so_and_the_rest_at_once() {
+    let rig = rig();
+    let begin = |flags, lba| rig.target.begin(&rig.ports[0], 0, &long(0x8a, flags, lba, 1), &[7; 512]);
+    assert!(matches!(begin(0, 0), Begun::Ended(_)));
+    let begun = begin(0x08, 1);
+    // Others read it already.
+    assert_eq!(rig.good(&long(0x88, 0, 0, 2), &[]), [7; 1024]);
+    assert!(matches!(begun, Begun::Promised(..)));
+    assert_eq!(begun.end().status, Status::Good);
+    let answer = Answer { status: Status::Good, sense: None, data: Data::Nothing, taken: 512 };
+    let broken = Begun::Promised(answer, Box::new(|| Err(Error::NoSpace))).end();
+    assert_eq!((broken.status, broken.taken), (Status::CheckCondition, 0));
+    assert!(matches!(begin(0x08, BLOCKS), Begun::Ended(refused) if refused.status == Status::CheckCondition));
 }
 
 #[test]
@@ -132,6 +162,29 @@ fn compare_and_write_writes_only_what_it_found() {
 }
 
 #[test]
+fn what_is_atomic_comes_whole_and_within_the_limits_told() {
+    let rig = rig();
+    let atomic = |lba: u64, boundary: u16, blocks: u16| {
+        let mut cdb = long(0x9c, 0, lba, 0);
+        cdb[10..12].copy_from_slice(&boundary.to_be_bytes());
+        cdb[12..14].copy_from_slice(&blocks.to_be_bytes());
+        cdb
+    };
+    let limits = rig.good(&[0x12, 1, 0xb0, 0, 64, 0], &[]);
+    let most = u32::from_be_bytes(limits[44..48].try_into().unwrap()) as u16;
+    assert_eq!((most, &limits[48..64]), (2048, &[0; 16][..]));
+    let data = vec![5; (usize::from(most) + 1) * 512];
+    rig.good(&atomic(3, 0, most), &data[512..]);
+    assert_eq!(rig.good(&short(0x28, 0, 2, most + 2), &[]), [&[0; 512], &data[512..], &[0; 512]].concat());
+    rig.good(&atomic(3, 0, 0), &[]);
+    let field = (0x5, 0x2400);
+    assert_eq!(rig.refused(&atomic(0, 0, most + 1), &data), field);
+    assert_eq!(rig.refused(&atomic(0, 8, 8), &data), field);
+    assert_eq!(rig.refused(&atomic(0, 0, 8), &data[..7 * 512]), field, "a part of it is nothing");
+    assert_eq!(rig.refused(&atomic(BLOCKS - 1, 0, 2), &data), (0x5, 0x2100));
+}
+
+#[test]
 fn space_is_given_back_and_its_state_is_told() {
     let rig = rig();
     rig.good(&long(0x8a, 0, 0, 64), &[7; 64 * 512]);
@@ -165,7 +218,7 @@ fn space_is_given_back_and_its_state_is_told() {
 fn a_unit_says_what_it_is() {
     let rig = rig();
     let vital = |page: u8| rig.good(&[0x12, 1, page, 0, 0xff, 0], &[]);
-    assert_eq!(vital(0)[4..], [0x00, 0x80, 0x83, 0x86, 0x8f, 0xb0, 0xb1, 0xb2]);
+    assert_eq!(vital(0)[4..], [0x00, 0x80, 0x83, 0x86, 0x88, 0x8f, 0xb0, 0xb1, 0xb2]);
     for page in &vital(0)[4..] {
         let bytes = vital(*page);
         assert_eq!((bytes[1], usize::from(bytes[3]) + 4), (*page, bytes.len()), "{page:02x}");
@@ -177,6 +230,8 @@ fn a_unit_says_what_it_is() {
     assert_eq!((luns.len(), luns[3]), (16, 8));
     let elsewhere = rig.target.execute(&rig.ports[0], 1 << 48, &[0x12, 0, 0, 0, 36, 0], &[]);
     assert!(matches!(elsewhere.data, Data::Bytes(bytes) if bytes[0] == 0x7f));
+    assert_eq!(rig.good(&[0x37, 0, 0x1d, 0, 0, 0, 0, 0, 32, 0], &[]), [0, 0x1d, 0, 0]);
+    assert_eq!(rig.good(&[0xb7, 0x0d, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0], &[]), [0, 0x0d, 0, 0, 0, 0]);
     rig.volume.resize(1 << 20);
     assert_eq!(rig.refused(&[0; 6], &[]), (0x6, 0x2a09));
     rig.good(&[0; 6], &[]);
@@ -247,6 +302,165 @@ fn reservations_let_through_what_their_type_says() {
     }
 }
 
+/// Designators of page 83, from their second byte on, and what they say.
+fn designators(page: &[u8]) -> Vec<(u8, Vec<u8>)> {
+    let (mut rest, mut found) = (&page[4..], Vec::new());
+    while let [_, kind, _, len, after @ ..] = rest {
+        let (name, after) = after.split_at((*len).into());
+        found.push((*kind, name.to_vec()));
+        rest = after;
+    }
+    found
+}
+
+/// Each path says which it is; all of them are in one group, and one unit has them all.
+#[test]
+fn paths_are_told_apart() {
+    let rig = rig();
+    let through = |port: u16, cdb: &[u8]| {
+        let nexus = Nexus { port, ..rig.ports[0].clone() };
+        match rig.target.execute(&nexus, 0, cdb, &[]).data {
+            Data::Bytes(bytes) => bytes,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (first, other) = (through(1, &[0x12, 1, 0x83, 1, 0, 0]), through(7, &[0x12, 1, 0x83, 1, 0, 0]));
+    let (first, other) = (designators(&first), designators(&other));
+    assert_eq!(first[..2], other[..2], "the unit's own names");
+    assert_eq!((&first[2], &other[2]), (&(0x94, vec![0, 0, 0, 1]), &(0x94, vec![0, 0, 0, 7])));
+    assert_eq!((&other[3], &other[4]), (&(0x95, vec![0, 0, 0, 1]), &(0x98, b"iqn.t,t,0x0007\0\0".to_vec())));
+    assert_eq!(other[5], (0xa8, b"iqn.t\0\0\0".to_vec()));
+    assert_eq!(through(1, &[0x12, 0, 0, 0, 36, 0])[6], 0x10);
+    let groups = through(1, &[0xa3, 0x0a, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(groups, [0, 0, 0, 16, 0, 1, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 7]);
+    let ports = through(1, &[0x12, 1, 0x88, 1, 0, 0]);
+    assert_eq!((ports.len(), ports[7], ports[4 + 12 + 20 + 3]), (4 + 2 * 32, 1, 7));
+}
+
+/// Who registers by one path is nobody by the other.
+#[test]
+fn reservations_are_of_paths() {
+    let rig = rig();
+    let other = Nexus { port: 7, ..rig.ports[0].clone() };
+    rig.target.unit(0).unwrap().join(&other, Weak::<()>::new());
+    rig.target.execute(&other, 0, &[0; 6], &[]);
+    rig.good(&persistent(0, 0), &keys(0, 11));
+    rig.good(&persistent(1, 3), &keys(11, 0));
+    let read = |nexus: &Nexus| rig.target.execute(nexus, 0, &short(0x28, 0, 0, 1), &[]).status;
+    assert_eq!((read(&rig.ports[0]), read(&other)), (Status::Good, Status::ReservationConflict));
+    assert_eq!(rig.target.execute(&other, 0, &persistent(0, 0), &keys(0, 11)).status, Status::Good);
+    let full = rig.good(&[0x5e, 3, 0, 0, 0, 0, 0, 1, 0, 0], &[]);
+    let len = 24 + u32::from_be_bytes([full[28], full[29], full[30], full[31]]) as usize;
+    let ids = [&full[8..], &full[8 + len..]].map(|one| (one[12], one[18], one[19]));
+    assert_eq!(ids, [(1, 0, 1), (0, 0, 7)]);
+}
+
+/// A parameter list with TransportIDs of ports, and the command for it.
+fn naming(action: u8, head: &[u8], named: &[&str]) -> ([u8; 10], Vec<u8>) {
+    let ids =
+        named.iter().flat_map(|port| crate::persistent::parameters::transport_id(port)).collect::<Vec<u8>>();
+    let mut list = head.to_vec();
+    let at = if action == 7 {
+        20
+    } else {
+        list.extend([0; 4]);
+        24
+    };
+    list[at..at + 4].copy_from_slice(&(ids.len() as u32).to_be_bytes());
+    list.extend(ids);
+    let mut cdb = persistent(action, 0);
+    cdb[5..9].copy_from_slice(&(list.len() as u32).to_be_bytes());
+    (cdb, list)
+}
+
+/// Key, holder, port of the target, and port of the initiator of all that are registered.
+fn registered(rig: &Rig) -> Vec<(u8, u8, u8, String)> {
+    let full = rig.good(&[0x5e, 3, 0, 0, 0, 0, 0, 16, 0, 0], &[]);
+    let (mut rest, mut found) = (&full[8..], Vec::new());
+    while !rest.is_empty() {
+        let id = u32::from_be_bytes(rest[20..24].try_into().unwrap()) as usize;
+        let name = String::from_utf8(rest[28..24 + id].to_vec()).unwrap();
+        found.push((rest[7], rest[12], rest[19], name.trim_end_matches('\0').to_owned()));
+        rest = &rest[24 + id..];
+    }
+    found
+}
+
+#[test]
+fn ports_register_for_others_and_for_all_ports_of_the_target() {
+    let rig = rig();
+    let all = |key: u64, new: u64| {
+        let mut list = keys(key, new);
+        list[20] = 4;
+        list
+    };
+    let [a, b] = ["iqn.a,i,0x01", "iqn.b,i,0x02"];
+    let own = |key: u8| vec![(key, 0, 1, a.to_owned()), (key, 0, 7, a.to_owned())];
+    rig.good(&persistent(0, 0), &all(0, 11));
+    assert_eq!(registered(&rig), own(11));
+    rig.good(&persistent(6, 0), &all(0, 12));
+    assert_eq!(registered(&rig), own(12));
+    rig.good(&persistent(0, 0), &all(12, 0));
+    assert_eq!(registered(&rig), []);
+    // Others by the names of their ports, and all of them or none.
+    let mut specific = keys(0, 5);
+    specific[20] = 8;
+    let (cdb, list) = naming(0, &specific, &["iqn.c,i,0x3", "iqn.d,i,0x000000000004"]);
+    let mut cut = list.clone();
+    cut[28 + 3] = 8;
+    assert_eq!(rig.refused(&cdb, &cut), (0x5, 0x2600));
+    let mut device = naming(0, &specific, &["iqn.q"]);
+    device.1[28] = 5;
+    assert_eq!(rig.refused(&device.0, &device.1), (0x5, 0x2600), "nobody knows a port of it");
+    assert_eq!(rig.refused(&cdb, &list[..list.len() - 1]), (0x5, 0x1a00));
+    assert_eq!(rig.refused(&[&[0x5f, 6], &cdb[2..]].concat(), &list), (0x5, 0x2600));
+    assert_eq!(registered(&rig), []);
+    rig.good(&cdb, &list);
+    let [c, d] = ["iqn.c,i,0x000000000003", "iqn.d,i,0x000000000004"];
+    let three = [a, c, d].map(|name| (5, 0, 1, name.to_owned()));
+    assert_eq!(registered(&rig), three);
+    let mut again = list;
+    again[7] = 5;
+    assert_eq!(rig.refused(&cdb, &again), (0x5, 0x2400), "who is registered names nobody");
+    // Who is known by a session is found by the name of the initiator.
+    let mut device = naming(0, &specific, &["iqn.b"]);
+    device.1[28] = 5;
+    rig.good(&persistent(3, 0), &keys(5, 0));
+    rig.good(&device.0, &device.1);
+    assert_eq!(registered(&rig), [(5, 0, 1, a.to_owned()), (5, 0, 1, b.to_owned())]);
+}
+
+#[test]
+fn a_reservation_is_handed_over() {
+    let rig = rig();
+    let [a, b] = ["iqn.a,i,0x01", "iqn.b,i,0x02"];
+    let list = |new: u8, flags: u8, port: u8| {
+        let mut list = keys(11, new.into());
+        (list[17], list[19]) = (flags, port);
+        list
+    };
+    // The name of a port is as in logins: with all digits.
+    let to = |list: &[u8], name: &str| naming(7, list, &[name]);
+    let (cdb, first) = to(&list(22, 0, 7), b);
+    assert_eq!(rig.by(0, &cdb, &first).status, Status::ReservationConflict, "not registered");
+    rig.good(&persistent(0, 0), &keys(0, 11));
+    assert_eq!(rig.refused(&cdb, &first), (0x5, 0x2400), "nothing is reserved");
+    rig.good(&persistent(1, 3), &keys(11, 0));
+    for (list, name) in [(list(0, 0, 7), b), (list(22, 0, 9), b), (list(22, 0, 7), "iqn.x")] {
+        let (cdb, list) = to(&list, name);
+        assert_eq!(rig.refused(&cdb, &list), (0x5, 0x2600));
+    }
+    rig.good(&cdb, &first);
+    let b = "iqn.b,i,0x000000000002".to_owned();
+    assert_eq!(registered(&rig), [(11, 0, 1, a.to_owned()), (22, 1, 7, b.clone())]);
+    assert_eq!(rig.by(0, &short(0x28, 0, 0, 1), &[]).status, Status::ReservationConflict);
+    assert_eq!(rig.by(0, &cdb, &first).status, Status::ReservationConflict, "it is another's");
+    rig.good(&persistent(4, 3), &keys(11, 22));
+    let (cdb, away) = to(&list(33, 2, 1), &b);
+    rig.good(&cdb, &away);
+    assert_eq!(registered(&rig), [(33, 1, 1, b)]);
+}
+
 /// With APTPL a new unit over the same volume knows all of it; without, nothing.
 #[test]
 fn reservations_outlive_the_loss_of_power_if_they_are_to() {
@@ -259,18 +473,13 @@ fn reservations_outlive_the_loss_of_power_if_they_are_to() {
     let again = |rig: &Rig| {
         let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
         let unit = LogicalUnit::new(rig.volume.clone(), identity);
-        rig.ports.iter().for_each(|port| unit.join(port));
-        Rig {
-            volume: rig.volume.clone(),
-            target: Target::new(BTreeMap::from([(0, unit)])),
-            ports: rig.ports.clone(),
-        }
+        joined(Rig { volume: rig.volume.clone(), target: target(unit), ports: rig.ports.clone() })
     };
     rig.good(&persistent(0, 0), &persistent_keys(0, 11));
     rig.good(&persistent(1, 5), &keys(11, 0));
     let rig = again(&rig);
     let capabilities = rig.good(&[0x5e, 2, 0, 0, 0, 0, 0, 0, 8, 0], &[]);
-    assert_eq!(capabilities[2..4], [0x01, 0x81]);
+    assert_eq!(capabilities[2..4], [0x0d, 0x81]);
     assert_eq!(rig.by(1, &short(0x2a, 0, 0, 1), &[1; 512]).status, Status::ReservationConflict);
     rig.good(&short(0x2a, 0, 0, 1), &[1; 512]);
     // What cannot be remembered does not happen.
@@ -310,10 +519,17 @@ fn reserve_of_six_bytes_ends_with_its_session() {
     assert_eq!(rig.by(1, &[0x17, 0, 0, 0, 0, 0], &[]).status, Status::Good);
     assert_eq!(rig.by(1, &short(0x28, 0, 0, 1), &[]).status, Status::ReservationConflict);
     let unit = rig.target.unit(0).unwrap();
-    unit.leave(&rig.ports[0]);
+    let (none, another): (Weak<dyn Tasks>, Arc<dyn Tasks>) = (Weak::<()>::new(), Arc::new(()));
+    unit.leave(&rig.ports[0], &Arc::downgrade(&another));
+    assert_eq!(rig.by(1, &[0; 6], &[]).status, Status::ReservationConflict, "that was not its session");
+    unit.leave(&rig.ports[0], &none);
     assert_eq!(rig.by(1, &[0; 6], &[]).status, Status::Good);
+    unit.join(&rig.ports[0], none);
+    assert_eq!(rig.refused(&[0; 6], &[]), (0x6, 0x2900));
     unit.reset(&rig.ports[0]);
-    assert_eq!(rig.by(1, &[0; 6], &[]).sense, Some(Sense::new(0x6, 0x2903)));
+    for port in 0..2 {
+        assert_eq!(rig.by(port, &[0; 6], &[]).sense, Some(Sense::new(0x6, 0x2903)), "of all paths");
+    }
 }
 
 /// Whatever comes gives an answer.

@@ -3,24 +3,39 @@
 //! A command passes, in this order: is there such a command, unit attentions, reservations, then its family. Nothing of the
 //! unit is locked while the volume works.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use engine_api::{ReadBuf, Volume, VolumeGeometry};
+use engine_api::{Promise, ReadBuf, Volume, VolumeGeometry};
 
 use crate::attention::{self, Attentions};
 use crate::bytes::u8_at;
 use crate::copy::{self, Copies};
 use crate::limits::BLOCK;
+use crate::mode::Control;
 use crate::opcodes::{self, Access, Opcode};
 use crate::persistent::{self, Registry};
 use crate::room::{self, Watch};
-use crate::sense::{INVALID_FIELD, INVALID_OPCODE, Refusal, Sense, Status};
+use crate::sense::{INTERNAL_FAILURE, INVALID_FIELD, INVALID_OPCODE, Refusal, Sense, Status};
 use crate::target::Target;
+use crate::tasks::Tasks;
 use crate::{block, inquiry, log, mode, report, reservation};
 
-/// Of an initiator, as persistent reservations name it: `iqn.…,i,0x…`.
-pub type Port = Arc<str>;
+/// An initiator's port, and the port of the target that it came through: what reservations, attentions and copies go by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Nexus {
+    /// As persistent reservations name it: `iqn.…,i,0x…`.
+    pub initiator: Arc<str>,
+    /// The relative identifier of the target's.
+    pub port: u16,
+}
+
+impl Nexus {
+    pub fn new(initiator: &str, port: u16) -> Nexus {
+        Nexus { initiator: initiator.into(), port }
+    }
+}
 
 /// What a unit says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +81,56 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub fn of(done: Result<Done, Refusal>) -> Answer {
-        let refused = |status, sense| Answer { status, sense, data: Data::Nothing, taken: 0 };
+    /// Of a command that did not do what it was to do.
+    pub fn refused(why: Refusal) -> Answer {
+        let (status, sense) = match why {
+            Refusal::Sense(sense) => (Status::CheckCondition, Some(sense)),
+            Refusal::Busy => (Status::Busy, None),
+            Refusal::Conflict => (Status::ReservationConflict, None),
+        };
+        Answer::bare(status, sense)
+    }
+
+    /// Without data.
+    pub fn bare(status: Status, sense: Option<Sense>) -> Answer {
+        Answer { status, sense, data: Data::Nothing, taken: 0 }
+    }
+
+    /// Of a command in which the target itself failed.
+    pub fn failed() -> Answer {
+        Answer::refused(INTERNAL_FAILURE.into())
+    }
+}
+
+/// A command that has done what it was to do, but may have to wait until that is on stable storage.
+pub enum Begun {
+    Ended(Answer),
+    /// So it ends once this is kept.
+    Promised(Answer, Promise),
+}
+
+impl Begun {
+    pub fn of(done: Result<Done, Refusal>) -> Begun {
         match done {
-            Ok(Done { data, taken }) => Answer { status: Status::Good, sense: None, data, taken },
-            Err(Refusal::Sense(sense)) => refused(Status::CheckCondition, Some(sense)),
-            Err(Refusal::Busy) => refused(Status::Busy, None),
-            Err(Refusal::Conflict) => refused(Status::ReservationConflict, None),
+            Ok(Done { data, taken, promise }) => {
+                let answer = Answer { status: Status::Good, sense: None, data, taken };
+                match promise {
+                    Some(promise) => Begun::Promised(answer, promise),
+                    None => Begun::Ended(answer),
+                }
+            }
+            Err(refusal) => Begun::Ended(Answer::refused(refusal)),
+        }
+    }
+
+    /// Waits for its end.
+    pub fn end(self) -> Answer {
+        match self {
+            Begun::Ended(answer) => answer,
+            Begun::Promised(answer, promise) => match promise() {
+                Ok(()) => answer,
+                Err(error) => Answer::refused(error.into()),
+            },
         }
     }
 }
@@ -81,26 +139,32 @@ impl Answer {
 pub struct Done {
     pub data: Data,
     pub taken: usize,
+    /// To be kept before anybody hears of it.
+    pub promise: Option<Promise>,
 }
 
 impl Done {
     pub fn nothing() -> Done {
-        Done { data: Data::Nothing, taken: 0 }
+        Done::taking(0)
+    }
+
+    pub fn giving(data: Data) -> Done {
+        Done { data, ..Done::nothing() }
     }
 
     pub fn bytes(bytes: Vec<u8>) -> Done {
-        Done { data: Data::Bytes(bytes), taken: 0 }
+        Done::giving(Data::Bytes(bytes))
     }
 
     pub fn taking(taken: usize) -> Done {
-        Done { data: Data::Nothing, taken }
+        Done { data: Data::Nothing, taken, promise: None }
     }
 }
 
 /// A command on its way through a unit.
 pub struct Command<'a> {
-    pub port: &'a Port,
-    /// Where the unit is, and which others its initiator sees.
+    pub nexus: &'a Nexus,
+    /// Where the unit is, which others its initiator sees, and through which ports.
     pub target: &'a Target,
     /// Sixteen bytes at least: 0 behind its end.
     pub cdb: &'a [u8],
@@ -118,17 +182,20 @@ pub struct LogicalUnit {
     /// As initiators were told last.
     size: AtomicU64,
     pub watch: Watch,
-    /// Software write protection, in the control mode page.
-    protected: AtomicBool,
+    /// The control mode page, see [`Control`].
+    pub protected: AtomicBool,
+    pub tells_aborted: AtomicBool,
 }
 
-/// What ports are to a unit.
+/// What is kept for those who have a session with a unit, or had.
 #[derive(Default)]
 pub struct State {
     pub attentions: Attentions,
+    /// Who has the commands of those that have a session.
+    pub transports: BTreeMap<Nexus, Weak<dyn Tasks>>,
     pub registry: Registry,
     /// RESERVE(6).
-    pub reserved: Option<Port>,
+    pub reserved: Option<Nexus>,
     pub copies: Copies,
 }
 
@@ -143,7 +210,8 @@ impl LogicalUnit {
             reserving: Mutex::default(),
             size: AtomicU64::new(size),
             watch: Watch::default(),
-            protected: AtomicBool::new(false),
+            protected: AtomicBool::new(Control::default().protected),
+            tells_aborted: AtomicBool::new(Control::default().tells_aborted),
         })
     }
 
@@ -156,41 +224,46 @@ impl LogicalUnit {
         self.reserving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A port has a session.
-    pub fn join(&self, port: &Port) {
-        self.state().attentions.join(port);
+    /// There is a session, whose commands this transport has. It may say so again.
+    pub fn join(&self, nexus: &Nexus, tasks: Weak<dyn Tasks>) {
+        let mut state = self.state();
+        let known = state.transports.insert(nexus.clone(), tasks.clone());
+        if known.is_none_or(|known| !known.ptr_eq(&tasks)) {
+            state.attentions.join(nexus);
+        }
     }
 
-    /// It has none any more: RESERVE(6) goes with it.
-    pub fn leave(&self, port: &Port) {
+    /// There is none any more: RESERVE(6) goes with it. Unless another has taken its place.
+    pub fn leave(&self, nexus: &Nexus, tasks: &Weak<dyn Tasks>) {
         let mut state = self.state();
-        state.attentions.leave(port);
-        state.copies.forget(Some(port));
-        if state.reserved.as_ref() == Some(port) {
+        if state.transports.get(nexus).is_none_or(|known| !known.ptr_eq(tasks)) {
+            return;
+        }
+        state.transports.remove(nexus);
+        state.attentions.leave(nexus);
+        state.copies.forget(Some(nexus));
+        if state.reserved.as_ref() == Some(nexus) {
             state.reserved = None;
         }
     }
 
-    /// A reset that a port asked for, of which the others are told; nothing that is persistent goes.
-    pub fn reset(&self, by: &Port) {
-        self.protected.store(false, SeqCst);
-        let mut state = self.state();
-        state.reserved = None;
-        state.copies.forget(None);
-        state.attentions.tell_others(Some(by), attention::RESET);
-    }
-
-    /// The list of units that it is in is another.
-    pub fn luns_changed(&self) {
-        self.state().attentions.tell_all(attention::LUNS_CHANGED);
+    /// The list of units that this one sees is another.
+    pub fn luns_changed(&self, nexus: &Nexus) {
+        self.state().attentions.tell(nexus, attention::LUNS_CHANGED);
     }
 
     pub fn is_protected(&self) -> bool {
         self.protected.load(SeqCst)
     }
 
-    pub fn set_protected(&self, protected: bool, by: &Port) {
-        if self.protected.swap(protected, SeqCst) != protected {
+    pub fn control(&self) -> Control {
+        Control { protected: self.is_protected(), tells_aborted: self.tells_aborted.load(SeqCst) }
+    }
+
+    pub fn set_control(&self, control: Control, by: &Nexus) {
+        let protected = self.protected.swap(control.protected, SeqCst);
+        let tells_aborted = self.tells_aborted.swap(control.tells_aborted, SeqCst);
+        if control != (Control { protected, tells_aborted }) {
             self.state().attentions.tell_others(Some(by), attention::MODE_CHANGED);
         }
     }
@@ -205,12 +278,12 @@ impl LogicalUnit {
     }
 
     /// A command that came through this target.
-    pub fn execute(&self, target: &Target, port: &Port, cdb: &[u8], out: &[u8]) -> Answer {
+    pub fn begin(&self, target: &Target, nexus: &Nexus, cdb: &[u8], out: &[u8]) -> Begun {
         let mut whole = [0; 16];
         for (to, from) in whole.iter_mut().zip(cdb) {
             *to = *from;
         }
-        Answer::of(self.run(&Command { port, target, cdb: &whole, out }))
+        Begun::of(self.run(&Command { nexus, target, cdb: &whole, out }))
     }
 
     fn run(&self, command: &Command<'_>) -> Result<Done, Refusal> {
@@ -218,12 +291,12 @@ impl LogicalUnit {
         self.notice_size();
         // INQUIRY, REPORT LUNS and REQUEST SENSE leave attentions to the next.
         if !matches!(code, 0x12 | 0xa0 | 0x03)
-            && let Some(code) = self.state().attentions.take(command.port)
+            && let Some(code) = self.state().attentions.take(command.nexus)
         {
             return Err(Sense::attention(code).into());
         }
         let opcode = self.opcode(command)?;
-        if !reservation::lets_through(&self.state(), command.port, opcode, command.cdb) {
+        if !reservation::lets_through(&self.state(), command.nexus, opcode, command.cdb) {
             return Err(Refusal::Conflict);
         }
         if opcode.access != Access::Free && self.volume.is_waiting() {
@@ -232,17 +305,18 @@ impl LogicalUnit {
         match code {
             0x00 => self.geometry().map(|_| Done::nothing()),
             0x03 => Ok(self.request_sense(command)),
-            0x12 => inquiry::inquiry(self, command.cdb),
+            0x12 => inquiry::inquiry(self, command),
             0x15 | 0x55 => mode::select(self, command),
             0x1a | 0x5a => mode::sense(self, command.cdb),
             0x1b => start_stop(command.cdb),
             0x16 | 0x17 => reservation::six(&mut self.state(), command),
+            0x37 | 0xb7 => Ok(report::defects(command.cdb)),
             0x4d => log::sense(self, command.cdb),
             0x5e => self.state().registry.report(command.cdb),
             0x5f => persistent::reserve_out(self, command),
             0x83 => copy::extended_copy(self, command),
             0x84 => copy::results(self, command),
-            0xa3 => report::maintenance_in(command.cdb),
+            0xa3 => report::maintenance_in(command),
             _ => {
                 let done = block::run(self, command);
                 if opcode.access == Access::Write {
@@ -272,7 +346,7 @@ impl LogicalUnit {
     }
 
     fn request_sense(&self, command: &Command<'_>) -> Done {
-        let waiting = self.state().attentions.take(command.port);
+        let waiting = self.state().attentions.take(command.nexus);
         let sense = waiting.map_or(crate::sense::NO_SENSE, Sense::attention);
         Done::bytes(crate::bytes::cut(sense.encode(), command.cdb[4].into()))
     }

@@ -7,10 +7,12 @@
 //!   cases, one for each of many events:    └ power goes  └ power goes; disks come to harm; import; check …
 //! ```
 //! The work is done once ([`story`]), and each case begins with the disks as they were at an event of it ([`case`]): so a case
-//! costs an import and a look at all files, and thousands of them are cheap. A run is a function of its seed.
+//! costs an import and a look at all files, and thousands of them are cheap. Or the disks lied, all of them, and the last
+//! groups are torn: then an import may go back to an earlier one. A run is a function of its seed.
 
 pub mod case;
 mod frozen;
+mod groups;
 mod harm;
 mod mend;
 mod shape;
@@ -21,6 +23,7 @@ use std::path::PathBuf;
 use stdx::prng::Prng;
 
 use crate::disk::image::Image;
+use crate::disk::tape::{Player, Torn};
 use crate::export;
 use crate::machine::POOL;
 pub use case::Tally;
@@ -51,10 +54,20 @@ impl Options {
 /// How much of a story a disk that is stale lags behind, at the most; percent.
 const STALE: usize = 40;
 
+/// So many steps of a story at the least an import can go back.
+const STEADY: usize = 6;
+
+/// One of the last groups is the last that is whole.
+fn draw_torn(player: &Player<'_>, prng: &mut Prng) -> Option<Torn> {
+    let (back, lost) = (prng.range(1, 5) as usize, *prng.pick(&[5, 50, 100]).expect("some"));
+    player.torn(back, lost, prng)
+}
+
 /// Runs a seed. `Err` says what is wrong with the engine.
 pub fn run(options: &Options) -> Result<Tally, String> {
     let mut prng = Prng::new(options.seed);
-    let story = Story::tell(&mut prng, options.verbose).map_err(|why| format!("story: {why}"))?;
+    let story = Story::tell(&mut prng, options.zdb.is_some(), options.verbose)
+        .map_err(|why| format!("story: {why}"))?;
     let mut tally = Tally::default();
     let mut player = story.tape.play();
     let mut earlier: Vec<Image> = player.images().to_vec();
@@ -80,10 +93,16 @@ pub fn run(options: &Options) -> Result<Tally, String> {
             eprintln!("case {n}: the power goes at event {at} of {}", story.tape.len());
         }
         let marks = [&story.marks[mark], &story.marks[mark + 1]];
-        let moment = Moment { images: player.images(), earlier: &earlier, marks };
-        tally += Case::new(&story, &moment, prng, options.verbose)
-            .run(options.beyond)
-            .map_err(|why| format!("case {n}, event {at}: {why}"))?;
+        let mut lately = story.marks[mark.saturating_sub(STEADY)..=mark + 1].iter();
+        let is_steady = lately.all(|older| older.is_like(marks[1]) && !older.is_after_outage);
+        let torn = if prng.chance(1, 12) { draw_torn(&player, &mut prng) } else { None };
+        let moment = Moment { images: player.images(), earlier: &earlier, marks, is_steady };
+        let case = Case::new(&story, &moment, prng, options.verbose);
+        let told = match torn {
+            Some(torn) => case.go_back(&torn),
+            None => case.run(options.beyond),
+        };
+        tally += told.map_err(|why| format!("case {n}, event {at}: {why}"))?;
     }
     if let Some(dir) = &options.zdb {
         let paths: Vec<String> = story::all_paths(&story.swarm).collect();

@@ -6,8 +6,11 @@
 //!     ▼
 //!   sim/b                                      the whole tree: names, origins, contents, properties, holds
 //!   sim/fs, sim/volume                         two datasets of it, from snapshot to snapshot
+//!     ▼
+//!   sim/again                                  a copy of the copy sim/fs
 //! ```
-//! What was received equals what was sent, and so do heads that nobody wrote to. The last receive of a story is recorded, and
+//! What was received equals what was sent, and so do heads that nobody wrote to. Copies are bookmarked as the tree is; no
+//! receive disturbs that, and their bookmarks are as good to send from. The last receive of a story is recorded, and
 //! the power goes at some of its writes (`cuts`): what can be seen then was sent like that, whole, or waits to be resumed;
 //! and the same stream, or the rest of it, makes the copy what it was to be. A run is a function of its seed.
 
@@ -16,6 +19,7 @@ mod cuts;
 mod source;
 mod transfer;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use engine_api::{Change, Engine, SendRequest};
@@ -25,7 +29,7 @@ use crate::export;
 use crate::machine::{POOL, World};
 use crate::swarm::{Layout, Swarm};
 use crate::workload::{Done, Life, failed};
-use contents::{Contents, Seen, see};
+use contents::{Contents, Marks, Seen, marks, see};
 use cuts::Recorded;
 use source::Source;
 use transfer::Transfer;
@@ -35,6 +39,8 @@ const SOURCE: &str = "sim/a";
 const COPY: &str = "sim/b";
 /// A volume of the tree.
 const VOLUME: &str = "sim/a/volume";
+/// A copy of the tree's top that is copied itself.
+const FIRST: &str = "sim/fs";
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -102,18 +108,8 @@ fn draw_swarm(prng: &mut Prng) -> Swarm {
     let mut props: Vec<_> = drawn.props.iter().copied().filter(|(name, _)| keep.contains(name)).collect();
     // Who looks at a copy does not change it.
     props.push(("atime", "off"));
-    Swarm {
-        layout: *prng.pick(&[Layout::Single, Layout::Single, Layout::Mirror]).expect("some"),
-        logs: &[],
-        caches: 0,
-        disk_size: 160 << 20,
-        faults: None,
-        absences: false,
-        gang: [0, 1],
-        autotrim: false,
-        props,
-        ..drawn
-    }
+    let layout = *prng.pick(&[Layout::Single, Layout::Single, Layout::Mirror]).expect("some");
+    Swarm { disk_size: 160 << 20, autotrim: false, props, ..drawn.calm(layout, &[]) }
 }
 
 /// A dataset that is copied from one of its snapshots to the next.
@@ -137,6 +133,8 @@ struct Copies<'a> {
     base: Option<usize>,
     large_blocks: bool,
     singles: Vec<Single>,
+    /// Bookmarks that copies have been given.
+    marks: BTreeMap<&'static str, Marks>,
     tally: Tally,
 }
 
@@ -144,7 +142,7 @@ impl<'a> Copies<'a> {
     fn begin(life: &'a Life<'a>, mut prng: Prng) -> Result<Copies<'a>, String> {
         let source = Source::create(life)?;
         let mut single = |of, to| Single { of, to, base: None, large_blocks: prng.chance(1, 2) };
-        let singles = vec![single(SOURCE, "sim/fs"), single(VOLUME, "sim/volume")];
+        let singles = vec![single(SOURCE, FIRST), single(VOLUME, "sim/volume"), single(FIRST, "sim/again")];
         Ok(Copies {
             life,
             large_blocks: prng.chance(1, 2),
@@ -154,6 +152,7 @@ impl<'a> Copies<'a> {
             round: 0,
             base: None,
             singles,
+            marks: BTreeMap::new(),
             tally: Tally::default(),
         })
     }
@@ -169,12 +168,15 @@ impl<'a> Copies<'a> {
         self.source.snapshot(self.life, &mut self.prng, self.round)?;
         self.contents.learn(&*self.life.api, SOURCE)?;
         let chosen = if recorded { Some(self.prng.below(3) as usize) } else { None };
+        // Of the copy of a copy nothing is recorded: it is received as the others are.
+        let chosen = chosen.map(|chosen| if chosen == 2 { self.singles.len() } else { chosen });
         for n in 0..self.singles.len() {
-            if chosen.is_none() && self.prng.chance(3, 4) {
+            if chosen.is_none() && self.prng.chance(3, 4) && self.is_there(n) {
                 let transfer = self.next_of(n);
                 self.pass(&transfer)?;
                 self.singles[n].base = Some(self.round);
                 self.check_single(n, &transfer)?;
+                self.mark(self.singles[n].to)?;
             }
         }
         let Some(chosen) = chosen else {
@@ -183,12 +185,14 @@ impl<'a> Copies<'a> {
                 self.pass(&transfer)?;
                 self.base = Some(self.round);
                 self.check_tree(&transfer)?;
+                self.mark(COPY)?;
             }
             return Ok(None);
         };
         let transfer = if chosen < self.singles.len() { self.next_of(chosen) } else { self.next_of_tree() };
         self.life.say(|| format!("recorded: {transfer:?}"));
-        let recorded = Recorded::record(self.life, transfer)?;
+        let marks = self.marks.get(transfer.to).cloned().unwrap_or_default();
+        let recorded = Recorded::record(self.life, transfer, marks)?;
         self.contents.check(&*self.life.api, recorded.root())?;
         Ok(Some(recorded))
     }
@@ -253,6 +257,36 @@ impl<'a> Copies<'a> {
         }
         self.tally.streams += 1;
         transfer.receive(api, &stream)
+    }
+
+    /// What one dataset is to be copied from has come.
+    fn is_there(&self, n: usize) -> bool {
+        self.life.pool.dsl.object_of(&format!("{}@{}", self.singles[n].of, self.round)).is_ok()
+    }
+
+    /// A copy has the bookmarks that it was given, and gets one of what has come.
+    fn mark(&mut self, copy: &'static str) -> Done {
+        let api = &*self.life.api;
+        let (wanted, found) = (self.marks.entry(copy).or_default(), marks(api, copy)?);
+        if *wanted != found {
+            return Err(format!("{copy} was given bookmarks {wanted:?}, has {found:?}"));
+        }
+        let round = self.round;
+        let (source, name) = (format!("{copy}@{round}"), format!("{copy}#{round}"));
+        commit(self.life, &Change::Bookmark { source, name })?;
+        let found = marks(api, copy)?;
+        // It names the same as the one that was made of what was sent.
+        let theirs = marks(api, if copy == "sim/volume" { VOLUME } else { SOURCE })?;
+        let short = round.to_string();
+        if found.get(&short) != theirs.get(&short) {
+            return Err(format!(
+                "{copy}#{round} is of {:?}, not {:?}",
+                found.get(&short),
+                theirs.get(&short)
+            ));
+        }
+        *self.marks.entry(copy).or_default() = found;
+        Ok(())
     }
 
     fn check_single(&self, n: usize, transfer: &Transfer) -> Done {

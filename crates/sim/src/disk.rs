@@ -5,9 +5,9 @@
 //! is met. The power goes at a chosen *event* (a write or a flush): from it on every call fails with `Gone`, nothing
 //! reaches the medium, and handles opened before stay dead for good.
 //!
-//! An *outage* is something else: at a chosen event all disks lose their power, and the machine does not. Pending writes
-//! meet their fate, handles opened before take no write or flush any more, and none can be opened until the disks come
-//! back. What is read through old handles is still answered: a reader that waited would hold locks that on this one
+//! An *outage* is something else: at a chosen event all disks or some lose their power, and the machine does not. Pending
+//! writes meet their fate, handles opened before take no write or flush any more, and none can be opened until the disks
+//! come back. What is read through old handles is still answered: a reader that waited would hold locks that on this one
 //! thread nobody could wait for.
 //!
 //! Reads of labels never fail: which uberblocks an import sees must not hang on chance, or nobody could say which group
@@ -45,6 +45,8 @@ pub struct Faults {
     pub corrupt: u32,
     /// Writes that fail and change nothing.
     pub write: u32,
+    /// Stretches of the disk, of a million, between its labels, in which every write fails.
+    pub stuck: u32,
     /// Flushes that fail and make nothing durable.
     pub flush: u32,
     /// Writes that are answered and not done: what was there before reads back.
@@ -74,11 +76,7 @@ struct State {
     on: bool,
     events: u64,
     cut: Option<Cut>,
-    /// At this event the disks lose their power, and their caches so much.
-    outage: Option<(u64, Loss)>,
-    /// Outages so far: a handle takes writes until the next one after it was opened.
-    outages: u64,
-    out: bool,
+    outage: Option<Outage>,
     /// What happens is recorded here.
     tape: Option<Tape>,
 }
@@ -92,6 +90,13 @@ enum Cut {
     AfterFlush { flushes: u64, events: u64 },
 }
 
+/// At this event disks lose their power, and their caches so much.
+struct Outage {
+    at: u64,
+    loss: Loss,
+    paths: Vec<String>,
+}
+
 struct Platter {
     sector: u32,
     size: u64,
@@ -103,6 +108,10 @@ struct Platter {
     away: bool,
     /// How often it was taken away: handles opened before are dead.
     pulls: u64,
+    /// Without power.
+    out: bool,
+    /// Outages so far: a handle takes writes until the next one after it was opened.
+    outages: u64,
     /// Writes and flushes that failed.
     failures: u64,
     /// Writes and flushes are refused.
@@ -132,8 +141,6 @@ impl SimDisks {
             events: 0,
             cut: None,
             outage: None,
-            outages: 0,
-            out: false,
             tape: None,
         };
         SimDisks(Arc::new(Mutex::new(state)))
@@ -149,6 +156,8 @@ impl SimDisks {
             exclusive: false,
             away: false,
             pulls: 0,
+            out: false,
+            outages: 0,
             failures: 0,
             read_only: false,
             slow: Nanos(0),
@@ -289,7 +298,7 @@ impl SimDisks {
     /// Begins to record what happens to the disks. Nothing may be pending.
     pub fn start_tape(&self) {
         let mut state = lock(&self.0);
-        let disks = state.disks.iter().map(|(path, disk)| (path.clone(), disk.image.durable()));
+        let disks = state.disks.iter().map(|(path, disk)| (path.clone(), disk.size, disk.image.durable()));
         state.tape = Some(Tape::new(disks));
     }
 
@@ -319,10 +328,16 @@ impl SimDisks {
         lock(&self.0).on
     }
 
-    /// Takes the disks' power at the `after`-th write or flush from now, and not the machine's.
+    /// Takes all disks' power at the `after`-th write or flush from now, and not the machine's.
     pub fn outage_after(&self, after: u64, loss: Loss) {
+        let all = lock(&self.0).disks.keys().cloned().collect();
+        self.outage_of(all, after, loss);
+    }
+
+    /// The same for some of the disks.
+    pub fn outage_of(&self, paths: Vec<String>, after: u64, loss: Loss) {
         let mut state = lock(&self.0);
-        state.outage = Some((state.events + after, loss));
+        state.outage = Some(Outage { at: state.events + after, loss, paths });
     }
 
     /// Whether an outage is still to come.
@@ -330,14 +345,14 @@ impl SimDisks {
         lock(&self.0).outage.is_some()
     }
 
-    /// Whether the disks are without power.
+    /// Whether disks are without power.
     pub fn is_out(&self) -> bool {
-        lock(&self.0).out
+        lock(&self.0).disks.values().any(|disk| disk.out)
     }
 
     /// Ends an outage: disks can be opened again.
     pub fn come_back(&self) {
-        lock(&self.0).out = false;
+        lock(&self.0).disks.values_mut().for_each(|disk| disk.out = false);
     }
 
     /// Writes and flushes so far.
@@ -357,10 +372,9 @@ impl SimDisks {
         state.on = true;
         state.cut = None;
         state.outage = None;
-        state.out = false;
         state.life += 1;
         for disk in state.disks.values_mut() {
-            disk.exclusive = false;
+            (disk.exclusive, disk.out) = (false, false);
             disk.image.crash(disk.sector, loss, &mut state.prng);
         }
         state.break_off();
@@ -395,11 +409,12 @@ impl State {
         if matches!(self.cut, Some(Cut::At(at)) if self.events >= at) {
             self.on = false;
         }
-        if let Some((_, loss)) = self.outage.take_if(|(at, _)| self.events >= *at) {
-            self.out = true;
-            self.outages += 1;
-            for disk in self.disks.values_mut() {
-                disk.image.crash(disk.sector, loss, &mut self.prng);
+        if let Some(outage) = self.outage.take_if(|outage| self.events >= outage.at) {
+            for path in &outage.paths {
+                let disk = self.disks.get_mut(path).expect("a disk of this name");
+                disk.out = true;
+                disk.outages += 1;
+                disk.image.crash(disk.sector, outage.loss, &mut self.prng);
             }
             self.break_off();
         }
@@ -410,7 +425,7 @@ impl State {
     /// Counts a write or flush through this handle; `Gone` if its disk is, or was since.
     fn event_on(&mut self, handle: &SimDisk, is_flush: bool) -> Result<(), DiskError> {
         self.event(is_flush)?;
-        if handle.outages == self.outages { Ok(()) } else { Err(DiskError::Gone) }
+        if handle.outages == self.disks[&handle.path].outages { Ok(()) } else { Err(DiskError::Gone) }
     }
 
     fn platter(&mut self, handle: &SimDisk) -> Result<&mut Platter, DiskError> {
@@ -470,7 +485,9 @@ impl State {
                 if read_only {
                     return Err(DiskError::ReadOnly);
                 }
-                if self.fails(faults.write) {
+                if self.fails(faults.write)
+                    || (!spared && is_stuck(handle, io.offset, data.len(), faults.stuck))
+                {
                     self.platter(handle)?.failures += 1;
                     return Err(DiskError::Io(5));
                 }
@@ -491,14 +508,19 @@ impl State {
     }
 }
 
+/// Whether a write touches a stretch in which all fail; always the same.
+fn is_stuck(handle: &SimDisk, offset: u64, len: usize, rate: u32) -> bool {
+    let name: u64 = handle.path.bytes().map(u64::from).sum();
+    let fails = |stretch: u64| Prng::new(stretch ^ (name << 32)).chance(u64::from(rate), 1_000_000);
+    rate > 0 && (offset / Image::STRETCH..=(offset + len as u64 - 1) / Image::STRETCH).any(fails)
+}
+
 impl Disks for SimDisks {
     fn open(&self, path: &str, mode: OpenMode) -> Result<Arc<dyn Disk>, DiskError> {
         let mut state = lock(&self.0);
-        let (on, life, outages) = (state.on, state.life, state.outages);
-        if state.out {
-            return Err(DiskError::NotFound);
-        }
-        let disk = state.disks.get_mut(path).filter(|disk| !disk.away).ok_or(DiskError::NotFound)?;
+        let (on, life) = (state.on, state.life);
+        let there = |disk: &&mut Platter| !disk.away && !disk.out;
+        let disk = state.disks.get_mut(path).filter(there).ok_or(DiskError::NotFound)?;
         let read_only = mode == OpenMode::ReadOnly;
         if !on {
             return Err(DiskError::Gone);
@@ -512,7 +534,7 @@ impl Disks for SimDisks {
             }
             disk.exclusive = true;
         }
-        let (size, sector, pulls) = (disk.size, disk.sector, disk.pulls);
+        let (size, sector, pulls, outages) = (disk.size, disk.sector, disk.pulls, disk.outages);
         let path = path.to_owned();
         Ok(Arc::new(SimDisk { disks: self.clone(), path, size, sector, life, outages, pulls, read_only }))
     }

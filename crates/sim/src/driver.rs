@@ -7,6 +7,8 @@
 //!
 //! A step that itself waits for something that has not happened is a bug in the worker, for another worker would have to
 //! run inside it: also a panic. But where it waits for the operator of a suspended pool, the others do run inside it.
+//!
+//! Of several callers, a [`Crew`], one runs; where it waits, another one may go on before any worker does.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -15,12 +17,15 @@ use env::{Driver, Nanos, Next, Worker, WorkerHandle, lock};
 use stdx::prng::Prng;
 
 use crate::clock::Time;
+use crate::crew::Crew;
 use crate::trace::Trace;
 
 /// What a step costs.
 const STEP: Nanos = Nanos::from_micros(5);
 /// More steps than this in one run without the clock moving on by itself mean that the workers keep each other busy.
 const BUSY_MAX: u64 = 10_000_000;
+/// How often each of several callers has to look in vain, where no worker ever runs by itself, until that is a deadlock.
+const LOOKS_MAX: usize = 100;
 
 /// See the module.
 pub struct SimDriver {
@@ -37,6 +42,9 @@ struct State {
     /// The worker being stepped.
     stepping: Option<u64>,
     busy: u64,
+    crew: Option<Arc<Crew>>,
+    /// How often callers found nothing to do, one after the other, since a worker ran.
+    looks: usize,
 }
 
 struct Slot {
@@ -71,7 +79,8 @@ impl Slot {
 
 impl SimDriver {
     pub fn new(time: Time, trace: Trace, prng: Prng) -> Arc<SimDriver> {
-        let state = State { prng, slots: Vec::new(), next_id: 0, stepping: None, busy: 0 };
+        let state =
+            State { prng, slots: Vec::new(), next_id: 0, stepping: None, busy: 0, crew: None, looks: 0 };
         Arc::new_cyclic(|me| SimDriver { time, trace, state: Mutex::new(state), me: me.clone() })
     }
 
@@ -86,6 +95,42 @@ impl SimDriver {
         drop(slots);
     }
 
+    /// From now on there are several callers.
+    pub fn set_crew(&self, crew: Option<Arc<Crew>>) {
+        lock(&self.state).crew = crew;
+    }
+
+    /// Another caller goes on, if there are some and the draw has it so; returns when it is this one's turn again.
+    fn pass_at_will(&self) -> bool {
+        let (crew, to) = {
+            let mut state = lock(&self.state);
+            let Some(crew) = state.crew.clone().filter(|_| state.stepping.is_none()) else { return false };
+            let others = crew.others();
+            if others.is_empty() || state.prng.chance(1, 2) {
+                return false;
+            }
+            let to = *state.prng.pick(&others).expect("some");
+            (crew, to)
+        };
+        crew.pass(to);
+        true
+    }
+
+    /// As long as not all callers have looked, the next one does.
+    fn pass_in_turn(&self, is_hopeless: bool) -> bool {
+        let (crew, to) = {
+            let mut state = lock(&self.state);
+            let Some(crew) = state.crew.clone() else { return false };
+            let others = crew.others();
+            let looks = (others.len() + 1) * if is_hopeless { LOOKS_MAX } else { 1 };
+            let Some(&to) = others.first().filter(|_| state.looks < looks) else { return false };
+            state.looks += 1;
+            (crew, to)
+        };
+        crew.pass(to);
+        true
+    }
+
     /// Steps one runnable worker. False if there is none.
     fn step_one(&self) -> bool {
         let now = self.time.now();
@@ -98,6 +143,7 @@ impl SimDriver {
                 (0..state.slots.len()).filter(|&n| state.slots[n].is_runnable(now)).collect();
             let Some(&chosen) = state.prng.pick(&runnable) else { return false };
             state.busy += 1;
+            state.looks = 0;
             assert!(state.busy < BUSY_MAX, "the workers keep each other busy for ever");
             let slot = &mut state.slots[chosen];
             slot.woken = false;
@@ -172,14 +218,16 @@ impl Driver for SimDriver {
     }
 
     fn wait_step(&self, deadline: Option<Nanos>) {
-        if self.step_one() {
+        if self.pass_at_will() || self.step_one() {
             return;
         }
-        let moment = {
-            let mut state = lock(&self.state);
-            state.busy = 0;
-            state.slots.iter().filter_map(Slot::moment).chain(deadline).min()
-        };
+        let moment = lock(&self.state).slots.iter().filter_map(Slot::moment).chain(deadline).min();
+        if self.pass_in_turn(moment.is_none()) {
+            return;
+        }
+        let mut state = lock(&self.state);
+        (state.busy, state.looks) = (0, 0);
+        drop(state);
         match moment {
             Some(moment) => {
                 self.trace.note(moment.0);

@@ -4,11 +4,13 @@
 //! seed, so a run that failed once fails again. [`disk`], [`clock`], [`driver`] and [`entropy`] are the four doors of
 //! `env::Env`; [`machine`] puts an engine behind them; [`run`] lets workloads work on it, cuts the power, and holds
 //! what comes back against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go and fail,
-//! and cuts the power at any write of the record; [`copies`] sends and receives trees of datasets.
+//! and cuts the power at any write of the record; [`copies`] sends and receives trees of datasets; [`units`] has several
+//! initiators at work on volumes, a [`crew`] of callers.
 
 pub mod attrition;
 pub mod clock;
 pub mod copies;
+pub mod crew;
 pub mod disk;
 pub mod driver;
 pub mod entropy;
@@ -20,7 +22,12 @@ pub mod promised;
 pub mod run;
 pub mod swarm;
 pub mod trace;
+pub mod units;
 pub mod workload;
+
+/// As the daemon has it; buffers of all sizes come and go here, and the system's allocator is slow at that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Runs something, with a panic of the engine turned into words too.
 pub fn caught<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {

@@ -154,18 +154,25 @@ impl Machine {
     /// Of several pools of the name, as a disk that left before the pool got another guid may tell, the one used last; of
     /// these the one of which most is there.
     pub fn import(&self) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
-        let by_name = self.engine.import(POOL, &ImportOptions::default());
+        self.import_as(&ImportOptions::default())
+    }
+
+    /// The same, not in the usual way.
+    pub fn import_as(&self, options: &ImportOptions) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
+        let by_name = self.engine.import(POOL, options);
         let api = match by_name {
             Err(Error::Refused(why)) if why.contains("more than one matching pool") => {
                 let newest = |pool: &FoundPool| pool.uberblocks().first().map(|uberblock| uberblock.txg);
                 let likely = |pool: &&FoundPool| (newest(pool), pool.devices.len());
                 let found = labels::search(&self.env, &[FOLDER.to_owned()]);
                 let guid = found.iter().max_by_key(likely).map_or(0, |pool| pool.guid);
-                self.engine.import(&guid.to_string(), &ImportOptions::default())?
+                self.engine.import(&guid.to_string(), options)?
             }
             by_name => by_name?,
         };
-        self.hurry_caches()?;
+        if !options.dry_run {
+            self.hurry_caches()?;
+        }
         Ok(api)
     }
 
@@ -180,7 +187,7 @@ impl Machine {
     /// The transaction group of the newest uberblock on the disks.
     pub fn newest_group(&self) -> Option<u64> {
         let found = labels::search(&self.env, &[FOLDER.to_owned()]);
-        found.first()?.uberblocks().first().map(|uberblock| uberblock.txg)
+        found.iter().filter_map(|pool| Some(pool.uberblocks().first()?.txg)).max()
     }
 }
 

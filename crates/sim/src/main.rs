@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sim::{attrition, caught, copies, run};
+use sim::{attrition, caught, copies, run, units};
 
 const USAGE: &str =
     "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--beyond]
@@ -12,10 +12,10 @@ const USAGE: &str =
   --seed N        one run, or the first of them; the same seed is always the same run
   --runs N        so many runs; without a seed, of fresh ones (100)
   --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join;
-                  copies: trees of datasets, sent and received; all (all)
+                  copies: trees of datasets, sent and received; units: initiators at work on volumes; all (all)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
-  --cuts N        attrition, copies: moments at which the power goes (100, 8)
+  --cuts N        attrition, copies, units: moments at which the power goes (100, 8, 24 in each life)
   --case N        attrition: of these only one
   --beyond        attrition: always more is lost than redundancy allows
   --zdb DIR       write the disks to files in this folder in the end, and ask zdb; in work let no disk fail
@@ -33,6 +33,7 @@ struct Args {
     work: run::Options,
     attrition: attrition::Options,
     copies: copies::Options,
+    units: units::Options,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,7 @@ enum Kind {
     Work,
     Attrition,
     Copies,
+    Units,
 }
 
 fn parse() -> Option<Args> {
@@ -47,16 +49,18 @@ fn parse() -> Option<Args> {
         seed: None,
         runs: None,
         twice: false,
-        kinds: vec![Kind::Work, Kind::Attrition, Kind::Copies],
+        kinds: vec![Kind::Work, Kind::Attrition, Kind::Copies, Kind::Units],
         work: run::Options::new(0),
         attrition: attrition::Options::new(0),
         copies: copies::Options::new(0),
+        units: units::Options::new(0),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "-v" => {
-                (args.work.verbose, args.attrition.verbose, args.copies.verbose) = (true, true, true);
+                (args.work.verbose, args.attrition.verbose) = (true, true);
+                (args.copies.verbose, args.units.verbose) = (true, true);
             }
             "--twice" => args.twice = true,
             "--seed" => args.seed = Some(words.next()?.parse().ok()?),
@@ -65,7 +69,7 @@ fn parse() -> Option<Args> {
             "--operations" => args.work.operations = words.next()?.parse().ok()?,
             "--cuts" => {
                 args.attrition.cuts = words.next()?.parse().ok()?;
-                args.copies.cuts = args.attrition.cuts;
+                (args.copies.cuts, args.units.cuts) = (args.attrition.cuts, args.attrition.cuts);
             }
             "--case" => args.attrition.only = Some(words.next()?.parse().ok()?),
             "--beyond" => args.attrition.beyond = true,
@@ -74,6 +78,7 @@ fn parse() -> Option<Args> {
                     "work" => vec![Kind::Work],
                     "attrition" => vec![Kind::Attrition],
                     "copies" => vec![Kind::Copies],
+                    "units" => vec![Kind::Units],
                     "all" => args.kinds,
                     _ => return None,
                 }
@@ -81,7 +86,7 @@ fn parse() -> Option<Args> {
             "--zdb" => {
                 let dir = std::path::PathBuf::from(words.next()?);
                 (args.work.zdb, args.attrition.zdb) = (Some(dir.clone()), Some(dir.clone()));
-                args.copies.zdb = Some(dir);
+                (args.copies.zdb, args.units.zdb) = (Some(dir.clone()), Some(dir));
                 args.work.faults = false;
             }
             _ => return None,
@@ -108,6 +113,11 @@ fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
             let tally = caught(|| copies::run(&options))?;
             Ok((format!("{tally:?}"), tally.cuts))
         }
+        Kind::Units => {
+            let options = units::Options { seed, ..args.units.clone() };
+            let tally = caught(|| units::run(&options))?;
+            Ok((format!("{tally:?}"), tally.cuts))
+        }
     }
 }
 
@@ -132,6 +142,7 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
             format!("--kind attrition --cuts {}{beyond}", args.attrition.cuts)
         }
         Kind::Copies => format!("--kind copies --cuts {}", args.copies.cuts),
+        Kind::Units => format!("--kind units --cuts {}", args.units.cuts),
     };
     format!("cargo run --profile ci -p sim -- --seed {seed} {how}")
 }

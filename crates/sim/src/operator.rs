@@ -1,4 +1,5 @@
-//! Somebody who looks after a pool: when it is suspended, the disks come back after a while, and `zpool clear` follows.
+//! Somebody who looks after a pool: when it is suspended, the disks come back after a while, and `zpool clear` follows, or the
+//! pool is given up.
 
 use std::sync::{Arc, Weak};
 
@@ -18,11 +19,18 @@ pub struct Operator {
     prng: Prng,
     /// When the disks come back.
     until: Option<Nanos>,
+    /// Too late for this pool.
+    gives_up: bool,
 }
 
 impl Operator {
     pub fn new(pool: &Arc<Pool>, disks: &SimDisks, prng: Prng) -> Operator {
-        Operator { pool: Arc::downgrade(pool), disks: disks.clone(), prng, until: None }
+        Operator { pool: Arc::downgrade(pool), disks: disks.clone(), prng, until: None, gives_up: false }
+    }
+
+    /// One who gives the pool up when he finds it suspended.
+    pub fn giving_up(self) -> Operator {
+        Operator { gives_up: true, ..self }
     }
 }
 
@@ -53,6 +61,10 @@ impl Worker for Operator {
         }
         self.until = None;
         self.disks.come_back();
+        if self.gives_up {
+            pool.give_up();
+            return Next::Stop;
+        }
         pool.resume(None).expect("the disks are back");
         Next::Again
     }

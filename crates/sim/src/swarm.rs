@@ -52,6 +52,9 @@ impl Layout {
     }
 }
 
+/// Bytes of the disks of a calm pool.
+pub const CALM_SIZE: u64 = 64 << 20;
+
 /// A run's circumstances.
 #[derive(Clone, Debug)]
 pub struct Swarm {
@@ -151,6 +154,21 @@ impl Swarm {
         swarm
     }
 
+    /// Nothing but the pool's own disks, which do not fail by themselves: for tests that have something else in mind.
+    pub fn calm(self, layout: Layout, logs: &'static [usize]) -> Swarm {
+        Swarm {
+            layout,
+            logs,
+            caches: 0,
+            disk_size: CALM_SIZE,
+            faults: None,
+            absences: false,
+            gang: [0, 1],
+            props: Vec::new(),
+            ..self
+        }
+    }
+
     /// The disks that may fail and be away: always the same of each vdev, for nobody repairs them.
     pub fn weak_sides(&self) -> Vec<String> {
         let spare = self.layout.spare();
@@ -211,6 +229,7 @@ impl Swarm {
             flush: rate(),
             lost: rate(),
             misdirected: rate(),
+            stuck: 0,
         }
     }
 

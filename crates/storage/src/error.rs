@@ -21,6 +21,13 @@ pub enum ReadError {
     Unsupported,
 }
 
+impl ReadError {
+    /// Whether the block may be there all the same: it could not be read, so nothing is known of it.
+    pub fn may_pass(self) -> bool {
+        matches!(self, ReadError::Io | ReadError::Missing | ReadError::Suspended)
+    }
+}
+
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

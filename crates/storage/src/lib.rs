@@ -50,5 +50,6 @@ pub use zio::heal::{HealFlight, Healer, Missed, Patient};
 pub use zio::log::{LogBlock, LogTimes};
 pub use zio::moved::MovedSource;
 pub use zio::rebuild::Rebuilt;
+pub use zio::shelf::Shelf;
 pub use zio::survey::Survey;
 pub use zio::sweep::{Sweep, SweepError, Swept};

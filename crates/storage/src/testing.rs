@@ -44,13 +44,23 @@ pub fn rig_of_raidz(parity: u64, width: usize, ashift: u64) -> Rig {
 
 /// The same, with `sides` disks instead of its child `place`, that are replacing each other.
 pub fn rig_of_raidz_with(parity: u64, width: usize, ashift: u64, (place, sides): (usize, usize)) -> Rig {
-    let mut tops = tops_of(&[width + sides - 1], &[]);
-    tops[0].kind = VdevKind::Raidz(parity);
-    tops[0].ashift = Some(ashift);
-    let leaves: Vec<VdevConfig> = tops[0].children.drain(place..place + sides).collect();
+    let mut top = top_with(width, (place, sides));
+    top.kind = VdevKind::Raidz(parity);
+    top.ashift = Some(ashift);
+    rig_of_tops(vec![top], 0)
+}
+
+/// A mirror of so many, with `sides` disks instead of its child `place`, that are replacing each other.
+pub fn rig_of_mirror_with(width: usize, (place, sides): (usize, usize)) -> Rig {
+    rig_of_tops(vec![top_with(width, (place, sides))], 0)
+}
+
+fn top_with(width: usize, (place, sides): (usize, usize)) -> VdevConfig {
+    let mut top = tops_of(&[width + sides - 1], &[]).remove(0);
+    let leaves: Vec<VdevConfig> = top.children.drain(place..place + sides).collect();
     let replacing = VdevConfig { children: leaves, ..VdevConfig::new(VdevKind::Replacing, 0, 40) };
-    tops[0].children.insert(place, replacing);
-    rig_of_tops(tops, 0)
+    top.children.insert(place, replacing);
+    top
 }
 
 /// As [`rig`], with a cache of so many bytes; without one, every read goes to the disks.

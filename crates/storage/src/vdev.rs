@@ -132,6 +132,19 @@ impl Vdev {
         }
     }
 
+    /// The disks here that get something of what is written at `offset`, each with the place and the bytes.
+    pub fn spread(self: &Arc<Vdev>, offset: u64, payload: &Payload) -> Vec<(Arc<Vdev>, u64, Payload)> {
+        match self.kind {
+            Kind::Leaf(_) => vec![(self.clone(), offset, payload.clone())],
+            Kind::Mirror => self.children.iter().flat_map(|child| child.spread(offset, payload)).collect(),
+            Kind::Raidz(raidz) => {
+                let parts = raidz.split(offset, payload).into_iter();
+                parts.flat_map(|(at, part)| self.children[at.child].spread(at.offset, &part)).collect()
+            }
+            Kind::Missing | Kind::Hole | Kind::Indirect => Vec::new(),
+        }
+    }
+
     /// Whether those of the leaves that `has` likes have all the data between them.
     pub fn is_held(&self, has: &dyn Fn(usize) -> bool) -> bool {
         match self.kind {

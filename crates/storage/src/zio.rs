@@ -9,7 +9,7 @@
 //!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap;
 //!                                               dedup.rs: what is there already is not placed)
 //!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
-//!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode  (read.rs; ahead.rs before anybody asks; gang.rs for pieces)
+//!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode  (read.rs; ahead.rs and shelf.rs before anybody asks; gang.rs)
 //! ```
 //! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes. Of
 //! bytes that are no whole block the cursor says whose were wrong.
@@ -21,10 +21,12 @@ pub(crate) mod free;
 pub(crate) mod gang;
 pub mod heal;
 pub mod log;
+pub mod mend;
 pub mod moved;
 pub mod on_disk;
 pub(crate) mod read;
 pub mod rebuild;
+pub(crate) mod shelf;
 pub mod survey;
 pub mod sweep;
 pub(crate) mod transform;
@@ -127,7 +129,8 @@ impl<'t> Flight<'t> {
     /// Waits until all are done; verification is spread over the processors.
     pub fn land(mut self, verify: VerifyEach<'_>) -> Vec<Done> {
         while self.turn(verify) {}
-        self.frames.into_iter().map(Frame::into_done).collect()
+        let tree = self.tree;
+        self.frames.into_iter().map(|frame| frame.end(tree)).collect()
     }
 
     /// Waits for the round that is on its way, and puts the next one into the queues. False if there was none.
@@ -201,6 +204,8 @@ struct Frame {
     vdev: Arc<Vdev>,
     whole: bool,
     state: State,
+    /// Disks that did not take what was to be written.
+    refused: Vec<usize>,
 }
 
 enum State {
@@ -227,11 +232,19 @@ impl Frame {
             }
             _ => State::Interior(vdev.cursor(io, &tree.leaves), Vec::new()),
         };
-        Frame { vdev: vdev.clone(), whole, state }
+        Frame { vdev: vdev.clone(), whole, state, refused: Vec::new() }
     }
 
     fn is_done(&self) -> bool {
         matches!(self.state, State::Done(_))
+    }
+
+    /// The outcome of all; where a write is done without some disks, they have to do without it.
+    fn end(self, tree: &Tree) -> Done {
+        if matches!(self.state, State::Done(Some(Ok(None)))) {
+            self.refused.iter().for_each(|&leaf| tree.leaves[leaf].counters.refused.add());
+        }
+        self.into_done()
     }
 
     fn into_done(self) -> Done {
@@ -255,9 +268,11 @@ impl Frame {
                 // Without an answer the I/O has only just been asked for.
                 if let Some(answer) = answers.next() {
                     let done = judge(answer, asked, self.whole, tree, verify);
-                    asked.repair.inspect(|birth| {
-                        tree.leaves[asked.leaf].note_repair(*birth, asked.size, done.is_ok());
-                    });
+                    match asked.repair {
+                        Some(birth) => tree.leaves[asked.leaf].note_repair(birth, asked.size, done.is_ok()),
+                        None if asked.is_write && done.is_err() => self.refused.push(asked.leaf),
+                        None => {}
+                    }
                     self.state = State::Done(Some(done));
                 }
             }
@@ -266,6 +281,7 @@ impl Frame {
                     kid.advance(tree, answers, verify, wanted);
                 }
                 while kids.iter().all(Frame::is_done) {
+                    self.refused.extend(kids.iter().flat_map(|kid| &kid.refused));
                     let done = kids.drain(..).map(Frame::into_done).collect();
                     match cursor.step(done, verify) {
                         Step::Finish(done) => {

@@ -36,6 +36,7 @@ pub struct Mutant {
 pub enum Story {
     Work,
     Attrition,
+    Units,
 }
 
 impl Story {
@@ -43,6 +44,7 @@ impl Story {
         match self {
             Story::Work => "work",
             Story::Attrition => "attrition",
+            Story::Units => "units",
         }
     }
 }

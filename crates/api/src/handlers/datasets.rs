@@ -7,7 +7,7 @@ use crate::local::LocalMount;
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
-    Changed, Dataset, DatasetCreate, DatasetDestroy, DatasetQuery, DeletedFiles, DestroyPreview,
+    Changed, Dataset, DatasetCreate, DatasetDestroy, DatasetPlan, DatasetQuery, DeletedFiles, DestroyPreview,
     DestroyQuery, Inherit, JobResult, Problem, PropKind, PropValue, PropertiesSet, PropertyTables, Rename,
     Source, SpaceUseQuery, kind,
 };
@@ -66,7 +66,7 @@ fn say_what_is_mounted(app: &App, datasets: &mut [Dataset]) {
                 let ratio = dataset.props.iter().position(|prop| prop.name == "compressratio");
                 let at = ratio.map_or(dataset.props.len(), |ratio| ratio + 1);
                 let (name, kind, source) = ("mounted".into(), PropKind::Text, Source::None);
-                dataset.props.insert(at, PropValue { name, value, kind, source });
+                dataset.props.insert(at, PropValue { name, value, kind, source, received: None });
             }
         }
     }
@@ -77,12 +77,27 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
     blocking(app, move |app| run_create(app, &request?)).await
 }
 
-fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Problem> {
+pub async fn plan(State(app): State<Shared>, body: Body) -> Response {
+    let request = parse::<DatasetCreate>(body);
+    blocking(app, move |app| {
+        let create = request?;
+        let plan =
+            app.pool_of(&create.name)?.plan_create(&creating(&create)).map_err(|error| of_error(&error))?;
+        Ok(DatasetPlan { volume: plan.map(convert::volume_plan) })
+    })
+    .await
+}
+
+fn creating(create: &DatasetCreate) -> Change {
     let (name, parents, props) = (create.name.clone(), create.parents, convert::props(&create.props));
-    let change = match create.volume {
+    match create.volume {
         true => Change::CreateVolume { name, parents, sparse: create.sparse, props },
         false => Change::CreateFilesystem { name, parents, props },
-    };
+    }
+}
+
+fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Problem> {
+    let change = creating(create);
     let pool = app.pool_of(&create.name)?;
     let topmost = first_missing(app, &create.name);
     let committed = pool.commit(&change, &create.history).map_err(|error| of_error(&error))?;

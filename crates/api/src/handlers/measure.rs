@@ -22,6 +22,10 @@ pub async fn drop_cache(State(app): State<Shared>) -> Response {
     .await
 }
 
+pub async fn iscsi_sessions(State(app): State<Shared>) -> Response {
+    blocking(app, |app| Ok(app.local.iscsi_sessions())).await
+}
+
 pub async fn log(State(app): State<Shared>, Path(name): Path<String>) -> Response {
     blocking(app, move |app| Ok(convert::counts(app.pool(&name)?.log_counts()))).await
 }

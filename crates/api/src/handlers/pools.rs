@@ -160,6 +160,16 @@ pub async fn sync(State(app): State<Shared>, Path(name): Path<String>, body: Bod
     job(app, "pool.sync", body, |_| target, run).await
 }
 
+pub async fn prefetch(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let target = name.clone();
+    let run = move |app: &App, _: &PoolRelease, reporter: &Reporter| {
+        reporter.step(format!("reading the deduplication tables of {name}"), 0, 0);
+        app.pool(&name)?.prefetch_dedup_tables().map_err(|error| of_error(&error))?;
+        Ok(JobResult::default())
+    };
+    job(app, "pool.prefetch", body, |_| target, run).await
+}
+
 pub async fn add(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let target = name.clone();
     let run = move |app: &App, add: &PoolAdd, reporter: &Reporter| {

@@ -11,6 +11,9 @@ use axum::response::Response;
 use engine_api::{Change, Pool, ReceiveEvent, ReceiveRequest, SendEvent, SendRequest};
 use std::sync::Arc;
 
+/// Only here is it known who mounts.
+const HEALS_ALONE: &str = "cannot receive: corrective recv can not be used when combined with this flag";
+
 pub async fn receive(State(app): State<Shared>, body: Body) -> Response {
     flow::run(app, body, run_receive)
 }
@@ -23,6 +26,9 @@ fn run_receive(
 ) -> Result<Vec<String>, Problem> {
     let pool = app.pool_of(&request.target)?;
     let no_mount = request.no_mount;
+    if request.heal && no_mount {
+        return Err(problem(kind::REFUSED, HEALS_ALONE));
+    }
     let request = ReceiveRequest {
         target: request.target,
         keep_path: request.keep_path,
@@ -35,6 +41,7 @@ fn run_receive(
         exclude: request.exclude,
         skip_holds: request.skip_holds,
         resumable: request.resumable,
+        heal: request.heal,
         history: request.history,
     };
     let received = pool.receive(&request, stream, &mut |event| {
@@ -79,11 +86,12 @@ fn run_send(
 ) -> Result<Vec<String>, Problem> {
     let pool = match &request.token {
         None => app.pool_of(&request.snapshot)?,
-        Some(token) => sender_of(app, token)?,
+        Some(token) => sender_of(app, token, out)?,
     };
     let request = SendRequest {
         snapshot: request.snapshot,
         token: request.token,
+        saved: request.saved,
         from: request.from,
         large_blocks: request.large_blocks,
         embed: request.embed,
@@ -94,23 +102,27 @@ fn run_send(
         backup: request.backup,
         holds: request.holds,
         skip_missing: request.skip_missing,
+        exclude: request.exclude,
         dry_run: request.dry_run,
     };
     let sent = pool.send(&request, &mut out.stream(), &mut |event| {
         out.tell(&match event {
             SendEvent::Token(says) => StreamEvent::Token(says),
             SendEvent::Planned { snapshot, from, size } => StreamEvent::Planned { snapshot, from, size },
-            SendEvent::Missing(name) => StreamEvent::Missing(name),
+            SendEvent::Skipped { dataset, is_new } => StreamEvent::Skipped { dataset, is_new },
             SendEvent::Begins(name) => StreamEvent::Begins(name),
+            SendEvent::Visited(blocks) => StreamEvent::Visited(blocks),
         });
     });
     sent.map(|()| Vec::new()).map_err(|error| of_error(&error))
 }
 
-/// The pool that a stream came from, if it is here.
-fn sender_of(app: &App, token: &str) -> Result<Arc<dyn Pool>, Problem> {
-    let snapshot = app.engine.snapshot_of_token(token).map_err(|error| of_error(&error))?;
-    app.pool_of(&snapshot).map_err(|_| {
+/// The pool that a stream came from, if it is here. What the token says is told in any case: receivers ask for that.
+fn sender_of(app: &App, token: &str, out: &Outgoing) -> Result<Arc<dyn Pool>, Problem> {
+    let token = app.engine.read_token(token).map_err(|error| of_error(&error))?;
+    let snapshot = &token.snapshot;
+    app.pool_of(snapshot).map_err(|_| {
+        out.tell(&StreamEvent::Token(token.shown.clone()));
         let why = format!("cannot resume send: '{snapshot}' used in the initial send no longer exists");
         problem(kind::REFUSED, why)
     })

@@ -58,6 +58,7 @@ pub fn destroying(results: &mut Results) -> Result<(), Fail> {
             bench.destroy(&doomed, false)?;
             let command = begun.elapsed();
             bench.settle()?;
+            bench.settle_tables()?;
             Ok((command, begun.elapsed()))
         })?;
         let name = format!("longest write while {blocks}{what} blocks are destroyed");

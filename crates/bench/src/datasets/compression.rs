@@ -8,6 +8,7 @@ use load::Fail;
 
 use super::{Bench, CALL, POOL, rate};
 use crate::options::Options;
+use crate::pool_file::PoolFile;
 use crate::results::{Results, Row, median};
 
 /// Bytes written with and without compression.
@@ -17,7 +18,7 @@ const RECORD: usize = 128 << 10;
 const ZSTD: u8 = 16;
 
 /// Text as logs have it: about a third of it stays.
-fn compressible() -> Vec<u8> {
+pub fn compressible() -> Vec<u8> {
     let mut text = String::new();
     for line in 0u64.. {
         if text.len() >= 16 << 20 {
@@ -36,16 +37,21 @@ fn compressible() -> Vec<u8> {
     text.into_bytes()
 }
 
+/// Writes a file of so many bytes of the data, over and over, until all of it is stable.
+pub fn write(file: &PoolFile, data: &[u8], bytes: u64) -> Result<(), Error> {
+    for at in (0..bytes).step_by(CALL) {
+        let from = at as usize % (data.len() - CALL);
+        file.write(at, &data[from..from + CALL])?;
+    }
+    file.sync()
+}
+
 /// MB/s until `WRITTEN` bytes are stable.
 fn written(bench: &Bench, compression: &str, data: &[u8]) -> Result<f64, Error> {
     let dataset = format!("{POOL}/{compression}");
     let file = bench.file(&dataset, &[("compression", compression)])?;
     let begun = Instant::now();
-    for at in (0..WRITTEN).step_by(CALL) {
-        let from = at as usize % (data.len() - CALL);
-        file.write(at, &data[from..from + CALL])?;
-    }
-    file.sync()?;
+    write(&file, data, WRITTEN)?;
     let rate = rate(WRITTEN, begun);
     bench.destroy(&dataset, false)?;
     bench.settle()?;

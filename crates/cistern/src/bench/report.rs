@@ -38,6 +38,10 @@ const PUBLISHED: &[Published] = &[
     Published { set_up: "disk + RAM log", sync: "standard", single: "", files: "6000", copy: "" },
 ];
 
+pub fn micros(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e6
+}
+
 fn millis(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
 }

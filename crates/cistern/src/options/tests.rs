@@ -33,6 +33,9 @@ fn options_take_values_behind_a_space_or_an_equals_sign() {
     assert_eq!((options.state, options.nfs, options.cache), (PathBuf::from("/s"), None, 1 << 30));
     assert_eq!(options.search, ["/a", "/b"]);
     assert!(options.automount && !options.first_start);
+    let portals = run(&["--iscsi", "10.0.0.1:3260", "--iscsi=[::]:0,7"]).iscsi;
+    assert_eq!(portals.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.1:3260,1", "[::]:0,7"]);
+    assert_eq!(run(&["--iscsi", "10.0.0.1:3260", "--iscsi", "off"]).iscsi, []);
 }
 
 #[test]
@@ -43,4 +46,5 @@ fn nonsense_is_refused_by_name() {
     assert!(wrong(&["--cache", "99999999999T"]).contains("is not a size"));
     assert!(wrong(&["--cache", "10"]).contains("too little"));
     assert!(wrong(&["--nfs", "here"]).contains("ADDR:PORT"));
+    assert!(wrong(&["--iscsi", "10.0.0.1:3260,0"]).contains("ADDR:PORT[,TAG]"));
 }

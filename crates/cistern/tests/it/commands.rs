@@ -270,3 +270,66 @@ fn cache_devices_are_added_lost_brought_back_and_removed() {
     daemon.stop();
     assert_clean(&scratch.path("disks"), "tank");
 }
+
+#[test]
+fn what_create_would_do_is_told_in_openzfs_lines() {
+    let scratch = Scratch::new("create-dry");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    daemon.zfs("create tank/fs").done();
+    let said = |line: &str| {
+        let ran = daemon.zfs(line);
+        (ran.status, ran.out, ran.err)
+    };
+    let done = |out: &str, err: &str| (0, out.to_owned(), err.to_owned());
+    assert_eq!(
+        said("create -nv -V 128M tank/v"),
+        done("would create tank/v\n\tvolsize=134217728\n\trefreservation=138412032\n", "")
+    );
+    // What is known better than it was asked for comes last: blocks that are not the usual ones, whole blocks.
+    let warning = "Warning: volblocksize (8192) is less than the default minimum block size (16384).\n\
+                   To reduce wasted space a volblocksize of 16384 is recommended.\n";
+    let lines = "compression\tlz4\nvolblocksize\t8192\nvolsize\t33005568\nrefreservation\t36151296\n";
+    let lines: String = lines.lines().map(|line| format!("property\t{line}\n")).collect();
+    assert_eq!(
+        said("create -nP -V 33000000 -b 8K -o compression=lz4 tank/v"),
+        done(&format!("create\ttank/v\n{lines}"), warning)
+    );
+    assert_eq!(
+        said("create -s -nP -V 1T tank/v"),
+        done("create\ttank/v\nproperty\tvolsize\t1099511627776\n", "")
+    );
+    assert_eq!(
+        said("create -p -nv -V 1M -o refreservation=none tank/x/v"),
+        done(
+            "would create ancestors of tank/x/v\nwould create tank/x/v\n\tvolsize=1048576\n\trefreservation=none\n",
+            ""
+        )
+    );
+    // Only the pool and the properties are looked at; with -p what exists is done.
+    assert_eq!(said("create -nv tank/fs"), done("would create tank/fs\n", ""));
+    assert_eq!(said("create -p -nv tank/fs"), done("", ""));
+    assert_eq!(said("create -n -V 1M tank/no/v"), done("", ""));
+    let refusals = [
+        ("create -n -V 1M none/v", "cannot open 'none': no such pool"),
+        ("create -V 1M none/v", "cannot open 'none': no such pool"),
+        ("create -n -o used=1 tank/x", "cannot verify 'tank/x': 'used' is readonly"),
+        (
+            "create -n -V 1M -o atime=off tank/v",
+            "cannot verify 'tank/v': 'atime' does not apply to datasets of this type",
+        ),
+    ];
+    refusals.iter().for_each(|(line, why)| refuse(&daemon, "zfs", line, why));
+    assert_eq!(daemon.zfs("list -H -o name").done(), "tank\ntank/fs\n");
+    // Told as it is done, too; and that nothing is to be kept is the volume's own value.
+    assert_eq!(
+        said("create -v -V 1M -o refreservation=none tank/v"),
+        done("create tank/v\n\tvolsize=1048576\n\trefreservation=none\n", "")
+    );
+    daemon.zfs("create -s -V 1M tank/w").done();
+    let get = |name: &str| daemon.zfs(&format!("get -H -o value,source refreservation {name}")).done();
+    assert_eq!((get("tank/v"), get("tank/w")), ("none\tlocal\n".into(), "none\tdefault\n".into()));
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}

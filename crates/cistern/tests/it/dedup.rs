@@ -42,6 +42,20 @@ fn what_is_foretold_and_what_comes_of_it_is_what_zdb_says() {
     // What a log wrote as data is not deduplicated, as in OpenZFS.
     write(&daemon, "real", "-o recordsize=32k -o dedup=on -o sync=disabled");
     daemon.zpool("sync tank").done();
+    daemon.zpool("prefetch -t ddt tank").done();
+    let props =
+        "get -Hp -o value dedup_table_quota,bcloneused,bcloneratio,dedup_table_size,last_scrubbed_txg tank";
+    let told = daemon.zpool(props).done();
+    let told: Vec<&str> = told.lines().collect();
+    assert_eq!((&told[..3], told[4]), (&["auto", "0", "1.00"][..], "0"));
+    assert!(told[3].parse::<u64>().is_ok_and(|size| size > 0), "{told:?}");
+    let refused = daemon.zpool("set dedup_table_quota=1G tank");
+    assert!(
+        refused.status == 1 && refused.err.contains("dedup_table_quota=1G: not supported"),
+        "{refused:?}"
+    );
+    daemon.zpool("scrub -w tank").done();
+    assert_ne!(daemon.zpool("get -Hp -o value last_scrubbed_txg tank").done(), "0\n");
     let foretold = daemon.run(&["dedup-estimate", "tank"]).done();
     let status = daemon.zpool("status -D tank").done();
     let shown = daemon.zpool("list -H -o dedup tank").done();

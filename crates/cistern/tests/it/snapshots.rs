@@ -73,6 +73,12 @@ fn snapshots_are_seen_rolled_back_to_cloned_held_and_destroyed() {
     assert_eq!(fs::read(local.join("file")).expect("read"), b"first");
     client.write_file("/file", 0o644, b"again").expect("written");
 
+    assert!(!daemon.zfs("list -H -o name").done().contains('@'));
+    daemon.zpool("set listsnapshots=on tank").done();
+    assert!(daemon.zfs("list -H -o name").done().contains("tank/fs\ntank/fs@one\n"));
+    assert!(!daemon.zfs("list -H -o space -r tank").done().contains('@'));
+    assert_eq!(daemon.zfs("list -H -o name tank/fs").done(), "tank/fs\n");
+    daemon.zpool("set listsnapshots=off tank").done();
     daemon.zfs("hold keep tank/fs@one").done();
     refused(
         &daemon,
@@ -88,6 +94,13 @@ fn snapshots_are_seen_rolled_back_to_cloned_held_and_destroyed() {
         "destroy tank/fs@one",
         "cannot destroy 'tank/fs@one': snapshot has dependent clones\n\
          use '-R' to destroy the following datasets:\ntank/clone",
+    );
+    let shown = daemon.zfs("destroy -Rnp tank/fs@one").done();
+    let [one, below, reclaim, clone] = shown.lines().collect::<Vec<_>>()[..] else { panic!("{shown}") };
+    assert_eq!((one, below), ("destroy\ttank/fs@one", "destroy\ttank/fs/below@one"));
+    assert_eq!(
+        (reclaim.split_once('\t').map(|(word, _)| word), clone),
+        (Some("reclaim"), "destroy\ttank/clone")
     );
     daemon.zfs("promote tank/clone").done();
     assert_eq!(daemon.zfs("get -H -o value origin tank/fs").done(), "tank/clone@one\n");

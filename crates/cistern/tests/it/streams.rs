@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::daemon::{Daemon, Ran, Scratch};
 use crate::libnfs::Client;
+use crate::suspended::until;
 use crate::zdb::stop_and_check;
 
 /// `zfs send … > file`
@@ -94,11 +95,63 @@ fn snapshots_are_sent_and_received() {
     let shown = daemon.zfs("get -H -o value,source readonly,recordsize,test:who backup/tree/below").done();
     assert_eq!(shown, "on\tinherited from backup/tree\n1M\tinherited from backup/tree\nme\treceived\n");
     assert!(daemon.zfs("holds -H backup/tree@three").done().starts_with("backup/tree@three\tkeep\t"));
+    received_properties(&daemon);
+    long_options(&daemon, &scratch);
 
     refusals(&daemon, &scratch);
     goes_on(&daemon, &scratch);
     drop(client);
     stop_and_check(&mut daemon, &scratch.path("two"), "backup");
+}
+
+/// What came is told from what was set, and comes back when that goes.
+fn received_properties(daemon: &Daemon) {
+    let below = "backup/tree/below";
+    let received = daemon.zfs(&format!("get -H -s received all {below}")).done();
+    assert_eq!(received, format!("{below}\ttest:who\tme\treceived\n"));
+    let columns = || {
+        daemon.zfs(&format!("get -H -o property,value,received,source test:who,recordsize {below}")).done()
+    };
+    let recordsize = "recordsize\t1M\t-\tinherited from backup/tree\n";
+    assert_eq!(columns(), format!("test:who\tme\tme\treceived\n{recordsize}"));
+    daemon.zfs(&format!("set test:who=you {below}")).done();
+    assert_eq!(columns(), format!("test:who\tyou\tme\tlocal\n{recordsize}"));
+    assert_eq!(daemon.zfs(&format!("get -H -s received all {below}")).done(), "");
+    daemon.zfs(&format!("inherit test:who {below}")).done();
+    assert_eq!(columns(), format!("test:who\t-\tme\t-\n{recordsize}"));
+    daemon.zfs(&format!("inherit -S test:who {below}")).done();
+    assert_eq!(columns(), format!("test:who\tme\tme\treceived\n{recordsize}"));
+}
+
+/// Each stands for its letter.
+fn long_options(daemon: &Daemon, scratch: &Scratch) {
+    for (long, short) in [
+        ("--props --large-block --embed --compressed --holds", "-pLech"),
+        ("--backup --raw", "-bw"),
+        ("--replicate --skip-missing --exclude tank/fs/below,tank/other", "-RsX tank/fs/below -X tank/other"),
+    ] {
+        send(daemon, scratch, &format!("{long} tank/fs@three"), "long").done();
+        send(daemon, scratch, &format!("{short} tank/fs@three"), "short").done();
+        let read = |file: &str| fs::read(scratch.path(file)).expect("sent");
+        assert!(read("long") == read("short"), "{long}");
+    }
+    // Nothing of what was left out is in the last one.
+    receive(daemon, scratch, "-u backup/few", "long").done();
+    let few = daemon.zfs("list -H -o name -r -t filesystem,snapshot backup/few").done();
+    assert!(few.contains("backup/few@three\n") && !few.contains("below"), "{few}");
+    daemon.zfs("destroy -r backup/few").done();
+    let said = daemon.zfs("send --dryrun --verbose --parsable -i @one tank/fs@two").done();
+    assert_eq!(said, daemon.zfs("send -nvP -i @one tank/fs@two").done());
+
+    // Nobody reads on, so it is seen at work.
+    let mut command = daemon.command(&["zfs", "send", "--proctitle", "--large-block", "tank/fs@three"]);
+    let mut sender = command.stdout(Stdio::piped()).spawn().expect("runs");
+    let title = || fs::read_to_string(format!("/proc/{}/cmdline", sender.id())).unwrap_or_default();
+    until("a title", || title().starts_with("zfs: sending tank/fs@three (0%: 0/"));
+    assert!(title().trim_end_matches('\0').ends_with("M)"), "{:?}", title());
+    let mut from = sender.stdout.take().expect("piped");
+    std::io::copy(&mut from, &mut std::io::sink()).expect("read");
+    assert!(sender.wait().expect("ends").success());
 }
 
 /// Streams that ended early, and their rest.
@@ -123,6 +176,10 @@ fn goes_on(daemon: &Daemon, scratch: &Scratch) {
         let about = daemon.zfs(&format!("send -nvP -t {}", token(dataset))).done();
         assert!(about.starts_with("resume token contents:\nnvlist version: 0\n\t"), "{about}");
         assert!(about.lines().last().is_some_and(|line| line.starts_with("size\t")), "{about}");
+        let about = daemon.zfs(&format!("send --dryrun --parsable --saved {dataset}")).done();
+        assert!(about.contains(&format!("\n\ttoname = {dataset}\n")), "{about}");
+        send(daemon, scratch, &format!("--saved {dataset}"), "saved").done();
+        assert!(zstream(scratch, "saved").contains("BEGIN record"));
         send(daemon, scratch, &format!("-t {}", token(dataset)), "rest").done();
         let dump = zstream(scratch, "rest");
         assert!(dump.contains("resume_object = ") && dump.contains("Total records"), "{dump}");
@@ -159,10 +216,29 @@ fn refusals(daemon: &Daemon, scratch: &Scratch) {
         send(daemon, scratch, "-i @two tank/fs@one", "none"),
         "warning: cannot send 'tank/fs@one': not an earlier snapshot from the same fs",
     );
-    refused(
-        send(daemon, scratch, "tank/fs@none", "none"),
-        "cannot open 'tank/fs@none': dataset does not exist",
+    for line in ["tank/fs@none", "-R tank/fs@none", "-R -i @none tank/fs@three", "-I @none tank/fs@three"] {
+        refused(send(daemon, scratch, line, "none"), "cannot open 'tank/fs@none': dataset does not exist");
+    }
+    let elsewhere = send(daemon, scratch, "-R -i tank/fs/below@three tank/fs@three", "none");
+    let why = "incremental source must be in same filesystem\nusage:\n";
+    assert!(elsewhere.status == 2 && elsewhere.err.starts_with(why), "{elsewhere:?}");
+    // A part of the tree lacks the snapshot: it is younger, or it should have it.
+    let later = send(daemon, scratch, "-R -P tank/fs@two", "later");
+    assert!(later.status == 0, "{later:?}");
+    assert!(
+        later.err.starts_with("skipping dataset tank/fs/below: snapshot two does not exist\n"),
+        "{later:?}"
     );
+    daemon.zfs("snapshot tank/fs@alone").done();
+    refused(
+        send(daemon, scratch, "-R tank/fs@alone", "none"),
+        "cannot send tank/fs@alone recursively: snapshot tank/fs/below@alone does not exist\n\
+         warning: cannot send 'tank/fs@alone': backup failed",
+    );
+    let skipped = send(daemon, scratch, "-R -s tank/fs@alone", "few");
+    let why = "WARNING: skipping dataset tank/fs/below and its children: snapshot alone does not exist\n";
+    assert_eq!((skipped.status, skipped.err.as_str()), (0, why));
+    daemon.zfs("destroy tank/fs@alone").done();
     let whole = fs::read(scratch.path("plain.full")).expect("sent");
     for (cut, why) in [
         (100, "cannot receive: failed to read from stream"),

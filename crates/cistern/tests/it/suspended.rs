@@ -2,6 +2,8 @@
 //! judged, and other pools, the daemon and those who use the pool come through it.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::daemon::{Daemon, Ran, Scratch, text};
@@ -63,7 +65,6 @@ fn a_pool_without_disks_waits_and_others_do_not() {
     let writer = std::thread::spawn({
         let (file, data) = (file.clone(), data.clone());
         move || {
-            use std::io::Write;
             let mut file = fs::File::create(file)?;
             file.write_all(&data)?;
             file.sync_all()
@@ -76,7 +77,8 @@ fn a_pool_without_disks_waits_and_others_do_not() {
         status.contains("status: One or more devices are faulted in response to IO failures.\n"),
         "{status}"
     );
-    let action = "action: Make sure the affected devices are connected, then run 'zpool clear'.\n";
+    let action = "action: Make sure the affected devices are connected, then run 'zpool clear'.\n   \
+                  see: https://openzfs.github.io/openzfs-docs/msg/ZFS-8000-HC\n";
     assert!(status.contains(action), "{status}");
     let suspended = "pool I/O is currently suspended";
     refused(daemon.zfs("create tank/new"), &format!("cannot create 'tank/new': {suspended}"));
@@ -222,7 +224,6 @@ fn failmode_decides_what_writers_hear() {
     daemon.zpool("sync tank").done();
     zinject(&daemon, &format!("-d {a} -e nxio -T write tank")).done();
     let write = || {
-        use std::io::Write;
         let mut file = fs::File::create(at.join("during"))?;
         file.write_all(b"during")?;
         file.sync_all()
@@ -298,6 +299,81 @@ fn a_disk_is_judged_by_how_often_it_errs() {
         zinject(&daemon, &format!("-d {b} -e corrupt tank")),
         "device corrupt errors require io type read",
     );
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
+
+/// What is under way waits, as any other work does; what begins is refused, as OpenZFS refuses it.
+#[test]
+fn streams_wait_for_a_suspended_pool() {
+    let scratch = Scratch::new("suspended-streams");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b, c) = (scratch.image("a", 256), scratch.image("b", 256), scratch.image("c", 256));
+    daemon.zpool(&format!("create -m none tank mirror {a} {b}")).done();
+    daemon.zpool(&format!("create -O compression=off -m {} other {c}", text(&scratch.folder("mnt")))).done();
+    daemon.zfs("mount other").done();
+    let data: Vec<u8> = (0..32 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 21) as u8).collect();
+    fs::write(scratch.path("mnt/data"), &data).expect("written");
+    daemon.zfs("snapshot other@1").done();
+    let sent = daemon.command(&["zfs", "send", "other@1"]).output().expect("runs").stdout;
+    assert!(sent.len() > data.len());
+    let pipe = |words: &[&str]| {
+        let mut command = daemon.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs")
+    };
+    let refuses = |command: &str, why: &str| {
+        let words: Vec<&str> = command.split(' ').collect();
+        let mut child = pipe(&words);
+        // It may have ended before it has read all.
+        let _ = child.stdin.take().expect("piped").write_all(&sent[..1 << 20]);
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!(String::from_utf8_lossy(&output.stderr).trim_end(), why);
+    };
+
+    let mut receive = pipe(&["zfs", "receive", "-s", "tank/copy"]);
+    let mut to = receive.stdin.take().expect("piped");
+    to.write_all(&sent[..8 << 20]).expect("taken");
+    lose_all(&daemon, &[&a, &b]);
+    std::thread::scope(|scope| {
+        let rest = scope.spawn(|| {
+            to.write_all(&sent[8 << 20..])?;
+            drop(to);
+            std::io::Result::Ok(())
+        });
+        until("the suspension", || health(&daemon) == "SUSPENDED");
+        assert!(receive.try_wait().expect("asked").is_none(), "it waits");
+        const SUSPENDED: &str = "pool I/O is currently suspended";
+        refuses("zfs receive tank/other", &format!("cannot receive new filesystem stream: {SUSPENDED}"));
+        refuses("zfs send tank/copy@1", &format!("warning: cannot send 'tank/copy@1': {SUSPENDED}"));
+        zinject(&daemon, "-c all").done();
+        daemon.zpool("clear tank").done();
+        rest.join().expect("no panic").expect("all is taken");
+    });
+    let output = receive.wait_with_output().expect("ends");
+    assert!(output.status.success(), "{output:?}");
+    let guid = |name: &str| daemon.zfs(&format!("get -H -o value guid {name}")).done();
+    assert_eq!(guid("tank/copy@1"), guid("other@1"));
+
+    // Nothing of it is in memory.
+    daemon.zpool("export tank").done();
+    daemon.zpool(&format!("import -d {} tank", text(&scratch.path("disks")))).done();
+    let mut send = pipe(&["zfs", "send", "tank/copy@1"]);
+    let mut from = send.stdout.take().expect("piped");
+    let mut again = vec![0; 1 << 20];
+    from.read_exact(&mut again).expect("it begins");
+    lose_all(&daemon, &[&a, &b]);
+    let reader = std::thread::spawn(move || from.read_to_end(&mut again).map(|_| again));
+    until("the suspension", || health(&daemon) == "SUSPENDED");
+    assert!(!reader.is_finished(), "it waits");
+    zinject(&daemon, "-c all").done();
+    daemon.zpool("clear tank").done();
+    let again = reader.join().expect("no panic").expect("read");
+    assert!(send.wait().expect("ends").success());
+    fs::write(scratch.path("again"), &again).expect("written");
+    let from = fs::File::open(scratch.path("again")).expect("just written");
+    Ran::of(daemon.command(&["zfs", "receive", "other/again"]).stdin(from)).done();
+    daemon.zfs("mount other/again").done();
+    assert!(fs::read(scratch.path("mnt/again/data")).expect("read") == data);
     daemon.stop();
     assert_clean(&scratch.path("disks"), "tank");
 }

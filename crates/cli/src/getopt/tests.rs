@@ -25,3 +25,19 @@ fn long_names_and_mistakes() {
     assert_eq!(text("--jason"), "invalid option '--jason'");
     assert_eq!(text("-:"), "invalid option ':'");
 }
+
+#[test]
+fn long_names_for_letters() {
+    let long = [("props", "p"), ("resume", "t")];
+    let parsed = parse_as(&words("--props --resume=a=b x --resume c"), "pt:", &long).expect("valid");
+    assert!(parsed.has("p"));
+    assert_eq!(parsed.values("t").collect::<Vec<_>>(), ["a=b", "c"]);
+    assert_eq!(parsed.operands, words("x"));
+    let text = |line: &str| match parse_as(&words(line), "pt:", &long) {
+        Err(Stop::Usage(text)) => text,
+        other => panic!("{line}: {other:?}"),
+    };
+    assert_eq!(text("--resume"), "missing argument for '--resume' option");
+    assert_eq!(text("--props=1"), "invalid option 'p'");
+    assert_eq!(text("--prop"), "invalid option '--prop'");
+}

@@ -1,7 +1,7 @@
 use super::*;
 
 fn value(name: &str, value: &str, kind: PropKind) -> PropValue {
-    PropValue { name: name.into(), value: value.into(), kind, source: Source::None }
+    PropValue { name: name.into(), value: value.into(), kind, source: Source::None, received: None }
 }
 
 #[test]

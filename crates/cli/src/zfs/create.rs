@@ -1,10 +1,12 @@
 //! `zfs create`
 
 use super::name_fault;
-use crate::fail::{Noun, Outcome, fail, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
 use crate::{getopt, human, props};
-use api_types::{Changed, Dataset, DatasetCreate, Edit, PropSet, dataset_property, kind, routes};
+use api_types::{
+    Changed, Dataset, DatasetCreate, DatasetPlan, Edit, PropSet, dataset_property, kind, routes,
+};
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "PV:b:nso:puv", &[])?;
@@ -43,26 +45,29 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let dry_run = options.has("n");
     let what = format!("cannot {} '{name}'", if dry_run { "verify" } else { "create" });
-    if let Some(why) = fault(&request) {
-        return fail(format!("{what}: {why}"));
-    }
     match super::props::numbered(&request.props) {
         Ok(props) => request.props = props,
         Err(why) => return fail(format!("{what}: {why}")),
     }
-    let (verbose, parsable) = (options.has("v") || options.has("P"), options.has("P"));
+    let plan = if dry_run || volume { planned(cx, &request, &what)? } else { DatasetPlan::default() };
+    if let Some(why) = fault(&request).filter(|_| !dry_run) {
+        return fail(format!("{what}: {why}"));
+    }
+    if volume {
+        warn_of_small_blocks(cx, &request)?;
+    }
+    let verbose = options.has("v") || options.has("P");
+    if request.parents && (dry_run || verbose) && exists(cx, name) {
+        return Ok(0);
+    }
+    if verbose {
+        announce(cx, &request, &asked(&options, &plan), (dry_run, options.has("P")))?;
+    }
     if dry_run {
-        let status = verify(cx, &request, &what)?;
-        if verbose && status == 0 {
-            announce(cx, &request, true, parsable)?;
-        }
-        return Ok(status);
+        return Ok(0);
     }
     match cx.client.post::<Changed>(routes::DATASETS, &request) {
         Ok(changed) => {
-            if verbose {
-                announce(cx, &request, false, parsable)?;
-            }
             if !changed.warnings.is_empty() {
                 cx.complain("filesystem successfully created, but not mounted")?;
             }
@@ -76,6 +81,70 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             fail(sentence(&what, &problem, Noun::Dataset))
         }
     }
+}
+
+/// Has the pool judge the properties.
+fn planned(cx: &mut Cx<'_>, request: &DatasetCreate, what: &str) -> Result<DatasetPlan, Stop> {
+    let problem = match cx.client.post::<DatasetPlan>(routes::DATASET_PLAN, request) {
+        Ok(plan) => return Ok(plan),
+        Err(error) => error.problem()?,
+    };
+    if problem.kind == kind::NOT_FOUND {
+        let pool = request.name.split('/').next().unwrap_or_default();
+        return fail(format!("cannot open '{pool}': no such pool"));
+    }
+    let said = sentence(what, &problem, Noun::Dataset);
+    fail(said.replacen(&format!("cannot create '{}'", request.name), what, 1))
+}
+
+/// Bytes of a volume's blocks where nobody says (`ZVOL_DEFAULT_BLOCKSIZE`).
+const DEFAULT_BLOCK: u64 = 16 << 10;
+
+fn warn_of_small_blocks(cx: &mut Cx<'_>, request: &DatasetCreate) -> Result<(), Stop> {
+    let block = request.props.iter().find(|prop| prop.name == "volblocksize");
+    let Some(block) = block.and_then(|prop| human::bytes(&prop.value)).filter(|block| *block < DEFAULT_BLOCK)
+    else {
+        return Ok(());
+    };
+    cx.complain(&format!(
+        "Warning: volblocksize ({block}) is less than the default minimum block size ({DEFAULT_BLOCK}).\n\
+         To reduce wasted space a volblocksize of {DEFAULT_BLOCK} is recommended."
+    ))
+}
+
+/// The properties as `-v` tells them: as they were given, in that order; what is known better comes last (`zfs_do_create` in
+/// cmd/zfs/zfs_main.c). A text is never known better.
+fn asked(options: &getopt::Parsed, plan: &DatasetPlan) -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> = Vec::new();
+    let put = |list: &mut Vec<(String, String)>, name: &str, value: String| {
+        list.retain(|(known, _)| known != name);
+        list.push((name.to_owned(), value));
+    };
+    let mut texts = Vec::new();
+    for option in &options.options {
+        let number = || human::bytes(&option.value).unwrap_or(0).to_string();
+        match (option.name.as_str(), option.value.split_once('=')) {
+            ("V", _) => put(&mut list, "volsize", number()),
+            ("b", _) => put(&mut list, "volblocksize", number()),
+            ("o", Some((name, value))) => {
+                put(&mut list, name, value.to_owned());
+                texts.push(name);
+            }
+            _ => {}
+        }
+    }
+    if let Some(volume) = &plan.volume {
+        if volume.block != DEFAULT_BLOCK && !texts.contains(&"volblocksize") {
+            put(&mut list, "volblocksize", volume.block.to_string());
+        }
+        if !list.contains(&("volsize".to_owned(), volume.size.to_string())) {
+            put(&mut list, "volsize", volume.size.to_string());
+        }
+        if !options.has("s") && !texts.contains(&volume.limit.as_str()) {
+            put(&mut list, &volume.limit, volume.reserved.to_string());
+        }
+    }
+    list
 }
 
 /// What is wrong with the request as it stands.
@@ -112,30 +181,18 @@ fn missing(cx: &mut Cx<'_>, request: &DatasetCreate) -> String {
     }
 }
 
-/// `-n`: whether it would work, as far as can be seen from outside.
-fn verify(cx: &mut Cx<'_>, request: &DatasetCreate, what: &str) -> Outcome {
-    let exists = |cx: &mut Cx<'_>, name: &str| {
-        let path = format!("{}?roots={}&depth=0&props=type", routes::DATASETS, routes::segment(name));
-        cx.client.get::<Vec<Dataset>>(&path).is_ok_and(|found| !found.is_empty())
-    };
-    let pool = request.name.split('/').next().unwrap_or_default().to_owned();
-    let parent = request.name.rsplit_once('/').map_or(pool.as_str(), |(parent, _)| parent).to_owned();
-    if !exists(cx, if request.parents { &pool } else { &parent }) {
-        return fail(format!("{what}: {}", missing(cx, request)));
-    }
-    if exists(cx, &request.name) && !request.parents {
-        return fail(format!("{what}: dataset already exists"));
-    }
-    Ok(0)
+fn exists(cx: &mut Cx<'_>, name: &str) -> bool {
+    let path = format!("{}?roots={}&depth=0&props=type", routes::DATASETS, routes::segment(name));
+    cx.client.get::<Vec<Dataset>>(&path).is_ok_and(|found| !found.is_empty())
 }
 
 /// `-v` and `-P`
 fn announce(
     cx: &mut Cx<'_>,
     request: &DatasetCreate,
-    dry_run: bool,
-    parsable: bool,
-) -> Result<(), crate::fail::Stop> {
+    props: &[(String, String)],
+    (dry_run, parsable): (bool, bool),
+) -> Result<(), Stop> {
     let verb = |text: &str| match (parsable, dry_run) {
         (true, _) => format!("{}\t", text.replace(' ', "_").trim_end_matches("_of")),
         (false, true) => format!("would {text} "),
@@ -145,10 +202,10 @@ fn announce(
         writeln!(cx.io.out, "{}{}", verb("create ancestors of"), request.name)?;
     }
     writeln!(cx.io.out, "{}{}", verb("create"), request.name)?;
-    for prop in &request.props {
+    for (name, value) in props {
         match parsable {
-            true => writeln!(cx.io.out, "property\t{}\t{}", prop.name, prop.value)?,
-            false => writeln!(cx.io.out, "\t{}={}", prop.name, prop.value)?,
+            true => writeln!(cx.io.out, "property\t{name}\t{value}")?,
+            false => writeln!(cx.io.out, "\t{name}={value}")?,
         }
     }
     Ok(())

@@ -78,7 +78,9 @@ fn run(cx: &mut Cx<'_>, name: &str, request: &DatasetDestroy) -> Outcome {
 fn bookmark(cx: &mut Cx<'_>, name: &str, request: &DatasetDestroy, dry_run: bool) -> Outcome {
     let unfit = [(dry_run, "dryrun"), (request.defer, "defer destroy"), (request.recursive, "recursive")];
     if let Some((_, what)) = unfit.into_iter().find(|(asked, _)| *asked) {
-        return fail(format!("{what} is not supported with bookmark"));
+        cx.complain(&format!("{what} is not supported with bookmark"))?;
+        // As OpenZFS ends here.
+        return Ok(255);
     }
     if !super::select::exists(cx, name) {
         return fail(format!("bookmark '{name}' does not exist."));
@@ -103,16 +105,22 @@ impl Print {
             (false, true) => "would destroy ",
             (false, false) => "will destroy ",
         };
-        for one in plan.names.iter().filter(|one| one.contains('/') || one.contains('@') || *one != name) {
-            writeln!(cx.io.out, "{verb}{one}")?;
+        let lines = |names: &[&String]| names.iter().map(|one| format!("{verb}{one}\n")).collect::<String>();
+        let all: Vec<&String> = plan.names.iter().collect();
+        let Some((head, _)) = name.split_once('@') else {
+            return Ok(write!(cx.io.out, "{}", lines(&all))?);
+        };
+        // Clones are told last, as OpenZFS does where it destroys them; here they are told of before, too.
+        let is_below =
+            |of: &str| of.strip_prefix(head).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let is_asked = |one: &&String| one.split_once('@').is_some_and(|(of, _)| is_below(of));
+        let (asked, clones): (Vec<&String>, Vec<&String>) = all.into_iter().partition(is_asked);
+        write!(cx.io.out, "{}", lines(&asked))?;
+        match (self.parsable, self.dry_run) {
+            (true, _) => writeln!(cx.io.out, "reclaim\t{}", plan.bytes)?,
+            (false, true) => writeln!(cx.io.out, "would reclaim {}", human::nicebytes(plan.bytes))?,
+            (false, false) => writeln!(cx.io.out, "will reclaim {}", human::nicebytes(plan.bytes))?,
         }
-        if name.contains('@') {
-            match (self.parsable, self.dry_run) {
-                (true, _) => writeln!(cx.io.out, "reclaim\t{}", plan.bytes)?,
-                (false, true) => writeln!(cx.io.out, "would reclaim {}", human::nicebytes(plan.bytes))?,
-                (false, false) => writeln!(cx.io.out, "will reclaim {}", human::nicebytes(plan.bytes))?,
-            }
-        }
-        Ok(())
+        Ok(write!(cx.io.out, "{}", lines(&clones))?)
     }
 }

@@ -5,7 +5,7 @@
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::program::Cx;
-use api_types::{DiffEntry, escape_path, kind, routes};
+use api_types::{DiffEntry, escape_path, kind, routes, unescape_path};
 
 pub fn diff(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "FHth", &[])?;
@@ -84,7 +84,7 @@ fn line(entry: &DiffEntry, prefix: &str, options: &Parsed) -> Vec<u8> {
         line.extend(format!("{}\t", entry.node).bytes());
     }
     let name = |path: &str| match options.has("h") {
-        true => [prefix.as_bytes(), &unescaped(path)].concat(),
+        true => [prefix.as_bytes(), &unescape_path(path)].concat(),
         false => [escape_path(prefix.as_bytes()), path.to_owned()].concat().into_bytes(),
     };
     line.extend(name(&entry.path));
@@ -97,24 +97,6 @@ fn line(entry: &DiffEntry, prefix: &str, options: &Parsed) -> Vec<u8> {
     }
     line.push(b'\n');
     line
-}
-
-/// A path as the daemon tells it, in bytes.
-fn unescaped(path: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = path.as_bytes();
-    while let [first, more @ ..] = rest {
-        rest = more;
-        let octal = more.get(..4).and_then(|digits| std::str::from_utf8(digits).ok());
-        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| *first == b'\\') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[4..];
-            }
-            None => bytes.push(*first),
-        }
-    }
-    bytes
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::program::Cx;
 use crate::propget;
 use crate::props::{self, Column, Domain};
 use crate::term::{Tone, paint};
-use api_types::{Dataset, DatasetKind, Source};
+use api_types::{Dataset, DatasetKind, Pool, PropValue, Source, routes};
 
 const DEFAULT: &str = "name,used,available,referenced,mountpoint";
 
@@ -40,10 +40,20 @@ pub fn list(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     asked.sort_unstable();
     asked.dedup();
     let props = if asked.is_empty() { "type".to_owned() } else { asked.join(",") };
-    let kinds = select::kinds(options.value("t"))?;
+    let mut kinds = select::kinds(options.value("t"))?;
     let depth = select::depth(&options, &kinds)?;
+    let by_property = options.value("t").is_none() && depth != Some(0) && options.value("o") != Some("space");
+    let shown = if by_property { showing_snapshots(cx)? } else { Vec::new() };
+    if !shown.is_empty() {
+        kinds = vec!["filesystem", "volume", "snapshot"];
+    }
     let selection = Selection { operands: options.operands.clone(), depth, kinds, props };
     let (mut found, status) = select::select(cx, &selection)?;
+    if !shown.is_empty() {
+        let is_shown =
+            |name: &str| name.split(['/', '@']).next().is_some_and(|pool| shown.iter().any(|of| of == pool));
+        found.retain(|dataset| dataset.kind != DatasetKind::Snapshot || is_shown(&dataset.name));
+    }
     if !keys.is_empty() {
         select::sort(&mut found, &keys);
     }
@@ -58,6 +68,21 @@ pub fn list(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         cx.complain("no datasets available")?;
     }
     Ok(status)
+}
+
+/// The pools whose snapshots are listed with the rest: property `listsnapshots`.
+fn showing_snapshots(cx: &mut Cx<'_>) -> Result<Vec<String>, Stop> {
+    let pools: Vec<Pool> = cx.client.get(routes::POOLS)?;
+    let mut shown = Vec::new();
+    for pool in pools {
+        let path = format!("{}?names=listsnapshots", routes::at(routes::POOL_PROPERTIES, &pool.name));
+        // One that is exported meanwhile has no snapshots to show.
+        let values: Vec<PropValue> = cx.client.get(&path).unwrap_or_default();
+        if values.iter().any(|prop| prop.value == "on") {
+            shown.push(pool.name);
+        }
+    }
+    Ok(shown)
 }
 
 /// `-s` and `-S`, in the order given.

@@ -12,7 +12,7 @@ const FROM_TERMINAL: &str =
     "Error: Backup stream can not be read from a terminal.\nYou must redirect standard input.";
 
 pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "o:x:dehMnuvFsA", &[])?;
+    let options = getopt::parse(args, "o:x:dehMnuvFsAc", &[])?;
     let target = match options.operands.as_slice() {
         [] => return usage("missing snapshot argument"),
         [target] => target.clone(),
@@ -24,6 +24,16 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let mut props = Vec::new();
     for text in options.values("o") {
         props::add(&mut props, props::assignment(text, "missing '=' for property=value argument")?)?;
+    }
+    let mut exclude: Vec<String> = Vec::new();
+    for name in options.values("x") {
+        if name.contains('=') {
+            return usage("invalid character '=' in property argument");
+        }
+        if exclude.iter().any(|other| other == name) || props.iter().any(|prop| prop.name == name) {
+            return usage(format!("property '{name}' specified multiple times"));
+        }
+        exclude.push(name.to_owned());
     }
     if options.has("d") && options.has("e") {
         return usage("invalid option combination: -d and -e are mutually exclusive");
@@ -44,9 +54,10 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         no_mount: options.has("u"),
         skip_holds: options.has("h"),
         resumable: options.has("s"),
+        heal: options.has("c"),
         origin,
         props,
-        exclude: options.values("x").map(str::to_owned).collect(),
+        exclude,
         history: cx.history.clone(),
     };
     let client = cx.client.clone();

@@ -106,6 +106,18 @@ pub fn exists(cx: &mut Cx<'_>, name: &str) -> bool {
     ask(cx, &selection, name).is_ok_and(|found| !found.is_empty())
 }
 
+/// The snapshot that a dataset is a clone of, empty without one. The dataset must be there.
+pub fn origin(cx: &mut Cx<'_>, name: &str) -> Result<String, Stop> {
+    let kinds = vec!["filesystem", "volume"];
+    let selection = Selection { depth: Some(0), kinds, props: "origin".into(), ..Selection::default() };
+    let found = ask(cx, &selection, name).map_err(|error| match error.problem() {
+        Ok(problem) => Stop::Fail(sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset)),
+        Err(stop) => stop,
+    })?;
+    let origin = found.first().and_then(|dataset| find(dataset, "origin"));
+    Ok(origin.map(|origin| origin.value.clone()).unwrap_or_default())
+}
+
 fn ask(cx: &mut Cx<'_>, selection: &Selection, root: &str) -> Result<Vec<Dataset>, CallError> {
     let named = match root {
         root if root.contains('@') => Some("snapshot"),

@@ -14,6 +14,10 @@ fn names() {
         ("tank/é", "invalid character 'é' in name"),
         ("a@b@c", "multiple '@' and/or '#' delimiters in name"),
         ("tank/..", "parent reference, '..' is found in name"),
+        ("tank/a@.", "self reference, '.' is found in name"),
+        ("tank/a@b/c", "trailing slash in name"),
+        ("tank/a*b/", "invalid character '*' in name"),
+        ("tank/a@", "empty component or misplaced '@' or '#' delimiter in name"),
         (long.as_str(), "name is too long"),
     ] {
         assert_eq!(name_fault(bad).as_deref(), Some(why), "{bad}");

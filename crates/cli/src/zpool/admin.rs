@@ -117,7 +117,7 @@ pub fn version(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if options.has("j") {
         let mut versions = Json::object().with("userland", own);
         if let Ok(daemon) = &daemon {
-            versions.put("daemon", daemon.as_str());
+            versions.put("kernel", daemon.as_str());
         }
         let document = Json::document(&cx.command).with("zfs_version", versions);
         writeln!(cx.io.out, "{document}")?;

@@ -84,7 +84,7 @@ fn each(cx: &mut Cx<'_>, names: &[String], command: ScanCommand, what: &str) -> 
 }
 
 /// What can be waited for, and its column's heading.
-const ACTIVITIES: [(&str, &str); 10] = [
+const ACTIVITIES: [(&str, &str); 9] = [
     ("discard", "DISCARD"),
     ("free", "FREE"),
     ("initialize", "INITIALIZE"),
@@ -94,7 +94,6 @@ const ACTIVITIES: [(&str, &str); 10] = [
     ("scrub", "SCRUB"),
     ("trim", "TRIM"),
     ("raidz_expand", "RAIDZ_EXPAND"),
-    ("condense", "CONDENSE"),
 ];
 
 pub fn wait(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -151,14 +150,15 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn print(&self, cx: &mut Cx<'_>, pool: &str, row: u32) -> Result<(), Stop> {
-        let columns = ACTIVITIES.iter().filter(|(name, _)| self.enabled.contains(name));
+        let columns = ACTIVITIES.iter().enumerate().filter(|(_, (name, _))| self.enabled.contains(name));
         let (mut heading, mut line) = (String::new(), String::new());
-        for (index, (name, title)) in columns.enumerate() {
+        for (index, (name, title)) in columns {
             let width = title.len().max(6) + 2;
             heading.push_str(&format!("{title:>width$}"));
             let left = left(cx, pool, name)?.unwrap_or(0);
             let shown = if self.exact { left.to_string() } else { nicenum(left) };
             match self.scripted {
+                // A tab is before every column but that of the first activity, be it shown or not.
                 true if index == 0 => line.push_str(&shown),
                 true => line.push_str(&format!("\t{shown}")),
                 false => line.push_str(&format!(" {shown:>pad$}", pad = width - 1)),

@@ -1,21 +1,24 @@
 //! `zpool status`
 
+mod json;
 mod rebuild;
 mod scan;
 
-use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
+use super::{JsonOptions, Repeat, naming, pools, timestamp};
 use crate::fail::{Outcome, Stop};
 use crate::getopt;
 use crate::human::nicenum;
-use crate::json::Json;
 use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use crate::{clock, ddt};
 use api_types::{
-    DedupTables, ErrorScrubStatus, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState,
-    ScanStatus, SweepState, SweepStatus, Vdev, routes,
+    DedupTables, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus,
+    SweepState, SweepStatus, Vdev, routes,
 };
+
+/// Where OpenZFS's pages about what is wrong are.
+const MESSAGES: &str = "https://openzfs.github.io/openzfs-docs/msg/";
 
 /// How to print.
 struct Format {
@@ -58,7 +61,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         let time = timestamp(options.value("T"))?;
         let (found, status) = pools(cx, &names)?;
         match format.json.json {
-            true => print_json(cx, &format, &found, time)?,
+            true => json::print(cx, &format, &found, time)?,
             false => {
                 if let Some(time) = time {
                     writeln!(cx.io.out, "{time}")?;
@@ -119,6 +122,9 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     }
     if let Some(text) = &pool.action {
         writeln!(cx.io.out, "{}{}", bold("action: "), folded(text))?;
+    }
+    if let Some(msgid) = &pool.msgid {
+        writeln!(cx.io.out, "   {} {MESSAGES}{msgid}", bold("see:"))?;
     }
     let scrub = pool.scan.filter(|scan| scan.kind == ScanKind::Scrub).map_or(0, |scrub| scrub.start);
     let of_errors = pool.error_scrub.filter(|errors| errors.start >= scrub);
@@ -343,166 +349,6 @@ fn print_extras(cx: &mut Cx<'_>, format: &Format, pool: &Pool, width: usize) -> 
         writeln!(cx.io.out, "{}{note}", paint(cx.io.colour, of_health(spare.health), &line))?;
     }
     Ok(())
-}
-
-fn print_json(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], time: Option<String>) -> Result<(), Stop> {
-    let as_int = format.json.as_int;
-    let mut all = Json::object();
-    for pool in pools.iter().filter(|pool| !format.explain || !is_healthy(pool)) {
-        let mut item = pool_info(pool, false, as_int);
-        for (name, text) in [("status", &pool.status), ("action", &pool.action)] {
-            if let Some(text) = text {
-                item.put(name, text.as_str());
-            }
-        }
-        let mut scan = pool.scan.as_ref().map_or_else(Json::object, |scan| json_scan(format, scan));
-        if let Some(errors) = &pool.error_scrub {
-            json_error_scrub(format, errors, &mut scan);
-        }
-        if let Some(rebuilds) = rebuild::json(format, pool) {
-            scan.put("rebuild_stats", rebuilds);
-        }
-        if scan != Json::object() {
-            item.put("scan_stats", scan);
-        }
-        let mut tree = Json::object();
-        json_vdev(format, &pool.root, &pool.name, Place::Normal, None, &mut tree);
-        json_sections(format, pool, &mut tree, &mut item);
-        item.put("error_count", count(format, pool.data_errors));
-        all.put(pool_key(pool, format.json.by_guid), item);
-    }
-    let mut document = Json::document(&cx.command).with("pools", all);
-    if let Some(time) = time {
-        document.put("time", time);
-    }
-    Ok(writeln!(cx.io.out, "{document}")?)
-}
-
-/// `scan_stats` (cmd/zpool/zpool_main.c, `scan_status_nvlist`).
-fn json_scan(format: &Format, scan: &ScanStatus) -> Json {
-    let (bytes, time) = (|value| bytes(format, value), |value| time(format, value));
-    let function = if scan.kind == ScanKind::Scrub { "SCRUB" } else { "RESILVER" };
-    let state = match scan.state {
-        ScanState::Running | ScanState::Paused => "SCANNING",
-        ScanState::Finished => "FINISHED",
-        ScanState::Canceled => "CANCELED",
-    };
-    let mut item = Json::object().with("function", function).with("state", state);
-    item.put("start_time", time(scan.start));
-    item.put("end_time", time(scan.end));
-    item.put("to_examine", bytes(scan.to_examine));
-    item.put("examined", bytes(scan.examined));
-    item.put("skipped", bytes(scan.skipped));
-    item.put("processed", bytes(scan.processed));
-    item.put("errors", count(format, scan.errors));
-    item.put("bytes_per_scan", bytes(scan.pass_examined));
-    item.put("pass_start", time(scan.pass_start));
-    item.put("scrub_pause", time(scan.paused));
-    item.put("scrub_spent_paused", count(format, scan.spent_paused));
-    item.put("issued_bytes_per_scan", bytes(scan.pass_issued));
-    item.put("issued", bytes(scan.issued));
-    item
-}
-
-fn json_error_scrub(format: &Format, scrub: &ErrorScrubStatus, scan: &mut Json) {
-    let state = match scrub.state {
-        ScanState::Running | ScanState::Paused => "ERRORSCRUBBING",
-        ScanState::Finished => "FINISHED",
-        ScanState::Canceled => "CANCELED",
-    };
-    scan.put("err_scrub_func", "ERRORSCRUB");
-    scan.put("err_scrub_state", state);
-    scan.put("err_scrub_start_time", time(format, scrub.start));
-    scan.put("err_scrub_end_time", time(format, scrub.end));
-    scan.put("err_scrub_examined", count(format, scrub.examined));
-    scan.put("err_scrub_to_examine", count(format, scrub.to_examine));
-    scan.put("err_scrub_pause", count(format, scrub.paused));
-}
-
-fn bytes(format: &Format, value: u64) -> Json {
-    match format.literal {
-        true => count(format, value),
-        false => Json::Text(crate::human::nicebytes(value)),
-    }
-}
-
-/// Seconds since 1970.
-fn time(format: &Format, value: u64) -> Json {
-    match format.literal {
-        true => count(format, value),
-        false if value == 0 => Json::Text("-".to_owned()),
-        false => Json::Text(clock::ctime(value)),
-    }
-}
-
-/// A count, shortened unless exact values are asked for.
-fn count(format: &Format, value: u64) -> Json {
-    match format.json.as_int {
-        true => Json::Number(value),
-        false if format.literal => Json::Text(value.to_string()),
-        false => Json::Text(nicenum(value)),
-    }
-}
-
-/// Log and cache devices and spares are members of their own, beside the tree; with `--json-flat-vdevs`, in it.
-fn json_sections(format: &Format, pool: &Pool, tree: &mut Json, item: &mut Json) {
-    let mut sections = Json::object();
-    let classes = vdevs::classes(&pool.root).into_iter().map(|(title, vdevs)| (Place::titled(title), vdevs));
-    let extras =
-        [(Place::Cache, pool.cache.iter().collect::<Vec<_>>()), (Place::Spare, pool.spares.iter().collect())];
-    for (place, vdevs) in classes.chain(extras) {
-        let mut section = Json::object();
-        for vdev in vdevs.into_iter().filter(|vdev| !format.unhealthy || !leaf_is_healthy(vdev)) {
-            let into = if format.json.flat { &mut *tree } else { &mut section };
-            json_vdev(format, vdev, &vdevs::name(vdev, format.naming), place, None, into);
-        }
-        if section != Json::object() {
-            sections.put(place.section(), section);
-        }
-    }
-    item.put("vdevs", std::mem::replace(tree, Json::object()));
-    if let Json::Object(members) = sections {
-        members.into_iter().for_each(|(name, section)| item.put(name, section));
-    }
-}
-
-fn json_vdev(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Option<&str>, into: &mut Json) {
-    let mut item = vdev_info(vdev, name, place, format.json.as_int);
-    if let Some(parent) = parent.filter(|_| format.json.flat) {
-        item.put("parent", parent);
-    }
-    let bytes = |value| bytes(format, value);
-    if place == Place::Spare {
-        into.put(name, item);
-        return;
-    }
-    if vdev.allocated > 0 {
-        item.put("alloc_space", bytes(vdev.allocated));
-    }
-    if vdev.size > 0 {
-        item.put("total_space", bytes(vdev.size));
-    }
-    if vdev.physical > 0 {
-        item.put("phys_space", bytes(vdev.physical));
-    }
-    item.put("read_errors", count(format, vdev.read_errors));
-    item.put("write_errors", count(format, vdev.write_errors));
-    item.put("checksum_errors", count(format, vdev.checksum_errors));
-    let mut children = Json::object();
-    let below = if parent.is_none() && place == Place::Normal {
-        vdevs::normal(vdev).collect()
-    } else {
-        vdev.children.iter().collect::<Vec<_>>()
-    };
-    for child in below.into_iter().filter(|child| !format.unhealthy || !leaf_is_healthy(child)) {
-        let child_name = vdevs::name(child, format.naming);
-        let target = if format.json.flat { &mut *into } else { &mut children };
-        json_vdev(format, child, &child_name, place, Some(name), target);
-    }
-    if children != Json::object() {
-        item.put("vdevs", children);
-    }
-    into.put(name, item);
 }
 
 #[cfg(test)]

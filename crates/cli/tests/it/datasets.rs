@@ -197,7 +197,7 @@ fn create_and_its_refusals() {
             "create -o compression=brotli tank/x".into(),
             "cannot create 'tank/x': 'compression' must be one of 'on | off | lzjb': brotli".into(),
         ),
-        ("create -n nopool/a".into(), "cannot verify 'nopool/a': no such pool 'nopool'".into()),
+        ("create -n nopool/a".into(), "cannot open 'nopool': no such pool".into()),
     ] {
         assert_eq!(daemon.zfs(&line), refused(&why), "{line}");
     }
@@ -239,7 +239,7 @@ fn destroy_asks_for_what_it_takes_along() {
     assert_eq!(daemon.zfs("list -H -o name"), said("tank\n"));
     assert_eq!(daemon.zfs("destroy tank/a"), refused("cannot open 'tank/a': dataset does not exist"));
     assert_eq!(daemon.zfs("create tank/b"), said(""));
-    assert_eq!(daemon.zfs("destroy -rv tank"), said("will destroy tank/b\n"));
+    assert_eq!(daemon.zfs("destroy -rv tank"), said("will destroy tank/b\nwill destroy tank\n"));
     assert_eq!(daemon.zfs("list -H -o name"), said("tank\n"));
     assert_eq!(daemon.mounts.list(), ["tank /tank"]);
 }
@@ -328,4 +328,43 @@ fn file_systems_are_upgraded() {
     assert!(daemon.zfs("upgrade -v").out.contains("\n 4   userquota, groupquota properties\n"));
     misused(&daemon.zfs("upgrade -r"), "");
     misused(&daemon.zfs("upgrade -V 6 tank"), "invalid version 6");
+}
+
+#[test]
+fn options_of_send_that_do_not_go_together() {
+    let daemon = Daemon::captured();
+    for (line, why) in [
+        ("", "missing snapshot argument\n"),
+        ("tank/a@1 tank/a@2", "too many arguments\n"),
+        ("-i", "missing argument for 'i' option\n"),
+        ("--exclude", "missing argument for '--exclude' option\n"),
+        ("--large-blocks tank/a@1", "invalid option '--large-blocks'\n"),
+        ("-U tank/a@1", "invalid option 'U'\n"),
+        ("-i @0 -I @1 tank/a@2", "usage:\n"),
+        ("--resume 1-2-3 --props", "invalid flags combined with -t\n"),
+        ("--resume 1-2-3 --saved", "invalid flags combined with -t\n"),
+        ("-t 1-2-3 tank/a@1", "too many arguments\n"),
+        ("--saved --compressed tank/a", "incompatible flags combined with saved send flag\n"),
+        ("-S -i @1 tank/a", "incompatible flags combined with saved send flag\n"),
+        ("-S tank/a@1", "saved send must specify the dataset with partially-received state\n"),
+        ("-R -X tank tank/a@1", "-X tank: not a valid non-root dataset name.\n"),
+        ("-R --exclude=tank/a,tank//b tank/a@1", "-X tank//b: not a valid non-root dataset name.\n"),
+        ("-n -R -i g_mirror2/off@s0 g_mirror2@s1", "incremental source must be in same filesystem\n"),
+        ("-n -I @s0@1 g_mirror2@s1", "invalid incremental source\n"),
+        ("-n --skip-missing tank/a@1", "skip-missing flag can only be used in conjunction with replicate\n"),
+    ] {
+        misused(&daemon.zfs(&format!("send {line}")), why);
+    }
+    for (line, why) in [
+        ("-X tank/b tank/a@1", "Cannot specify dataset exclusion (-X) on a non-recursive send."),
+        ("--raw --redact mark tank/a@1", "Error: raw sends may not be redacted."),
+        ("-n --replicate -i #mark tank/a@1", "Error: multiple snapshots cannot be sent from a bookmark."),
+        ("-n -R --redact mark tank/a@1", "Error: multiple snapshots cannot be sent redacted."),
+        ("-n -R -i tank/b@0 tank/a@1", "cannot open 'tank/a': dataset does not exist"),
+        ("-n tank/a#1", "cannot open 'tank/a#1': bookmark delimiter '#' is not expected here"),
+        ("-n --replicate tank/a", "Error: Unsupported flag with filesystem or bookmark."),
+        ("-n --redact mark tank/a@1", "zfs send --redact: not supported by this version of Cistern yet"),
+    ] {
+        assert_eq!(daemon.zfs(&format!("send {line}")), refused(why), "{line}");
+    }
 }

@@ -71,16 +71,22 @@ fn parse_line(line: &str, def: fn(&str) -> Option<&'static api_types::PropertyDe
         other => Source::Inherited(other.strip_prefix("inherited from ").expect(line).to_owned()),
     };
     let value = if value == "-" { "" } else { value };
-    let prop = PropValue { name: name.into(), value: value.into(), kind: kind_of(def(name)), source };
+    let prop = PropValue {
+        name: name.into(),
+        value: value.into(),
+        kind: kind_of(def(name)),
+        source,
+        received: None,
+    };
     (subject.to_owned(), prop)
 }
 
 fn text(name: &str, value: &str, source: Source) -> PropValue {
-    PropValue { name: name.into(), value: value.into(), kind: PropKind::Text, source }
+    PropValue { name: name.into(), value: value.into(), kind: PropKind::Text, source, received: None }
 }
 
 fn number(name: &str, value: u64, kind: PropKind) -> PropValue {
-    PropValue { name: name.into(), value: value.to_string(), kind, source: Source::None }
+    PropValue { name: name.into(), value: value.to_string(), kind, source: Source::None, received: None }
 }
 
 fn vdev(name: &str, kind: &str, size: u64, children: Vec<VdevStatus>) -> VdevStatus {
@@ -175,6 +181,7 @@ pub fn captured() -> FakePool {
         spares: Vec::new(),
         status: None,
         action: None,
+        msgid: None,
         scan: Some(scrubbed(1795238705, 3)),
         error_scrub: None,
         removal: None,
@@ -295,6 +302,7 @@ impl FakePool {
             spares: Vec::new(),
             status: None,
             action: None,
+            msgid: None,
             scan: None,
             error_scrub: None,
             removal: None,
@@ -552,6 +560,9 @@ impl Pool for FakePool {
         tables.txg += 1;
         Ok(Committed { txg: tables.txg })
     }
+    fn plan_create(&self, _change: &Change) -> Result<Option<VolumePlan>> {
+        Ok(None)
+    }
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         let name = &query.name;
         if !self.has(name) {
@@ -625,6 +636,9 @@ impl Pool for FakePool {
     fn give_up(&self) {}
     fn sync(&self) -> Result<u64> {
         Ok(lock(&self.tables).txg)
+    }
+    fn prefetch_dedup_tables(&self) -> Result<()> {
+        Ok(())
     }
     fn errors(&self) -> Result<Vec<String>> {
         Ok(vec!["g_mirror2/fs:/some file".into(), "<0x36>:<0x2>".into()])
@@ -733,8 +747,8 @@ impl Engine for FakeEngine {
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
         lock(&self.pools).values().cloned().map(|pool| pool as Arc<dyn Pool>).collect()
     }
-    fn snapshot_of_token(&self, _token: &str) -> Result<String> {
-        Ok("tank/home@monday".into())
+    fn read_token(&self, _token: &str) -> Result<engine_api::TokenContents> {
+        Ok(engine_api::TokenContents::default())
     }
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
         match force {

@@ -147,7 +147,7 @@ impl Daemon {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let socket = self.folder.join("cistern.sock");
-        let mut io = Io { out: &mut out, err: &mut err, colour: terminal, progress: terminal };
+        let mut io = Io { out: &mut out, err: &mut err, colour: terminal, progress: terminal, title: |_| () };
         let status = cli::run(program, &args, &socket, &mut io);
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { status, out: text(out), err: text(err) }

@@ -10,7 +10,7 @@ impl Daemon {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let socket = self.folder.join("cistern.sock");
-        let mut io = Io { out: &mut out, err: &mut err, colour: false, progress: false };
+        let mut io = Io { out: &mut out, err: &mut err, colour: false, progress: false, title: |_| () };
         let status = cli::run_own(name, &args, &socket, &mut io).expect("a command of ours");
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { status, out: text(out), err: text(err) }

@@ -139,6 +139,7 @@ fn status_of_a_pool_with_problems() {
         status.scan = None;
         status.status = Some("One or more devices could not be used because the label is missing or invalid.  Sufficient replicas exist for the pool to continue functioning in a degraded state.".into());
         status.action = Some("Replace the device using 'zpool replace'.".into());
+        status.msgid = Some("ZFS-8000-4J".into());
         status.data_errors = 2;
         status.root.health = Health::Degraded;
         let mirror = &mut status.root.children[0];
@@ -155,6 +156,7 @@ fn status_of_a_pool_with_problems() {
              \tinvalid.  Sufficient replicas exist for the pool to continue\n\
              \tfunctioning in a degraded state.\n\
              action: Replace the device using 'zpool replace'.\n\
+             \x20  see: https://openzfs.github.io/openzfs-docs/msg/ZFS-8000-4J\n\
              config:\n\n\
              \tNAME        STATE     READ WRITE CKSUM\n\
              \tg_mirror2   DEGRADED     0     0     0\n\
@@ -165,9 +167,21 @@ fn status_of_a_pool_with_problems() {
         )
     );
     let json: serde_json::Value = serde_json::from_str(&daemon.zpool("status -j").out).expect("JSON");
-    let mirror = &json["pools"]["g_mirror2"]["vdevs"]["g_mirror2"]["vdevs"]["mirror-0"];
+    let pool = &json["pools"]["g_mirror2"];
+    assert_eq!(
+        (pool["msgid"].as_str(), pool["moreinfo"].as_str()),
+        (Some("ZFS-8000-4J"), Some("https://openzfs.github.io/openzfs-docs/msg/ZFS-8000-4J"))
+    );
+    let mirror = &pool["vdevs"]["g_mirror2"]["vdevs"]["mirror-0"];
     assert_eq!(mirror["vdevs"]["vdb"]["checksum_errors"], "1.21K");
     assert_eq!(mirror["vdevs"]["vdb"]["path"], "/dev/vdb");
+    let json: serde_json::Value = serde_json::from_str(&daemon.zpool("status -jitvD").out).expect("JSON");
+    let pool = &json["pools"]["g_mirror2"];
+    assert_eq!(pool["errlist"][1], "<0x36>:<0x2>");
+    assert_eq!(pool["dedup_stats"]["obj_count"], "0");
+    let leaf = &pool["vdevs"]["g_mirror2"]["vdevs"]["mirror-0"]["vdevs"]["vda"];
+    let told = ["slow_ios", "init_state", "trim_notsup"].map(|name| leaf[name].as_str().unwrap_or_default());
+    assert_eq!(told, ["0", "UNINITIALIZED", "1"]);
     assert_eq!(daemon.zpool("status --json-int").status, 2);
 }
 
@@ -190,6 +204,12 @@ fn scrubs_are_asked_for_waited_for_and_shown() {
     // What pauses is not waited for.
     assert_eq!(daemon.zpool("wait -t scrub g_mirror2"), said(""));
     assert_eq!(daemon.zpool("scrub -s g_mirror2"), said(""));
+    assert_eq!(daemon.zpool("wait -Hp -t trim,scrub g_mirror2 1"), said("\t0\t0\n"));
+    assert_eq!(daemon.zpool("wait -t free,trim g_mirror2 1"), said("    FREE    TRIM\n       0       0\n"));
+    assert_eq!(daemon.zpool("prefetch -t ddt g_mirror2"), said(""));
+    let ran = daemon.zpool("ddtprune -d 30 g_mirror2");
+    let why = "cannot prune dedup table on 'g_mirror2': operation not supported on this type of pool\n";
+    assert_eq!((ran.status, ran.err.as_str()), (255, why));
     assert!(daemon.zpool("status").out.contains("\n  scan: scrub canceled on "));
     assert_eq!(daemon.zpool("scrub nosuch"), refused("cannot open 'nosuch': no such pool"));
     for (line, why) in [
@@ -199,6 +219,11 @@ fn scrubs_are_asked_for_waited_for_and_shown() {
         ("resilver", "missing pool name argument"),
         ("wait", "missing 'pool' argument"),
         ("wait -t sleep g_mirror2", "invalid activity 'sleep'"),
+        ("prefetch g_mirror2", "unsupported prefetch type"),
+        ("ddtprune -d 0 g_mirror2", "invalid days value"),
+        ("ddtprune -p 101 g_mirror2", "invalid percentage value"),
+        ("ddtprune -p 5 -d 3 g_mirror2", "-d cannot be combined with -p option"),
+        ("ddtprune g_mirror2", "missing amount option (-d|-p <value>)"),
     ] {
         let ran = daemon.zpool(line);
         assert!(ran.status == 2 && ran.err.starts_with(why), "{line}: {ran:?}");

@@ -11,38 +11,31 @@
 //!
 //! [`TablePhys::blks_copied`]: ondisk::zap::fat::TablePhys
 
+mod change;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ondisk::zap::fat::{
     FatHeader, POINTER, TablePhys, embedded_shift, embedded_start, pointer_at, set_pointer, slot,
 };
-use ondisk::zap::hash::hash_bits;
-use ondisk::zap::leaf::{LOW_WATER, Leaf, LeafEntry, LeafMut, array_chunks, capacity, entry_chunks};
+use ondisk::zap::leaf::{Leaf, LeafEntry, LeafMut, capacity};
 use ondisk::zap::value::Value;
 use ondisk::zap::{FLAG_UINT64_KEY, Form, to_little};
 use ondisk::{Endian, Malformed};
 
 use super::blocks::Blocks;
 use super::key::Wanted;
-use super::{Info, Matched, ZapParams};
+use super::{Info, Matched, Values, ZapParams};
 use crate::DmuError;
 use crate::store::Block;
+
+pub(super) use change::{Change, Put, What};
 
 /// A fat ZAP and its head as it is now.
 pub(super) struct Fat<'a, B> {
     blocks: &'a B,
     head: FatHeader,
-}
-
-/// What putting an entry means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Put {
-    Add,
-    /// With this differentiator.
-    AddAt(u32),
-    /// Add or replace.
-    Update,
 }
 
 /// Makes block 0 a head and block 1 an empty leaf for all hashes.
@@ -145,16 +138,23 @@ impl<'a, B: Blocks> Fat<'a, B> {
         pointer_at(&block, at, block.endian()).ok_or(self.blocks.corrupt(blkid))
     }
 
-    /// Reads the leafs of these hashes, and before them the blocks of pointers to them, each together.
-    pub fn warm(&self, hashes: &[u64]) -> Result<(), DmuError> {
+    /// Reads the leafs of these hashes, which are in order, and before them the blocks of pointers to them, each
+    /// together. How many leafs.
+    fn warm(&self, hashes: &[u64]) -> Result<usize, DmuError> {
         let table = self.head.ptrtbl;
-        let index = |hash: &u64| slot(*hash, table.shift);
-        let pointers = hashes.iter().flat_map(|hash| self.places(table.blk, index(hash), 1));
-        let pointers: BTreeSet<u64> = pointers.map(|(blkid, ..)| blkid).collect();
-        self.blocks.warm(&pointers)?;
-        let leafs = hashes.iter().map(|hash| self.pointer(index(hash)));
-        let leafs: BTreeSet<u64> = leafs.collect::<Result<_, _>>()?;
-        self.blocks.warm(&leafs)
+        let places = hashes.iter().flat_map(|hash| self.places(table.blk, slot(*hash, table.shift), 1));
+        let places: Vec<(u64, usize, usize)> = places.collect();
+        self.blocks.warm(&places.iter().map(|(blkid, ..)| *blkid).collect())?;
+        let mut leafs = BTreeSet::new();
+        for of_one in places.chunk_by(|one, other| one.0 == other.0) {
+            let blkid = of_one[0].0;
+            let block = self.blocks.get(blkid)?;
+            for (_, at, _) in of_one {
+                leafs.insert(pointer_at(&block, *at, block.endian()).ok_or(self.blocks.corrupt(blkid))?);
+            }
+        }
+        self.blocks.warm(&leafs)?;
+        Ok(leafs.len())
     }
 
     /// Makes later changes of these pointers certain to succeed.
@@ -248,104 +248,41 @@ impl<'a, B: Blocks> Fat<'a, B> {
         Ok(Matched { value, name, conflict })
     }
 
-    pub fn put(&mut self, wanted: &Wanted<'_>, value: &Value, how: Put) -> Result<(), DmuError> {
-        if entry_chunks(&wanted.key, value) > capacity(self.block_size()) {
-            return Err(DmuError::TooBig);
-        }
-        loop {
-            let (blkid, block) = self.leaf_of(wanted.hash)?;
-            let leaf = Leaf::new(&block, block.endian()).map_err(self.corrupt_at(blkid))?;
-            let found = self.find(&leaf, wanted).map_err(self.corrupt_at(blkid))?;
-            let (need, room) = match &found {
-                Some(_) if how != Put::Update => return Err(DmuError::Exists),
-                Some(old) => (array_chunks(value.size()), old.value_chunks()),
-                None => (entry_chunks(&wanted.key, value), 0),
-            };
-            if need <= room + usize::from(leaf.free_chunks) {
-                drop(block);
-                return self.put_in(blkid, found, wanted, value, how);
+    /// The values of many, which are in the order of their hashes; what is read for them is read together.
+    pub fn values(&self, wanted: &[Wanted<'_>]) -> Values {
+        let hashes: Vec<u64> = wanted.iter().map(|wanted| wanted.hash).collect();
+        // A leaf that cannot be read is the affair of those who are in it.
+        let leafs = self.warm(&hashes).unwrap_or(wanted.len());
+        let mut answers = Vec::with_capacity(wanted.len());
+        while let Some(next) = wanted.get(answers.len()) {
+            match self.leaf_of(next.hash) {
+                Ok((blkid, block)) => self.values_in(blkid, &block, &wanted[answers.len()..], &mut answers),
+                Err(error) => answers.push(Err(error)),
             }
-            let stuck = self.inseparable(&leaf, wanted.hash).map_err(self.corrupt_at(blkid))?;
-            if stuck - room + need > capacity(self.block_size()) {
-                return Err(DmuError::NoSpace);
-            }
-            self.expand(wanted.hash, blkid, &block)?;
         }
+        Values { answers, leafs }
     }
 
-    /// Chunks of the entries no split can part from this hash. Splitting regardless would double the table until it
-    /// has a pointer for every hash, to no avail.
-    fn inseparable(&self, leaf: &Leaf<'_>, hash: u64) -> Result<usize, Malformed> {
-        let bits = self.max_shift();
-        let words = self.has_words();
-        let near = |entry: &LeafEntry| slot(entry.hash, bits) == slot(hash, bits);
-        Ok(leaf.entries()?.iter().filter(|entry| near(entry)).map(|entry| entry.chunks(words)).sum())
-    }
-
-    /// The table is never indexed by the last two bits of a hash.
-    fn max_shift(&self) -> u64 {
-        u64::from(hash_bits(self.head.flags)) - 2
-    }
-
-    /// Into a leaf that has room.
-    fn put_in(
-        &mut self,
+    /// Of those that belong into this leaf, the first of them at least.
+    fn values_in(
+        &self,
         blkid: u64,
-        found: Option<LeafEntry>,
-        wanted: &Wanted<'_>,
-        value: &Value,
-        how: Put,
-    ) -> Result<(), DmuError> {
-        if found.is_none() {
-            self.blocks.touch(0)?;
-        }
-        let words = self.has_words();
-        let changed = self.blocks.update(blkid, |block| -> Result<(u32, u16), Malformed> {
-            let mut leaf = LeafMut::new(block, words)?;
-            match &found {
-                Some(entry) => leaf.set_value(entry, value),
-                None => {
-                    let cd = if let Put::AddAt(cd) = how { cd } else { leaf.free_cd(wanted.hash) };
-                    leaf.insert(&wanted.key, wanted.hash, cd, value);
-                }
+        block: &Block,
+        wanted: &[Wanted<'_>],
+        answers: &mut Vec<Result<Option<Value>, DmuError>>,
+    ) {
+        let broken = self.corrupt_at(blkid);
+        let value = |leaf: &Leaf<'_>, wanted: &Wanted<'_>| {
+            let found = self.find(leaf, wanted)?;
+            found.map(|entry| leaf.value(&entry)).transpose()
+        };
+        match Leaf::new(block, block.endian()) {
+            Ok(leaf) => {
+                let here = wanted.iter().take_while(|wanted| leaf.covers(wanted.hash));
+                answers.extend(here.map(|wanted| value(&leaf, wanted).map_err(&broken)));
             }
-            Ok((leaf.view().prefix_len, leaf.view().free_chunks))
-        })?;
-        let (prefix_len, free) = changed.map_err(self.corrupt_at(blkid))?;
-        if found.is_none() {
-            self.head.num_entries = self.head.num_entries.saturating_add(1);
-            self.write_head()?;
+            Err(error) => answers.push(Err(broken(error))),
         }
-        let full = u64::from(prefix_len) == self.head.ptrtbl.shift && usize::from(free) < LOW_WATER;
-        if full || self.head.ptrtbl.nextblk != 0 {
-            // The entry is in. Growing ahead of need may fail; when there is need, it will be tried again.
-            let _ = self.grow_table();
-        }
-        Ok(())
-    }
-
-    pub fn take(&mut self, wanted: &Wanted<'_>) -> Result<(), DmuError> {
-        let (blkid, block) = self.leaf_of(wanted.hash)?;
-        let leaf = Leaf::new(&block, block.endian()).map_err(self.corrupt_at(blkid))?;
-        let found = self.find(&leaf, wanted).map_err(self.corrupt_at(blkid))?;
-        let entry = found.ok_or(DmuError::NotFound)?;
-        drop(block);
-        self.blocks.touch(0)?;
-        let words = self.has_words();
-        let left = self.blocks.update(blkid, |block| {
-            LeafMut::new(block, words).map(|mut leaf| {
-                leaf.remove(&entry);
-                leaf.view().num_entries
-            })
-        })?;
-        let left = left.map_err(self.corrupt_at(blkid))?;
-        self.head.num_entries = self.head.num_entries.saturating_sub(1);
-        self.write_head()?;
-        if left == 0 {
-            // The entry is out. Empty leafs that stay are only a waste of space.
-            let _ = self.shrink(wanted.hash);
-        }
-        Ok(())
     }
 
     // ── Growing ──

@@ -11,7 +11,7 @@ use ondisk::zap::value::Value;
 use ondisk::zap::{Form, MICRO_MAX_BLOCK, fat::DEFAULT_BLOCK_SHIFT};
 
 use super::blocks::{Blocks, Draft};
-use super::fat::{self, Fat, Put};
+use super::fat::{self, Change, Fat, Put, What};
 use super::key::{Hasher, Normalize, Wanted};
 use super::page::{Entry, Page, mark_conflicts};
 use super::{Info, Matched, ZapParams};
@@ -162,7 +162,8 @@ pub(super) fn upgrade<B: Blocks>(
     for entry in zap.entries() {
         let (_, entry) = entry.map_err(blocks.corrupt_at(0))?;
         let wanted = Wanted::exact(entry.name, hasher.stored_hash(entry.name), hasher);
-        fat.put(&wanted, &Value::one(entry.value), Put::AddAt(entry.cd))?;
+        let value = Value::one(entry.value);
+        fat.change(&[Change { wanted, what: What::Put(&value, Put::AddAt(entry.cd)) }])?;
     }
     blocks.set_block_size(draft.block_size())?;
     for (blkid, block) in draft.into_blocks() {

@@ -8,12 +8,15 @@ use ondisk::zap::value::Value;
 use ondisk::zap::{self, Form};
 
 use super::blocks::Blocks;
-use super::fat::{self, Fat};
+use super::fat::{self, Fat, Put, What};
 use super::key::{self, Match, Normalize, Wanted};
 use super::page::{Page, fat_page};
-use super::{Info, Matched, ZapParams, micro};
+use super::{Info, Matched, Values, ZapParams, micro};
 use crate::DmuError;
 use crate::store::Block;
+
+/// What is done to many entries at once is done to tables, which are fat from the start.
+const NOT_FAT: DmuError = DmuError::Invalid("many entries of a micro ZAP");
 
 /// A ZAP whose lock is held.
 pub(super) struct Ops<'a, B> {
@@ -58,13 +61,35 @@ impl<B: Blocks> Ops<'_, B> {
         }
     }
 
-    /// What looking these up will need is read together. A micro ZAP is one block.
-    pub fn warm(&self, keys: &mut dyn Iterator<Item = Key<'_>>) -> Result<(), DmuError> {
-        let Opened::Fat(fat) = self.open()? else { return Ok(()) };
+    /// The values of many.
+    pub fn values(&self, keys: &[Key<'_>]) -> Result<Values, DmuError> {
+        let Opened::Fat(fat) = self.open()? else { return Err(NOT_FAT) };
         let info = fat.info();
-        let hashes: Result<Vec<u64>, DmuError> =
-            keys.map(|key| Ok(self.wanted(&key, Match::Exact, &info)?.hash)).collect();
-        fat.warm(&hashes?)
+        let mut wanted = Vec::with_capacity(keys.len());
+        for (n, key) in keys.iter().enumerate() {
+            wanted.push((self.wanted(key, Match::Exact, &info)?, n));
+        }
+        wanted.sort_by_key(|(wanted, _)| wanted.hash);
+        let (wanted, order): (Vec<_>, Vec<usize>) = wanted.into_iter().unzip();
+        let Values { answers, leafs } = fat.values(&wanted);
+        let mut answers: Vec<_> = order.into_iter().zip(answers).collect();
+        answers.sort_by_key(|(n, _)| *n);
+        Ok(Values { answers: answers.into_iter().map(|(_, answer)| answer).collect(), leafs })
+    }
+
+    /// Puts the entries that have a value, and takes the others out; all keys differ.
+    pub fn change(&self, changes: &[(Key<'_>, Option<&Value>)]) -> Result<(), DmuError> {
+        let Opened::Fat(mut fat) = self.open()? else { return Err(NOT_FAT) };
+        let info = fat.info();
+        let mut all = Vec::with_capacity(changes.len());
+        for (key, value) in changes {
+            key::check(key, self.object_type)?;
+            value.map_or(Ok(()), key::check_value)?;
+            let what = value.map_or(What::Take, |value| What::Put(value, Put::Update));
+            all.push(fat::Change { wanted: self.wanted(key, Match::Exact, &info)?, what });
+        }
+        all.sort_by_key(|change| change.wanted.hash);
+        fat.change(&all)
     }
 
     pub fn put(&self, key: &Key<'_>, value: &Value, replace: bool) -> Result<(), DmuError> {
@@ -82,7 +107,8 @@ impl<B: Blocks> Ops<'_, B> {
             }
         };
         let wanted = self.wanted(key, Match::Exact, &fat.info())?;
-        fat.put(&wanted, value, if replace { fat::Put::Update } else { fat::Put::Add })
+        let what = What::Put(value, if replace { Put::Update } else { Put::Add });
+        fat.change(&[fat::Change { wanted, what }])
     }
 
     pub fn take(&self, key: &Key<'_>, how: Match) -> Result<(), DmuError> {
@@ -91,7 +117,7 @@ impl<B: Blocks> Ops<'_, B> {
             Opened::Micro(info, block) => micro::take(self.blocks, block, &self.wanted(key, how, &info)?),
             Opened::Fat(mut fat) => {
                 let wanted = self.wanted(key, how, &fat.info())?;
-                fat.take(&wanted)
+                fat.change(&[fat::Change { wanted, what: What::Take }])
             }
         }
     }

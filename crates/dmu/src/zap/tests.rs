@@ -491,3 +491,54 @@ fn a_directory_of_openzfs_is_made_again() {
     let numbers: Vec<_> = bench.list(9).iter().take(6).map(|entry| entry.value.first()).collect();
     assert_eq!(numbers, [595, 4633, 401, 2335, 2342, 476]);
 }
+
+/// A batch does what its changes do one after the other: through splits, collisions and leafs that are given up.
+#[test]
+fn a_batch_is_its_changes_one_by_one() {
+    let flags = FLAG_HASH64 | FLAG_UINT64_KEY | FLAG_PRE_HASHED_KEY;
+    let params = ZapParams { flags, ..ZapParams::salted(3) };
+    let (batched, single) = (Bench::new(1024, params), Bench::new(1024, params));
+    let mut rng = Prng::new(8);
+    let mut map: BTreeMap<[u64; 5], Value> = BTreeMap::new();
+    // Two have one hash.
+    let key = |id: u64| [(id / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15), 1, 2, 3, id];
+    for round in 0..40 {
+        let mut changes: BTreeMap<[u64; 5], Option<Value>> = BTreeMap::new();
+        for _ in 0..rng.below(300) {
+            let key = key(rng.below(2000));
+            let grows = if round < 20 { rng.chance(3, 4) } else { rng.chance(1, 5) };
+            if grows {
+                changes.insert(key, Some(Value::U8(vec![7; rng.below(60) as usize])));
+            } else if map.contains_key(&key) {
+                changes.insert(key, None);
+            }
+        }
+        let batch: Vec<_> = changes.iter().map(|(key, value)| (Key::Words(key), value.as_ref())).collect();
+        assert_eq!(batched.ops().change(&batch), Ok(()));
+        for (key, value) in changes {
+            match &value {
+                Some(value) => single.ops().put(&Key::Words(&key), value, true).unwrap(),
+                None => single.ops().take(&Key::Words(&key), Match::Exact).unwrap(),
+            }
+            match value {
+                Some(value) => map.insert(key, value),
+                None => map.remove(&key),
+            };
+        }
+        let keys: Vec<[u64; 5]> = (0..2000).map(key).collect();
+        let keys: Vec<Key<'_>> = keys.iter().map(|key| Key::Words(key)).collect();
+        for bench in [&batched, &single] {
+            assert_eq!(bench.ops().info().unwrap().entries, map.len() as u64);
+            let found = bench.ops().values(&keys).unwrap().answers;
+            for (id, answer) in (0..).zip(found) {
+                assert_eq!(answer, Ok(map.get(&key(id)).cloned()));
+            }
+        }
+    }
+    assert!(batched.ops().info().unwrap().leafs > 30);
+    let rest: Vec<_> = map.keys().map(|key| (Key::Words(key), None)).collect();
+    assert_eq!(batched.ops().change(&rest), Ok(()));
+    let info = batched.ops().info().unwrap();
+    assert_eq!((info.entries, info.leafs), (0, 1));
+    assert_eq!(batched.ops().change(&rest[..1]), Err(DmuError::NotFound));
+}

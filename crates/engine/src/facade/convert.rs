@@ -296,7 +296,13 @@ pub(super) fn prop_value(shown: Shown) -> PropValue {
         PoolSource::Inherited(from) => Source::Inherited(from),
         PoolSource::Received => Source::Received,
     };
-    PropValue { name: shown.name, value: shown.value, kind: prop_kind(shown.render), source }
+    PropValue {
+        name: shown.name,
+        value: shown.value,
+        kind: prop_kind(shown.render),
+        source,
+        received: shown.received,
+    }
 }
 
 pub(super) fn space_explained(explanation: Explanation) -> SpaceExplained {

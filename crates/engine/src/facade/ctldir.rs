@@ -21,8 +21,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, NewNode, NodeId, NodeKind, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Time,
-    Verifier, Written, XattrMode,
+    FsStat, NewNode, NodeId, NodeKind, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
+    Time, Verifier, Written, XattrMode,
 };
 
 use super::convert::api_error;
@@ -244,8 +244,8 @@ impl FileSystem for Ctldir {
         }
     }
 
-    fn statfs(&self) -> Result<FsStat> {
-        self.fs()?.statfs()
+    fn statfs(&self, node: NodeId) -> Result<FsStat> {
+        self.fs()?.statfs(if is_control(node) { self.root } else { node })
     }
 
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
@@ -428,5 +428,17 @@ impl FileSystem for Ctldir {
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
         self.own(node)?;
         self.fs()?.removexattr(cred, node, name)
+    }
+
+    fn project(&self, node: NodeId) -> Result<Project> {
+        if is_control(node) {
+            return Err(Error::Unsupported("projects of snapshots' directories".into()));
+        }
+        self.fs()?.project(node)
+    }
+
+    fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
+        self.own(node)?;
+        self.fs()?.set_project(cred, node, project)
     }
 }

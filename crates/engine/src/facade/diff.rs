@@ -1,5 +1,4 @@
-//! `zfs diff`: between snapshots, or a snapshot and what is there now, of which a snapshot is taken for as long as that
-//! takes. Source: lib/libzfs/libzfs_diff.c (`get_snapshot_names`, `make_temp_snapshot`).
+//! `zfs diff`: between snapshots, or a snapshot and what is there now, of which a temporary snapshot is taken. Source: lib/libzfs/libzfs_diff.c (`get_snapshot_names`, `make_temp_snapshot`).
 
 use ::pool::change::Change;
 use engine_api::{DiffEntry, Error, Result};
@@ -15,10 +14,10 @@ impl LocalPool {
             return self.diff_snapshots(from, to, tell);
         }
         // Whoever compares at the same time has a name of his own.
-        let now = format!("{to}@zfs-diff-{}", self.env.entropy.u64() >> 32);
-        let names = vec![now.clone()];
+        let unique = self.env.entropy.u64() >> 32;
+        let (now, tag) = (format!("{to}@zfs-diff-{unique}"), format!("%zfs-diff-{unique}"));
         let commit = |change| self.inner().dsl.commit(change, "").map_err(api_error);
-        commit(Change::Snapshot { names: names.clone(), recursive: false, props: Vec::new() }).map_err(
+        commit(Change::TemporarySnapshot { name: now.clone(), tag: tag.clone() }).map_err(
             |error| match error {
                 Error::Refused(why) => {
                     let why = why.rsplit(": ").next().unwrap_or_default().to_owned();
@@ -28,8 +27,9 @@ impl LocalPool {
             },
         )?;
         let done = self.diff_snapshots(from, &now, tell);
-        let gone = self
-            .without(&names, || commit(Change::Destroy { names: names.clone(), force: true, defer: false }));
+        let snapshots = vec![now];
+        let release = Change::Release { snapshots: snapshots.clone(), tag, recursive: false };
+        let gone = self.without(&snapshots, || commit(release));
         done.and(gone.map(drop))
     }
 

@@ -36,7 +36,7 @@ impl LocalPool {
         }
         let dataset = self.inner().dsl.open_by_object(object).map_err(api_error)?;
         let name = dataset.name().map_err(api_error)?;
-        if dataset.is_inconsistent() {
+        if dataset.is_inconsistent() || self.inner().dsl.is_taken(object) {
             return Err(Error::Busy);
         }
         if dataset.objset().kind() != kind {

@@ -17,7 +17,7 @@ use engine_api::{
     DedupEstimate, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, Health, HistoryRecord,
     InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
     Result, ScanState, SendEvent, SendRequest, ServedVolume, SpaceExplained, SpaceUse, Spender, TrimCommand,
-    Upgradable, VdevTallies, Volume,
+    Upgradable, VdevTallies, Volume, VolumePlan,
 };
 use env::{Env, lock};
 
@@ -187,7 +187,7 @@ impl LocalPool {
 
     /// Whatever may read from disks is refused at once while the pool waits for an operator, as every ioctl of OpenZFS
     /// with POOL_CHECK_SUSPENDED is: nobody who administers it is to be stuck in it.
-    fn not_suspended(&self) -> Result<()> {
+    pub(super) fn not_suspended(&self) -> Result<()> {
         if self.pool.core().storage.is_suspended() { Err(Error::Suspended) } else { Ok(()) }
     }
 }
@@ -316,7 +316,8 @@ impl Pool for LocalPool {
         let state = if report.suspended { Health::Suspended } else { health(report.state) };
         let logs: Vec<String> = lock(&self.unreplayable).values().cloned().collect();
         let stays_legacy = self.pool.config().compatibility.as_deref() == Some("legacy");
-        let words = words::words(&report, state, &logs, scan.as_ref(), stays_legacy);
+        let mode = self.pool.core().storage.suspension().mode();
+        let words = words::words(&report, (state, mode), &logs, scan.as_ref(), stays_legacy);
         PoolStatus {
             name: self.name(),
             guid: self.guid(),
@@ -326,6 +327,7 @@ impl Pool for LocalPool {
             cache: report.cache.iter().map(|cache| vdev_status(cache, None)).collect(),
             spares: report.spares.iter().map(|spare| spare_status(spare, &self.name())).collect(),
             status: words.as_ref().map(|words| words.status.clone()),
+            msgid: words.as_ref().and_then(|words| words.msgid).map(str::to_owned),
             action: words.map(|words| words.action),
             scan,
             error_scrub: error_scrub_status(&scans),
@@ -408,6 +410,17 @@ impl Pool for LocalPool {
         Ok(Committed { txg })
     }
 
+    fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
+        let Some(change) = pool_change(change) else { return Ok(None) };
+        let plan = self.pool.dsl.plan_create(&change).map_err(api_error)?;
+        Ok(plan.map(|plan| VolumePlan {
+            size: plan.size,
+            block: plan.block,
+            limit: plan.limit.to_owned(),
+            reserved: plan.reserved,
+        }))
+    }
+
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         self.not_suspended()?;
         let DestroyQuery { name, recursive, clones, defer } = query.clone();
@@ -422,7 +435,6 @@ impl Pool for LocalPool {
         stream: &mut dyn Write,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<()> {
-        self.not_suspended()?;
         self.run_send(request, stream, tell)
     }
 
@@ -432,7 +444,6 @@ impl Pool for LocalPool {
         stream: &mut dyn Read,
         tell: &mut dyn FnMut(ReceiveEvent),
     ) -> Result<Received> {
-        self.not_suspended()?;
         let received = self.run_receive(request, stream, tell)?;
         if !request.dry_run {
             self.pool.dsl.log_command(&request.history).map_err(api_error)?;
@@ -499,6 +510,11 @@ impl Pool for LocalPool {
             return Ok(self.pool.core().txgs.synced());
         }
         self.pool.core().txgs.sync_now().map_err(|error| api_error(error.into()))
+    }
+
+    fn prefetch_dedup_tables(&self) -> Result<()> {
+        self.not_suspended()?;
+        self.pool.core().ddt.prefetch().map_err(api_error)
     }
 
     fn errors(&self) -> Result<Vec<String>> {

@@ -224,7 +224,8 @@ pub(super) fn all(pool: &::pool::Pool, status: &PoolStatus, names: &[String]) ->
                 (None, None) if matches!(prop.kind, PropType::Text(None)) => (String::new(), Source::Default),
                 (None, None) => (exact(prop, &default_of(prop)), Source::Default),
             };
-        values.push(PropValue { name: prop.name.to_owned(), value, kind: prop_kind(prop.render), source });
+        let (name, kind) = (prop.name.to_owned(), prop_kind(prop.render));
+        values.push(PropValue { name, value, kind, source, received: None });
     }
     values.extend(feature_values(pool));
     if names.is_empty() {
@@ -248,13 +249,14 @@ fn feature_values(pool: &::pool::Pool) -> Vec<PropValue> {
             Some(_) => ("active", Source::Local),
         };
         let name = format!("feature@{}", feature.name);
-        values.push(PropValue { name, value: state.into(), kind: PropKind::Text, source });
+        values.push(PropValue { name, value: state.into(), kind: PropKind::Text, source, received: None });
     }
     for (guid, count) in features.all() {
         if feature::by_guid(&guid).is_none() {
             let state = if count > 0 { "readonly" } else { "inactive" };
             let name = format!("unsupported@{guid}");
-            values.push(PropValue { name, value: state.into(), kind: PropKind::Text, source: Source::Local });
+            let (value, source) = (state.into(), Source::Local);
+            values.push(PropValue { name, value, kind: PropKind::Text, source, received: None });
         }
     }
     values
@@ -283,6 +285,11 @@ fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(Str
             let ratio = core.ddt.report().ratio();
             Some((format!("{}.{:02}", ratio / 100, ratio % 100), Source::None))
         }
+        "bcloneused" | "bclonesaved" => stat(0),
+        "bcloneratio" => Some(("1.00".into(), Source::None)),
+        "dedup_table_size" => stat(core.ddt.report().on_disk),
+        "dedup_table_quota" => Some(("auto".into(), Source::Default)),
+        "last_scrubbed_txg" => stat(core.scan.last_scrubbed()),
         "expandsize" if root.expandable > 0 => stat(root.expandable),
         "expandsize" | "checkpoint" => Some((String::new(), Source::None)),
         "readonly" => Some((if status.readonly { "on" } else { "off" }.into(), Source::None)),

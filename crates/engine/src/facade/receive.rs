@@ -2,9 +2,11 @@
 //!
 //! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are theirs.
 
+mod corrective;
 mod package;
 mod props;
 mod replicate;
+mod words;
 
 use std::io::Read;
 
@@ -15,6 +17,7 @@ use engine_api::{
     Change, DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, ReceiveEvent, ReceiveRequest, Received,
     Result,
 };
+use env::Nanos;
 use ondisk::objset::ObjsetType;
 use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
 
@@ -22,6 +25,7 @@ use super::convert::api_error;
 use super::pool::LocalPool;
 use package::Package;
 use replicate::Replication;
+use words::{Goal, stream_words};
 
 /// Who hears what is done.
 pub(super) type Tell<'a> = &'a mut dyn FnMut(ReceiveEvent);
@@ -67,8 +71,10 @@ impl LocalPool {
         }
         let whole = One { request, begin: &begin, sent, package: None };
         let top = destination(&whole)?.split('@').next().unwrap_or_default().to_owned();
-        let mut replication =
-            package.from().filter(|_| package.is_recursive && !request.dry_run).map(|from| {
+        let mut replication = package
+            .from()
+            .filter(|_| package.is_recursive && !request.dry_run && !request.heal)
+            .map(|from| {
                 let number = self.env.entropy.u64() as u32;
                 Replication { pool: self, request, package: &package, top: &top, from, number, taken: 0 }
             });
@@ -90,6 +96,11 @@ impl LocalPool {
     }
 
     fn check_request(&self, request: &ReceiveRequest) -> Result<()> {
+        let given = request.props.iter().map(|prop| &prop.name).chain(&request.exclude);
+        if let Some(name) = given.into_iter().find(|name| !props::can_be_given(name)) {
+            // libzfs says it twice.
+            return Err(refuse(ACTION, format_args!("{ACTION}: invalid property '{name}'")));
+        }
         let is_missing = |name: &str| self.dataset(name).map(|found| found.is_none());
         if request.keep_path && is_missing(&request.target)? {
             return Err(refuse(ACTION, format_args!("specified fs ({}) does not exist", request.target)));
@@ -110,22 +121,24 @@ impl LocalPool {
         received: &mut Received,
     ) -> Result<()> {
         let (request, begin) = (one.request, one.begin);
+        let is_clone = request.origin.is_some() || begin.flags & FLAG_CLONE != 0;
+        let action = recv::action(begin, is_clone);
+        self.not_suspended().map_err(|_| refuse(action, Error::Suspended))?;
         let started = self.env.clock.now();
         let before = stream.bytes();
         let destination = destination(one)?;
+        if request.heal {
+            let healed = self.heal(one, &destination, action, stream, tell);
+            return healed.map(|()| self.tell_done(one, (before, started), stream, tell));
+        }
         let origin = self.origin(one, &destination, tell)?;
         let is_new = (begin.from_guid == 0 || origin.is_some()) && !begin.has(feature::RESUMING);
-        let action = recv::action(begin, origin.is_some());
         let destination = self.relocate(one, destination, is_new)?;
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
         let before_it = self.check_target(one, dataset, is_new, action)?;
         let exists = before_it == Before::Whole;
         let what = if begin.from_guid != 0 { "incremental" } else { "full" };
-        if request.verbose {
-            let verb = if request.dry_run { "would receive" } else { "receiving" };
-            let line = format!("{verb} {what} stream of {} into {destination}", begin.to_name);
-            tell(ReceiveEvent::Line(line));
-        }
+        announce(one, what, &destination, tell);
         if request.dry_run {
             return skip(begin, stream);
         }
@@ -151,39 +164,39 @@ impl LocalPool {
                 }
                 return skip(begin, stream);
             }
-            return Err(self.words(error, action, &target, !exists));
+            let goal = Goal { snapshot: &destination, is_resumable: request.resumable, is_new: !exists };
+            return Err(self.words(error, action, goal));
         }
         if !exists {
             received.new.push(dataset.to_owned());
         }
-        self.hold_and_set(request, &destination, tags, received)?;
-        if request.verbose {
-            let nanos = self.env.clock.now().0.saturating_sub(started.0);
-            tell(ReceiveEvent::Done { bytes: stream.bytes() - before, nanos });
-        }
+        self.hold(request, &destination, tags, received);
+        self.tell_done(one, (before, started), stream, tell);
         Ok(())
     }
 
-    /// What comes with a snapshot and is no part of it: tags, and what is set by doing it.
-    fn hold_and_set(
+    /// So many bytes ago, at this time, the stream began.
+    fn tell_done(
         &self,
-        request: &ReceiveRequest,
-        snapshot: &str,
-        tags: Vec<String>,
-        received: &mut Received,
-    ) -> Result<()> {
+        one: &One<'_>,
+        (before, started): (u64, Nanos),
+        stream: &RecordReader<'_>,
+        tell: Tell<'_>,
+    ) {
+        if one.request.verbose && !one.request.dry_run {
+            let nanos = self.env.clock.now().0.saturating_sub(started.0);
+            tell(ReceiveEvent::Done { bytes: stream.bytes() - before, nanos });
+        }
+    }
+
+    /// Tags come with a snapshot, and are no part of it.
+    fn hold(&self, request: &ReceiveRequest, snapshot: &str, tags: Vec<String>, received: &mut Received) {
         for tag in tags.into_iter().filter(|_| !request.skip_holds) {
             let hold = Change::Hold { snapshots: vec![snapshot.to_owned()], tag, recursive: false };
             if let Err(error) = self.commit(&hold, "") {
                 received.warnings.push(error.to_string());
             }
         }
-        let dataset = snapshot.split('@').next().unwrap_or_default();
-        let props: Vec<_> = request.props.iter().filter(|prop| props::is_done(prop)).cloned().collect();
-        if !props.is_empty() && received.top.as_deref() == Some(dataset) {
-            self.commit(&Change::SetProperties { name: dataset.to_owned(), props }, "")?;
-        }
-        Ok(())
     }
 
     fn receive_into(&self, target: &Target, stream: &mut RecordReader<'_>) -> ::pool::Result<()> {
@@ -322,6 +335,15 @@ impl LocalPool {
     }
 }
 
+/// With `-v`: what is received, in which way, and into what.
+fn announce(one: &One<'_>, how: &str, destination: &str, tell: Tell<'_>) {
+    if one.request.verbose {
+        let verb = if one.request.dry_run { "would receive" } else { "receiving" };
+        let line = format!("{verb} {how} stream of {} into {destination}", one.begin.to_name);
+        tell(ReceiveEvent::Line(line));
+    }
+}
+
 /// What there is of a dataset before it is received.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
@@ -424,74 +446,5 @@ fn skip(begin: &Begin, stream: &mut RecordReader<'_>) -> Result<()> {
             return Err(refuse(ACTION, "invalid stream (bad record length)"));
         }
         stream.payload(record.payload_len()).map_err(failed)?;
-    }
-}
-
-fn stream_words(error: &StreamError) -> &'static str {
-    match error {
-        StreamError::Truncated | StreamError::Io(_) => "incomplete stream",
-        StreamError::Checksum => "checksum mismatch",
-        StreamError::Magic | StreamError::Malformed(_) => "invalid backup stream",
-    }
-}
-
-impl LocalPool {
-    /// A failure, as libzfs puts it.
-    fn words(&self, error: PoolError, action: &str, target: &Target, is_new: bool) -> Error {
-        let Target { dataset, snapshot, .. } = target;
-        let why = match error {
-            PoolError::Receive(failure) => match failure {
-                Failure::NoSource => {
-                    format!("most recent snapshot of {dataset} does not\nmatch incremental source")
-                }
-                Failure::Modified => {
-                    format!("destination {dataset} has been modified\nsince most recent snapshot")
-                }
-                Failure::Exists => {
-                    let what = if is_new { dataset.clone() } else { format!("{dataset}@{snapshot}") };
-                    return refuse(&format!("cannot restore to {what}"), "destination already exists");
-                }
-                Failure::ResumeExists => format!(
-                    "Resuming recv on existing destination '{dataset}'\nmust specify -F to overwrite it"
-                ),
-                Failure::NotFound => "dataset does not exist".into(),
-                Failure::Busy if self.token_of(dataset).is_some() => format!(
-                    "destination {dataset} contains partially-complete state from \"zfs receive -s\"."
-                ),
-                Failure::Busy => "dataset is busy".into(),
-                Failure::Features => "pool must be upgraded to receive this stream.".into(),
-                Failure::LargeBlocks => {
-                    "incremental send stream requires -L (--large-block), to match previous receive.".into()
-                }
-                Failure::WrongParent => "parent dataset is not a filesystem".into(),
-                Failure::Invalid(what) => {
-                    tracing::warn!(what, "send stream refused");
-                    match target.resumable {
-                        true => "kernel modules must be upgraded to receive this stream.".into(),
-                        false => "invalid backup stream".into(),
-                    }
-                }
-                Failure::Stream(error) => match self.token_of(dataset).filter(|_| target.resumable) {
-                    Some(token) => format!(
-                        "checksum mismatch or incomplete stream.\n\
-                         Partially received snapshot is saved.\n\
-                         A resuming stream can be generated on the sending system by running:\n    \
-                         zfs send -t {token}"
-                    ),
-                    None => stream_words(&error).to_owned(),
-                },
-            },
-            PoolError::Quota => format!("destination {dataset} space quota exceeded."),
-            PoolError::NoSpace => "out of space".into(),
-            PoolError::Busy | PoolError::Again => "dataset is busy".into(),
-            other => return api_error(other),
-        };
-        refuse(action, why)
-    }
-
-    /// With what its sender can go on, if a receive into the dataset was interrupted.
-    fn token_of(&self, dataset: &str) -> Option<String> {
-        let found = self.dataset(dataset).ok()??;
-        Some(value(&found, "receive_resume_token").to_owned()).filter(|token| !token.is_empty())
     }
 }

@@ -1,6 +1,6 @@
 //! `zfs send`: what is sent, from where on, and what is said about it.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_send_one`, `zfs_send`, `zfs_send_resume_impl_cb_impl`).
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_send_one`, `zfs_send`, `zfs_send_saved`, `zfs_send_resume_impl_cb_impl`).
 
 mod plan;
 
@@ -11,7 +11,8 @@ use ::pool::PoolError;
 use ::pool::resume::{self, Resume};
 use ::pool::send::{Failure, Flags, Sending};
 use ::pool::stream::RecordWriter;
-use engine_api::{Error, Pool, Result, SendEvent, SendRequest};
+use engine_api::{Error, Pool, Result, SendEvent, SendRequest, TokenContents};
+use env::{Clock, Nanos};
 use ondisk::nvlist::{NvList, NvValue};
 use ondisk::send::{Begin, HeaderType, Record, feature};
 
@@ -31,8 +32,14 @@ impl LocalPool {
         if let Some(token) = &request.token {
             return self.resume_send(token, flags, request.dry_run, to, tell);
         }
+        if request.saved {
+            return self.send_saved(&request.snapshot, request.dry_run, to, tell);
+        }
+        self.can_send(&request.snapshot)?;
         let plan = self.plan_send(request)?;
-        plan.missing.iter().for_each(|name| tell(SendEvent::Missing(name.clone())));
+        for (dataset, is_new) in &plan.skipped {
+            tell(SendEvent::Skipped { dataset: dataset.clone(), is_new: *is_new });
+        }
         // Everything is looked at before anything is sent.
         let mut sendings = Vec::new();
         for (snapshot, from) in &plan.steps {
@@ -41,7 +48,11 @@ impl LocalPool {
             if from.as_ref().is_some_and(|from| from.split(['/', '@', '#']).next() != Some(own.as_str())) {
                 return Err(failed(Failure::NotEarlier));
             }
-            let sending = self.pool.dsl.prepare_send(snapshot, from.as_deref(), flags).map_err(failed)?;
+            let sending = match snapshot.contains('@') || request.dry_run {
+                true => self.pool.dsl.prepare_send(snapshot, from.as_deref(), flags),
+                false => self.take_head(snapshot, from.as_deref(), flags),
+            };
+            let sending = sending.map_err(failed)?;
             let (snapshot, from) = (snapshot.clone(), from.clone());
             tell(SendEvent::Planned { snapshot, from, size: sending.size() });
             sendings.push(sending);
@@ -60,7 +71,7 @@ impl LocalPool {
         for (sending, (snapshot, from)) in sendings.iter().zip(&plan.steps) {
             let failed = |failure| words(failure, snapshot, from.as_deref());
             tell(SendEvent::Begins(snapshot.clone()));
-            self.pool.dsl.send(sending, to).map_err(failed)?;
+            self.send_one(sending, to, tell).map_err(failed)?;
         }
         if plan.is_compound {
             to.write_all(&Record::End { checksum: [0; 4] }.encode(0)).map_err(broken)?;
@@ -70,6 +81,30 @@ impl LocalPool {
 }
 
 impl LocalPool {
+    /// Nothing is begun that would wait for an operator; what has begun waits.
+    fn can_send(&self, name: &str) -> Result<()> {
+        self.not_suspended().map_err(|_| words(Failure::Pool(PoolError::Suspended), name, None))
+    }
+
+    /// A head as it is now, if nobody has it; from then on nobody can.
+    fn take_head(
+        &self,
+        head: &str,
+        from: Option<&str>,
+        flags: Flags,
+    ) -> std::result::Result<Sending, Failure> {
+        let object = self.pool.dsl.object_of(head)?;
+        if self.is_in_use(object) {
+            return Err(Failure::InUse);
+        }
+        self.without(&[head.to_owned()], || {
+            if !self.pool.core().readonly {
+                self.pool.core().txgs.sync_now()?;
+            }
+            self.pool.dsl.prepare_head(head, from, flags)
+        })
+    }
+
     /// Sends the rest of a stream that was interrupted.
     fn resume_send(
         &self,
@@ -79,51 +114,138 @@ impl LocalPool {
         to: &mut dyn Write,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<()> {
-        let (list, resume) = read_token(token)?;
-        tell(SendEvent::Token(shown(&list)));
-        let (snapshot, from) = self.ends_of(&resume)?;
-        let failed = |failure| words(failure, &snapshot, from.as_deref());
-        let sending: Sending =
-            self.pool.dsl.prepare_resume(&snapshot, from.as_deref(), &resume, flags).map_err(failed)?;
-        tell(SendEvent::Planned { snapshot: snapshot.clone(), from: from.clone(), size: sending.size() });
+        let token = read_token(token)?;
+        tell(SendEvent::Token(token.contents().shown));
+        let resume = &token.resume;
+        self.can_send(&resume.to_name)?;
+        let snapshot = self.sent_by(resume)?;
+        let from = self.source_of(resume, &resume.to_name)?;
+        let sending = self.pool.dsl.prepare_resume(&snapshot, from.as_deref(), resume, flags);
+        self.send_single(sending, (&snapshot, from.as_deref()), dry_run, to, tell)
+    }
+
+    /// Sends what an interrupted receive has left of a dataset.
+    fn send_saved(
+        &self,
+        dataset: &str,
+        dry_run: bool,
+        to: &mut dyn Write,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<()> {
+        self.can_send(dataset)?;
+        if self.pool.dsl.object_of(dataset).is_err() {
+            return Err(Error::Refused(format!("cannot open '{dataset}': dataset does not exist")));
+        }
+        let missing = || {
+            let why = format!("'{dataset}' does not have any resumable receive state");
+            Error::Refused(format!("cannot send '{dataset}': {why}"))
+        };
+        let mut token = read_token(&self.token_of(dataset).ok_or_else(missing)?)?;
+        // It begins at the beginning.
+        token.list.set("object", 0u64).set("offset", 0u64).set("bytes", 0u64).set("toname", dataset);
+        tell(SendEvent::Token(token.contents().shown));
+        let from = self.source_of(&token.resume, dataset)?;
+        let sending = self.pool.dsl.prepare_saved(dataset, from.as_deref());
+        self.send_single(sending, (dataset, from.as_deref()), dry_run, to, tell)
+    }
+
+    /// Sends what was prepared, or with `dry_run` only says what it is.
+    fn send_single(
+        &self,
+        prepared: std::result::Result<Sending, Failure>,
+        (name, from): (&str, Option<&str>),
+        dry_run: bool,
+        to: &mut dyn Write,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> Result<()> {
+        let failed = |failure| words(failure, name, from);
+        let sending = prepared.map_err(failed)?;
+        let planned = SendEvent::Planned {
+            snapshot: name.to_owned(),
+            from: from.map(str::to_owned),
+            size: sending.size(),
+        };
+        tell(planned);
         if dry_run {
             return Ok(());
         }
-        tell(SendEvent::Begins(snapshot.clone()));
-        self.pool.dsl.send(&sending, to).map_err(failed)?;
+        tell(SendEvent::Begins(name.to_owned()));
+        self.send_one(&sending, to, tell).map_err(failed)?;
         to.flush().map_err(|error| failed(Failure::Broken(error.to_string())))
     }
 
-    /// Snapshots may have been renamed since: they are known by their guids.
-    fn ends_of(&self, resume: &Resume) -> Result<(String, Option<String>)> {
+    /// Sends what was prepared, and tells how far that is.
+    fn send_one(
+        &self,
+        sending: &Sending,
+        to: &mut dyn Write,
+        tell: &mut dyn FnMut(SendEvent),
+    ) -> std::result::Result<(), Failure> {
+        let told = self.env.clock.now();
+        let mut watched = Watched { to, tell, sending, clock: &*self.env.clock, told };
+        self.pool.dsl.send(sending, &mut watched)
+    }
+
+    /// The snapshot that was sent; it may have been renamed since, but has its guid.
+    fn sent_by(&self, resume: &Resume) -> Result<String> {
         let name = &resume.to_name;
         let is_ours = name.split(['/', '@']).next() == Some(self.name().as_str());
         let found = if is_ours { self.by_guid(resume.to_guid, name)? } else { None };
-        let Some(snapshot) = found else {
-            let is_there = self.pool.dsl.object_of(name).is_ok();
-            let why = match is_there {
+        found.ok_or_else(|| {
+            let why = match self.pool.dsl.object_of(name).is_ok() {
                 true => "is no longer the same snapshot used in the initial send",
                 false => "used in the initial send no longer exists",
             };
-            return Err(Error::Refused(format!("{RESUME}: '{name}' {why}")));
-        };
+            Error::Refused(format!("{RESUME}: '{name}' {why}"))
+        })
+    }
+
+    /// The snapshot or bookmark that a stream starts from, if it does, as near to a name as there is one.
+    fn source_of(&self, resume: &Resume, near: &str) -> Result<Option<String>> {
         if resume.from_guid == 0 {
-            return Ok((snapshot, None));
+            return Ok(None);
         }
-        let from = match self.by_guid(resume.from_guid, name)? {
+        let from = match self.by_guid(resume.from_guid, near)? {
             Some(from) => Some(from),
-            None => nearest(self.pool.dsl.bookmarks_by_guid(resume.from_guid).map_err(api_error)?, name),
+            None => nearest(self.pool.dsl.bookmarks_by_guid(resume.from_guid).map_err(api_error)?, near),
         };
         let missing = || {
             let why = format!("incremental source {:#x} no longer exists", resume.from_guid);
             Error::Refused(format!("{RESUME}: {why}"))
         };
-        Ok((snapshot, Some(from.ok_or_else(missing)?)))
+        Ok(Some(from.ok_or_else(missing)?))
     }
 
     /// A snapshot of this guid, as near to a name as there is one.
     pub(super) fn by_guid(&self, guid: u64, near: &str) -> Result<Option<String>> {
         Ok(nearest(self.pool.dsl.snapshots_by_guid(guid).map_err(api_error)?, near))
+    }
+}
+
+/// How often it is told how many blocks were looked at.
+const EVERY: Nanos = Nanos::from_millis(1000);
+
+/// A stream that tells now and then how far it is.
+struct Watched<'a> {
+    to: &'a mut dyn Write,
+    tell: &'a mut dyn FnMut(SendEvent),
+    sending: &'a Sending,
+    clock: &'a dyn Clock,
+    told: Nanos,
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let now = self.clock.now();
+        if now.since(self.told) >= EVERY {
+            self.told = now;
+            (self.tell)(SendEvent::Visited(self.sending.visited()));
+        }
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
     }
 }
 
@@ -135,11 +257,22 @@ fn nearest(names: Vec<String>, to: &str) -> Option<String> {
 }
 
 /// What a token says, whole and as far as it is needed.
-pub(super) fn read_token(token: &str) -> Result<(NvList, Resume)> {
+pub(super) struct Token {
+    list: NvList,
+    resume: Resume,
+}
+
+impl Token {
+    pub fn contents(&self) -> TokenContents {
+        TokenContents { snapshot: self.resume.to_name.clone(), shown: shown(&self.list) }
+    }
+}
+
+pub(super) fn read_token(token: &str) -> Result<Token> {
     let refuse = |why| Error::Refused(format!("{RESUME}: {why}"));
     let list = resume::from_token(token).map_err(refuse)?;
     let resume = Resume::of_list(&list).map_err(refuse)?;
-    Ok((list, resume))
+    Ok(Token { list, resume })
 }
 
 /// As libnvpair prints it (`nvlist_print`).
@@ -176,9 +309,11 @@ fn compound(request: &SendRequest, payload_len: u32) -> Begin {
 fn words(failure: Failure, snapshot: &str, from: Option<&str>) -> Error {
     let action = format!("warning: cannot send '{snapshot}'");
     let why = match failure {
-        Failure::NoSource => {
-            format!("incremental source ({}) does not exist", from.unwrap_or_default())
-        }
+        Failure::NoSource => match from.filter(|from| from.contains('@')) {
+            Some(from) => return Error::Refused(format!("cannot open '{from}': dataset does not exist")),
+            None => format!("incremental source ({}) does not exist", from.unwrap_or_default()),
+        },
+        Failure::InUse => "target is busy; if a filesystem, it must not be mounted".into(),
         Failure::NotEarlier => "not an earlier snapshot from the same fs".into(),
         Failure::NoObject => "No such file or directory".into(),
         Failure::Broken(why) => why,
@@ -186,6 +321,8 @@ fn words(failure: Failure, snapshot: &str, from: Option<&str>) -> Error {
             return Error::Refused(format!("cannot open '{snapshot}': dataset does not exist"));
         }
         Failure::Pool(PoolError::Io) => "I/O error".into(),
+        Failure::Pool(PoolError::Busy) => "dataset is busy".into(),
+        Failure::Pool(PoolError::Suspended) => Error::Suspended.to_string(),
         Failure::Pool(other) => return api_error(other),
     };
     Error::Refused(format!("{action}: {why}"))

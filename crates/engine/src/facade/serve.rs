@@ -9,9 +9,10 @@ use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
 use dmu::DmuError;
-use engine_api::{FileSystem, FsId, Result, Served};
+use engine_api::{Error, FileSystem, FsId, Result, Served};
 use env::{Nanos, lock};
 use ondisk::objset::ObjsetType;
+use ondisk::version::newest_file_system;
 use storage::Storage;
 
 use super::convert::api_error;
@@ -183,6 +184,18 @@ impl LocalPool {
         Ok(Some(object).filter(|object| dsl.head_of_snapshot(*object).is_ok_and(|of| of == head)))
     }
 
+    /// What was received may be of a version that the pool is too old for.
+    fn check_version(&self, version: u64) -> Result<()> {
+        let pool = self.pool.dsl.version();
+        if version <= newest_file_system(pool) {
+            return Ok(());
+        }
+        Err(Error::Refused(format!(
+            "Can't mount a version {version} file system on a version {pool} pool. Pool must be upgraded to mount this \
+             file system."
+        )))
+    }
+
     /// A file system ready for use: what its log says has been done.
     fn open_zpl(&self, name: &str, dataset: &Arc<Dataset>, unreplayable: Unreplayable) -> Result<Arc<Zpl>> {
         let props = dataset.props().map_err(api_error)?;
@@ -193,7 +206,10 @@ impl LocalPool {
             let log = zil.map(|zil| FileSystemLog::new(zil.clone(), core.features.clone()));
             let (txgs, storage) = (core.txgs.clone(), core.storage.clone());
             let host = Arc::new(PoolHost { txgs, storage, dataset: dataset.clone(), log });
-            Zpl::open(dataset.objset().clone(), id, self.env.clone(), host, settings(&props), frozen)
+            let (objset, env) = (dataset.objset().clone(), self.env.clone());
+            let fs = Zpl::open(objset, id, env, host, settings(&props), frozen)?;
+            self.check_version(fs.version())?;
+            Ok(fs)
         };
         if core.readonly || dataset.is_snapshot() || dataset.readonly().is_some() {
             return open(true);
@@ -257,6 +273,14 @@ impl LocalPool {
         }
         *lock(&self.shared) = None;
         change()
+    }
+
+    /// Somebody has the dataset mounted, or serves it.
+    pub(super) fn is_in_use(&self, object: u64) -> bool {
+        let own = 1 + usize::from(lock(&self.mounted).contains_key(&object));
+        let is_served =
+            lock(&self.ctldirs).get(&object).is_some_and(|ctldir| Arc::strong_count(ctldir) > own);
+        is_served || self.is_volume_in_use(object)
     }
 
     /// Until nobody else uses what was taken away, or for as long as is bearable.

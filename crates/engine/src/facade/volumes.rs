@@ -6,6 +6,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
+use ::pool::PoolError;
 use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
 use ::pool::prop::Source;
 use ::pool::zil::LogData;
@@ -38,7 +39,10 @@ pub(super) struct VolumeHandle {
 
 impl VolumeHandle {
     fn zvol(&self) -> Result<Arc<Zvol>> {
-        let open = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
+        let open = self.pool()?.open_volume_object(self.object).map_err(|error| match error {
+            Error::Busy => Error::Busy,
+            _ => Error::Stale,
+        })?;
         if open.dataset.guid() != self.id.dataset_guid {
             return Err(Error::Stale);
         }
@@ -80,6 +84,10 @@ impl Volume for VolumeHandle {
 
     fn write(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
         self.zvol()?.write(offset, data, stable)
+    }
+
+    fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
+        self.zvol()?.write_whole(offset, data, stable)
     }
 
     fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {
@@ -198,8 +206,12 @@ impl LocalPool {
         commit: impl FnOnce() -> ::pool::Result<u64>,
     ) -> ::pool::Result<u64> {
         let open = self.volume(name).and_then(|handle| handle.zvol());
-        // What is no volume is refused by the change.
-        let Ok(zvol) = open else { return commit() };
+        let zvol = match open {
+            Ok(zvol) => zvol,
+            Err(Error::Busy) => return Err(PoolError::Busy),
+            // What is no volume is refused by the change.
+            Err(_) => return commit(),
+        };
         let before = self.pool.dsl.volume_size(name)?;
         if size < before {
             zvol.set_size(size);
@@ -227,6 +239,11 @@ impl LocalPool {
                 Err(error) => tracing::warn!(%error, "properties of an open volume cannot be read"),
             }
         }
+    }
+
+    /// Somebody serves the volume.
+    pub(super) fn is_volume_in_use(&self, object: u64) -> bool {
+        lock(&self.volume_handles).get(&object).is_some_and(|handle| Arc::strong_count(handle) > 1)
     }
 
     /// Nobody has the volume open afterwards but who is in the middle of a call; gives what that uses.

@@ -1,29 +1,37 @@
 //! What `zpool status` says of a pool as a whole: the first thing wrong that an operator should know, and what to do.
 //!
-//! Source: lib/libzfs/libzfs_status.c (`check_status`: the order), cmd/zpool/zpool_main.c (`print_status_reason`: the words).
+//! Source: lib/libzfs/libzfs_status.c (`check_status`: the order; `zfs_msgid_table`), cmd/zpool/zpool_main.c (`print_status_reason`: the words).
 
 use ::pool::spa::status::{PoolReport, VdevReport};
 use engine_api::{Health, ScanKind, ScanState, ScanStatus};
 use ondisk::rebuild::STATE_COMPLETE;
 use ondisk::version;
-use storage::{Cause, VdevState};
+use storage::{Cause, FailMode, VdevState};
 
 /// Sentences of `zpool status`.
 pub(super) struct Words {
     pub status: String,
     pub action: String,
+    /// The name of OpenZFS's page about it, where there is one.
+    pub msgid: Option<&'static str>,
+}
+
+impl Words {
+    fn about(self, msgid: &'static str) -> Words {
+        Words { msgid: Some(msgid), ..self }
+    }
 }
 
 /// `unreplayable`: datasets whose intent logs cannot be replayed. `stays_legacy`: no newer version is wanted.
 pub(super) fn words(
     report: &PoolReport,
-    health: Health,
+    (health, mode): (Health, FailMode),
     unreplayable: &[String],
     scan: Option<&ScanStatus>,
     stays_legacy: bool,
 ) -> Option<Words> {
     if health == Health::Suspended {
-        return Some(suspended(report.cause));
+        return Some(suspended(report.cause, mode));
     }
     if !unreplayable.is_empty() {
         return Some(bad_logs(unreplayable));
@@ -49,7 +57,8 @@ pub(super) fn words(
             "One or more devices has experienced an error resulting in data\n\tcorruption.  Applications may be \
              affected.",
             "Restore the file in question if possible.  Otherwise restore the\n\tentire pool from backup.",
-        );
+        )
+        .map(|words| words.about("ZFS-8000-8A"));
     }
     let any = |wrong: &dyn Fn(&VdevReport) -> bool| find(&report.root, wrong);
     let is = |state: VdevState| move |vdev: &VdevReport| vdev.stat.state == state;
@@ -65,7 +74,8 @@ pub(super) fn words(
             "One or more devices could not be opened.  Sufficient replicas exist for\n\tthe pool to continue \
              functioning in a degraded state.",
             "Attach the missing device and online it using 'zpool online'.",
-        );
+        )
+        .map(|words| words.about("ZFS-8000-2Q"));
     }
     if any(&has_errors) {
         return say(
@@ -73,7 +83,8 @@ pub(super) fn words(
              error.  Applications are unaffected.",
             "Determine if the device needs to be replaced, and clear the errors\n\tusing 'zpool clear' or \
              replace the device with 'zpool replace'.",
-        );
+        )
+        .map(|words| words.about("ZFS-8000-9P"));
     }
     if any(&is(VdevState::Offline)) {
         return say(
@@ -101,10 +112,15 @@ pub(super) fn words(
 }
 
 fn say(status: &str, action: &str) -> Option<Words> {
-    Some(Words { status: status.to_owned(), action: action.to_owned() })
+    Some(Words { status: status.to_owned(), action: action.to_owned(), msgid: None })
 }
 
-fn suspended(cause: Option<Cause>) -> Words {
+fn suspended(cause: Option<Cause>, mode: FailMode) -> Words {
+    let msgid = match (cause, mode) {
+        (Some(Cause::Multihost), _) => "ZFS-8000-MM",
+        (_, FailMode::Continue) => "ZFS-8000-JQ",
+        _ => "ZFS-8000-HC",
+    };
     let (status, action) = match cause {
         Some(Cause::Multihost) => (
             "The pool is suspended because multihost writes failed or were delayed;\n\tanother system could import \
@@ -117,7 +133,7 @@ fn suspended(cause: Option<Cause>) -> Words {
             "Make sure the affected devices are connected, then run 'zpool clear'.",
         ),
     };
-    Words { status: status.to_owned(), action: action.to_owned() }
+    Words { status: status.to_owned(), action: action.to_owned(), msgid: Some(msgid) }
 }
 
 /// OpenZFS's words, but for what is waited for: the pool goes on, the datasets are read-only.
@@ -128,7 +144,7 @@ fn bad_logs(datasets: &[String]) -> Words {
     );
     let action = "Either restore the affected device(s) and run 'zpool online',\n\tor ignore the intent log records by \
                   running 'zpool clear'.";
-    Words { status, action: action.to_owned() }
+    Words { status, action: action.to_owned(), msgid: Some("ZFS-8000-K4") }
 }
 
 /// What to say after an import without devices that held intent logs.
@@ -139,7 +155,7 @@ fn lost_logs(datasets: &[String]) -> Words {
         datasets.join("\n\t")
     );
     let action = "Check what was written last to these datasets, then run 'zpool clear'.";
-    Words { status, action: action.to_owned() }
+    Words { status, action: action.to_owned(), msgid: None }
 }
 
 /// Whether no scrub has ended since the last sequential resilver.

@@ -264,15 +264,6 @@ impl Zpl {
         }
     }
 
-    /// The project that new nodes of a directory belong to, where it hands one on.
-    pub(super) fn inherited_project(&self, dir: &Node, attrs: &Attrs) -> Result<Option<u64>> {
-        if attrs.flags & flags::PROJINHERIT == 0 {
-            return Ok(None);
-        }
-        let view = self.whole_view(dir)?;
-        Ok(self.sa.word(&view, &attr::PROJID))
-    }
-
     pub(super) fn create_file(
         &self,
         cred: &Cred,

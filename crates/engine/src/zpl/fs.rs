@@ -3,8 +3,8 @@
 use dmu::Holds;
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, FileSystem, FsId, FsStat,
-    NAME_MAX, NewNode, NodeId, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier,
-    Written, XattrMode,
+    NAME_MAX, NewNode, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
+    Verifier, Written, XattrMode,
 };
 
 use super::Zpl;
@@ -27,11 +27,11 @@ impl FileSystem for Zpl {
         self.host.is_suspended()
     }
 
-    fn statfs(&self) -> Result<FsStat> {
+    fn statfs(&self, node: NodeId) -> Result<FsStat> {
         let space = self.host.space();
         let objects = self.objset.object_count();
         let free_files = space.available / OBJECT_BYTES;
-        Ok(FsStat {
+        let stat = FsStat {
             total_bytes: space.referenced.saturating_add(space.available),
             free_bytes: space.available,
             avail_bytes: space.available,
@@ -44,7 +44,8 @@ impl FileSystem for Zpl {
             case_preserving: true,
             read_only: self.is_readonly(),
             max_file_size: MAX_FILE_SIZE,
-        })
+        };
+        self.room_of_project(node, stat)
     }
 
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
@@ -188,5 +189,13 @@ impl FileSystem for Zpl {
 
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
         self.settled(self.remove_xattr(cred, node, name))
+    }
+
+    fn project(&self, node: NodeId) -> Result<Project> {
+        self.node_project(node)
+    }
+
+    fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
+        self.settled(self.set_node_project(cred, node, project))
     }
 }

@@ -13,14 +13,14 @@
 //! Source: module/zfs/zfs_log.c, and its callers in zfs_vnops.c, zfs_vnops_os.c and zfs_sa.c.
 
 use dmu::{DmuError, Dnode, Tx};
-use engine_api::{Error, Promise, Result, Time};
+use engine_api::{Error, Project, Promise, Result, Time};
 use ondisk::zil::record::{
     Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, LrSetAttr, LrSetSaXattr, LrTruncate, LrWrite,
-    Record, RenameKind, attr,
+    Record, RenameKind, Xvattr, attr,
 };
 use ondisk::znode::kind;
 
-use ::pool::zil::LoggedWrite;
+use ::pool::zil::{IMMEDIATE_SIZE, LoggedWrite};
 
 use super::Zpl;
 use super::attrs::{Attrs, time_words};
@@ -66,6 +66,7 @@ pub struct Settled {
     pub size: Option<u64>,
     pub atime: Option<Time>,
     pub mtime: Option<Time>,
+    pub project: Option<Project>,
 }
 
 impl Settled {
@@ -77,6 +78,7 @@ impl Settled {
             (attr::SIZE, self.size.is_some()),
             (attr::ATIME, self.atime.is_some()),
             (attr::MTIME, self.mtime.is_some()),
+            (attr::XVATTR, self.project.is_some()),
         ];
         let time = |time: Option<Time>| time.map_or([0; 2], time_words);
         LrSetAttr {
@@ -88,6 +90,7 @@ impl Settled {
             size: self.size.unwrap_or(0),
             atime: time(self.atime),
             mtime: time(self.mtime),
+            xvattr: self.project.map(|project| Xvattr::of_project(project.id.into(), project.inherit)),
             ..LrSetAttr::default()
         }
     }
@@ -182,6 +185,7 @@ impl Zpl {
                 offset,
                 len: data.len() as u64,
                 block_size: node.dnode().block_size().into(),
+                is_large: data.len() as u64 >= IMMEDIATE_SIZE,
                 data: soon.then_some(data),
             },
         );

@@ -20,19 +20,18 @@ use ondisk::objset::{
     FLAG_PROJECTQUOTA_COMPLETE, FLAG_USERACCOUNTING_COMPLETE, FLAG_USEROBJACCOUNTING_COMPLETE,
 };
 use ondisk::prop::{Spender, UserspaceProp};
-use ondisk::znode::{self, attr, flags};
+use ondisk::znode;
 
 use super::Zpl;
 use super::attrs::Attrs;
 use super::error::api_error;
 use super::node::Node;
+use super::project::DEFAULT_PROJECT;
 
 /// Blocks that setting a quota may dirty: the master node and a ZAP.
 const META_BLOCKS: u64 = 8;
 /// Objects counted in one step.
 const COUNT_STEP: usize = 1000;
-/// Whose project nobody gave another: it has no limit.
-const DEFAULT_PROJECT: u64 = 0;
 
 /// The ZAPs of limits, by number; 0 where there is none. In the order of [`UserspaceProp::quotas`].
 #[derive(Default)]
@@ -144,29 +143,28 @@ impl Zpl {
         }
     }
 
-    fn is_over(&self, of: Spender, objects: bool, id: u64) -> Result<bool> {
+    /// What somebody who has a limit uses, and that limit.
+    pub(super) fn used_of_limit(&self, of: Spender, objects: bool, id: u64) -> Result<Option<(u64, u64)>> {
         let quota = UserspaceProp { of, objects, quota: true };
         let object = self.quotas.object(quota).load(Ordering::Relaxed);
-        if object == 0 || self.replaying.load(Ordering::SeqCst) || !is_counted(&self.objset, quota) {
-            return Ok(false);
+        if object == 0 || !is_counted(&self.objset, quota) {
+            return Ok(None);
         }
         let ask = || {
             let Some(limit) = Zap::open(&self.objset, object)?.find_u64(quota.entry(id))? else {
-                return Ok(false);
+                return Ok(None);
             };
             let used = spending(&self.objset, UserspaceProp { quota: false, ..quota }, id)?;
-            Ok(used >= limit)
+            Ok(Some((used, limit)))
         };
         ask().map_err(api_error)
     }
 
-    /// The project that a node is counted for.
-    pub(super) fn project_of(&self, node: &Node, attrs: &Attrs) -> Result<u64> {
-        if attrs.flags & flags::PROJID == 0 {
-            return Ok(DEFAULT_PROJECT);
+    fn is_over(&self, of: Spender, objects: bool, id: u64) -> Result<bool> {
+        if self.replaying.load(Ordering::SeqCst) {
+            return Ok(false);
         }
-        let view = self.whole_view(node)?;
-        Ok(self.sa.word(&view, &attr::PROJID).unwrap_or(DEFAULT_PROJECT))
+        Ok(self.used_of_limit(of, objects, id)?.is_some_and(|(used, limit)| used >= limit))
     }
 
     /// `Quota` where an owner of the node may not have another byte.
@@ -198,15 +196,6 @@ impl Zpl {
             {
                 return Err(Error::Quota);
             }
-        }
-        Ok(())
-    }
-
-    /// A directory that hands its project on takes no names of nodes of another.
-    pub(super) fn check_same_project(&self, dir: (&Node, &Attrs), node: (&Node, &Attrs)) -> Result<()> {
-        let hands_on = dir.1.flags & flags::PROJINHERIT != 0;
-        if hands_on && self.project_of(dir.0, dir.1)? != self.project_of(node.0, node.1)? {
-            return Err(Error::CrossDevice);
         }
         Ok(())
     }

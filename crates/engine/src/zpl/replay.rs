@@ -32,6 +32,7 @@ use super::attrs::{Change, modified};
 use super::error::api_error;
 use super::file::MAX_FILE_SIZE;
 use super::node::{Node, lock_all};
+use super::project::Owner;
 use super::size::grow_block;
 use super::{Zpl, acl as modes};
 
@@ -209,6 +210,12 @@ impl Zpl {
         if let Some(size) = size.filter(|size| *size < old_size) {
             self.free_most(&node, size)?;
         }
+        let owner = Owner {
+            uid: has(mask::UID).then_some(set.uid),
+            gid: has(mask::GID).then_some(set.gid),
+            project: set.xvattr.as_ref().and_then(Xvattr::project),
+        };
+        self.move_xattrs(&node, owner)?;
         let tx = self.begin(holds(2 * u64::from(node.dnode().block_size())))?;
         if let Some(size) = size {
             self.resize(&node, old_size, size, &tx)?;

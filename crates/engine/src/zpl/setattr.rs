@@ -11,6 +11,7 @@ use super::file::{MAX_FILE_SIZE, allowed};
 use super::log::Settled;
 use super::node::{Node, lock_all};
 use super::perm::{check_data, check_mutable, refused, rules, who};
+use super::project::Owner;
 use super::size::grow_block;
 use super::{Zpl, acl};
 
@@ -34,13 +35,15 @@ impl Zpl {
         }
         check_mutable(&attrs)?;
         let gains = |id: Option<u32>, has: u64| id.map(u64::from).filter(|id| *id != has);
-        self.check_more_nodes(gains(set.uid, attrs.uid), gains(set.gid, attrs.gid), None)?;
+        let (uid, gid) = (gains(set.uid, attrs.uid), gains(set.gid, attrs.gid));
+        self.check_more_nodes(uid, gid, None)?;
         if let Some(size) = set.size {
             self.check_writable()?;
             if size < attrs.size {
                 self.free_most(&node, size)?;
             }
         }
+        self.move_xattrs(&node, Owner { uid, gid, project: None })?;
         let holds = match set.size {
             Some(size) if size < attrs.size => {
                 Holds { write: 2 * u64::from(node.dnode().block_size()), ..Holds::freeing(8) }
@@ -110,6 +113,7 @@ fn settled(set: &SetAttr, mode: u32, old: &Attrs, now: Time) -> Settled {
         size: set.size,
         atime: set.atime.map(at),
         mtime: set.mtime.map(at).or(set.size.map(|_| now)),
+        project: None,
     }
 }
 

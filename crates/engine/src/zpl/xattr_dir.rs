@@ -22,7 +22,7 @@ const FILE_MODE: u32 = 0o644;
 const READ_MAX: u64 = 16 << 20;
 
 impl Zpl {
-    fn xattr_dir(&self, node: &Node) -> Result<Option<Zap>> {
+    pub(super) fn xattr_dir(&self, node: &Node) -> Result<Option<Zap>> {
         let object = self.sa.word(&self.whole_view(node)?, &attr::XATTR).unwrap_or(0);
         if object == 0 {
             return Ok(None);

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, Engine, Health, ImportOptions, NewDevice, NewVdevs, Pool, PoolSpec, PropertyChange, ScanCommand,
-    ScanKind, ScanState, VdevSpec, VdevStatus,
+    Change, DestroyQuery, Engine, Health, ImportOptions, NewDevice, NewVdevs, Pool, PoolSpec, PropertyChange,
+    ScanCommand, ScanKind, ScanState, VdevSpec, VdevStatus,
 };
 use env::Env;
 use model::{Tree, dump};
@@ -22,6 +22,8 @@ use crate::disks::{Dir, populate, same, zdb_finds_no_leak};
 
 const POOL: &str = "zt";
 const DISK: u64 = 128 << 20;
+/// How many datasets ztest has at a time.
+const DATASETS: usize = 3;
 /// `ztest -E` asks a kernel module whether it has the pool, and gives up where there is none to be asked. In a mount
 /// namespace of its own it finds a file that has no answer, which will do.
 const WITH_DEV_ZFS: &str = r#"
@@ -62,7 +64,8 @@ impl Turns {
     fn ztest(&self, words: &[&str]) {
         let mut ztest = Command::new("unshare");
         ztest.args(["--mount", "sh", "-ec", WITH_DEV_ZFS, "sh", self.place(), "ztest", "-f", self.place()]);
-        ztest.args(["-p", POOL, "-T", "3", "-P", "3", "-k", "0", "-F", "2", "-s", "128m", "-d", "3"]);
+        ztest.args(["-p", POOL, "-T", "3", "-P", "3", "-k", "0", "-F", "2", "-s", "128m"]);
+        ztest.args(["-d", &DATASETS.to_string()]);
         ztest.args(["-t", "6", "-v", "0", "-K", "raidz", "-C", "special=off"]);
         // Also for the zdb that it runs: see tests/zdb.
         ztest.args(["-o", "zfs_arc_min_prescient_prefetch_ms=1"]).args(words);
@@ -107,7 +110,7 @@ impl Turns {
         zdb_finds_no_leak(self.place(), POOL);
     }
 
-    /// The last look.
+    /// The last look. Then what ztest wrote goes, with all its snapshots and clones: of its dead lists nothing is left.
     fn end(self) {
         let engine = self.engine();
         let pool = self.import(&engine);
@@ -115,7 +118,17 @@ impl Turns {
             same(tree, &*pool.open_fs(name).unwrap(), name);
         }
         scrub(&*pool);
-        drop(pool);
+        for n in 0..DATASETS {
+            let name = format!("{POOL}/ds_{n}");
+            let query = DestroyQuery { name, recursive: true, clones: true, defer: false };
+            // It may have been left between destroying one and making it anew.
+            let Ok(plan) = pool.plan_destroy(&query) else { continue };
+            let gone = Change::Destroy { names: plan.names, force: false, defer: false };
+            pool.commit(&gone, "zfs destroy").unwrap();
+        }
+        let inner = engine.pool_below(POOL).unwrap();
+        wait(&*pool, "destroying", |_| !inner.dsl.is_freeing() && inner.dsl.freeing() == 0);
+        drop((inner, pool));
         engine.export(POOL, false).unwrap();
         zdb_finds_no_leak(self.place(), POOL);
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use engine::zpl::{AtCreation, Settings, XattrStore};
 use engine_api::{
-    CreateMode, Cred, Error, FileSystem, NewNode, NodeId, RenameMode, SetAttr, SetTime, Stable, Time,
-    XattrMode,
+    CreateMode, Cred, Error, FileSystem, NewNode, NodeId, Project, RenameMode, SetAttr, SetTime, Stable,
+    Time, XattrMode,
 };
 use model::MemFs;
 use ondisk::Endian;
@@ -94,6 +94,21 @@ fn bench(xattr: XattrStore) -> Bench {
 fn file(bench: &Bench, name: &[u8]) -> NodeId {
     let attr = SetAttr { mode: Some(0o640), uid: Some(7), gid: Some(8), ..SetAttr::default() };
     bench.fs.create(&ROOT, bench.fs.root(), name, CreateMode::Guarded, &attr).unwrap().attr.node
+}
+
+#[test]
+fn a_project_comes_back_with_its_file_and_the_files_attributes() {
+    let mut bench = bench(XattrStore::Directory);
+    let one = file(&bench, b"one");
+    bench.fs.setxattr(&ROOT, one, b"user.tag", b"a file of its own", XattrMode::Either).unwrap();
+    bench.sync();
+    let project = Project { id: 9, inherit: true };
+    bench.fs.set_project(&ROOT, one, project).unwrap();
+    bench.fs.commit(one).unwrap();
+    recover(&mut bench, &[]);
+    let one = bench.fs.lookup(&ROOT, bench.fs.root(), b"one").unwrap().node;
+    assert_eq!(bench.fs.project(one), Ok(project));
+    assert_eq!(bench.journal().applied.load(SeqCst), 1);
 }
 
 fn contents(bench: &Bench, name: &[u8]) -> Result<Vec<u8>, Error> {

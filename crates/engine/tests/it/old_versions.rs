@@ -7,7 +7,8 @@ use std::sync::Arc;
 use engine::{LocalEngine, Options};
 use engine_api::{
     Change, CreateMode, Cred, DatasetFilter, DestroyQuery, DirLimit, Engine, FileSystem, ImportOptions,
-    NewNode, NodeKind, Pool, PoolSpec, SetAttr, Stable, VdevSpec, XattrMode,
+    NewNode, NodeKind, Pool, PoolSpec, ReceiveRequest, SendRequest, SetAttr, Source, Stable, VdevSpec,
+    XattrMode,
 };
 use env::Env;
 use model::{Tree, dump};
@@ -15,6 +16,7 @@ use stdx::prng::Prng;
 
 use crate::disks::{Dir, prop, same, zdb_finds_no_leak, zdb_is_content};
 use crate::manifest::Fixture;
+use crate::streams::value as value_of;
 
 const ROOT: Cred = Cred::root();
 
@@ -208,6 +210,90 @@ fn new_pools_can_be_of_old_versions() {
         drop(again(pool));
         engine.export("old", false).unwrap();
         zdb_is_content(place, "old");
+    }
+}
+
+/// What old pools receive: properties that they cannot tell from others below version 22, no file systems with system
+/// attributes below 24, and none of a version that they can only keep.
+#[test]
+fn old_pools_receive_what_they_understand() {
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let dir = Dir::new("old-sender");
+    let pool = new_pool(&engine, &dir.0, 28);
+    let mut rng = Prng::new(22);
+    let mut streams = Vec::new();
+    for version in [1, 4, 5] {
+        let name = format!("old/v{version}");
+        let props = [("version", version.to_string().as_str()), ("compression", "lzjb"), ("test:one", "1")]
+            .map(|(name, value)| prop(name, value));
+        commit(
+            &*pool,
+            Change::CreateFilesystem { name: name.clone(), parents: false, props: props.to_vec() },
+        );
+        let mut from = None;
+        for snap in ["a", "b"] {
+            let tree = write(&*pool.open_fs(&name).unwrap(), snap.as_bytes(), &mut rng);
+            snapshot(&*pool, &format!("{name}@{snap}"));
+            let request = SendRequest {
+                snapshot: format!("{name}@{snap}"),
+                from: from.replace(format!("{name}@{snap}")),
+                props: true,
+                ..SendRequest::default()
+            };
+            let mut stream = Vec::new();
+            pool.send(&request, &mut stream, &mut |_| {}).unwrap();
+            streams.push((stream, tree));
+        }
+    }
+    drop(pool);
+    engine.export("old", false).unwrap();
+    for version in [8, 21, 22, 28] {
+        let dir = Dir::new(&format!("old-receiver-{version}"));
+        let pool = new_pool(&engine, &dir.0, version);
+        commit(&*pool, Change::SetProperties { name: "old".into(), props: vec![prop("atime", "off")] });
+        let receive = |dataset: &str, n: usize| {
+            let request = ReceiveRequest { target: dataset.into(), ..ReceiveRequest::default() };
+            pool.receive(&request, &mut &streams[n].0[..], &mut |_| {}).map(drop)
+        };
+        let tells = version >= 22;
+        let came = if tells { Source::Received } else { Source::Local };
+        receive("old/v1", 0).unwrap();
+        assert_eq!(value_of(&*pool, "old/v1", "compression"), ("lzjb".into(), came.clone()));
+        same(&streams[0].1, &*pool.open_fs("old/v1").unwrap(), "v1@a");
+        assert_eq!(value(&*pool, "old/v1", "version"), "1");
+        let own = vec![prop("test:one", "2"), prop("test:mine", "yes")];
+        commit(&*pool, Change::SetProperties { name: "old/v1".into(), props: own });
+        receive("old/v1", 1).unwrap();
+        same(&streams[1].1, &*pool.open_fs("old/v1").unwrap(), "v1@b");
+        let shown = |name: &str| value_of(&*pool, "old/v1", name);
+        assert_eq!(shown("test:one"), (if tells { "2" } else { "1" }.into(), Source::Local));
+        assert_eq!(shown("test:mine").0, if tells { "yes" } else { "" });
+
+        receive("old/v4", 2).unwrap();
+        match pool.open_fs("old/v4") {
+            Ok(fs) => same(&streams[2].1, &*fs, "v4@a"),
+            Err(error) => {
+                let why = "Can't mount a version 4 file system on a version 8 pool. Pool must be upgraded to mount \
+                           this file system.";
+                assert_eq!((version, error.to_string().as_str()), (8, why));
+            }
+        }
+        match receive("old/v5", 4) {
+            Ok(()) => same(&streams[4].1, &*pool.open_fs("old/v5").unwrap(), "v5@a"),
+            Err(error) => {
+                const WHY: &str =
+                    "cannot receive new filesystem stream: pool must be upgraded to receive this stream.";
+                assert_eq!((version < 24, error.to_string().as_str()), (true, WHY));
+            }
+        }
+        // There is nothing to go on with in pools without features.
+        let resumable =
+            ReceiveRequest { target: "old/r".into(), resumable: true, ..ReceiveRequest::default() };
+        let said = pool.receive(&resumable, &mut &streams[0].0[..], &mut |_| {}).unwrap_err().to_string();
+        assert!(said.ends_with("pool must be upgraded to receive this stream."), "{said}");
+        drop(pool);
+        engine.export("old", false).unwrap();
+        zdb_is_content(dir.0.to_str().unwrap(), "old");
     }
 }
 

@@ -136,6 +136,54 @@ fn copies_of_trees_follow_them() {
     assert!(told.contains(&"attempting destroy ours/b/z".to_owned()), "{told:#?}");
     trees.are_alike();
 
+    // Left out with what is below it; what only begins like it is not.
+    let request = SendRequest {
+        snapshot: "ours/a@7".into(),
+        replicate: true,
+        exclude: vec!["ours/a/new".into(), "ours/a/clon".into()],
+        ..SendRequest::default()
+    };
+    let mut stream = Vec::new();
+    trees.0.send(&request, &mut stream, &mut |_| {}).unwrap();
+    let request = ReceiveRequest { target: "ours/c".into(), ..ReceiveRequest::default() };
+    trees.0.receive(&request, &mut &stream[..], &mut |_| {}).unwrap();
+    let mut wanted = trees.tree("ours/a");
+    wanted.retain(|(name, _)| !name.starts_with("/new"));
+    assert_eq!(trees.tree("ours/c"), wanted);
+
+    drop(trees);
+    engine.export("ours", false).unwrap();
+    zdb_is_content(dir.0.to_str().unwrap(), "ours");
+}
+
+/// Of the snapshots in between only those come that clones in the tree were made of (`-R -i`).
+#[test]
+fn clones_bring_what_they_were_made_of() {
+    let dir = Dir::new("replicate-clones");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let trees = Trees(new_pool(&engine, &dir.0));
+    for name in ["ours/a", "ours/a/x", "ours/a/y"] {
+        trees.create(name);
+    }
+    trees.snapshot("ours/a@0");
+    trees.replicate(None, "0", false);
+    trees.snapshot("ours/a@between");
+    let (snapshot, name) = ("ours/a/y@between".into(), "ours/a/clone".into());
+    trees.commit(Change::Clone { snapshot, name, parents: false, props: Vec::new() });
+    trees.snapshot("ours/a@1");
+    let request = SendRequest {
+        snapshot: "ours/a@1".into(),
+        from: Some("ours/a@0".into()),
+        replicate: true,
+        ..SendRequest::default()
+    };
+    let mut stream = Vec::new();
+    trees.0.send(&request, &mut stream, &mut |_| {}).unwrap();
+    let request = ReceiveRequest { target: "ours/b".into(), ..ReceiveRequest::default() };
+    trees.0.receive(&request, &mut &stream[..], &mut |_| {}).unwrap();
+    let mut wanted = trees.tree("ours/a");
+    wanted.retain(|(name, _)| !name.ends_with("@between") || name == "/y@between");
+    assert_eq!(trees.tree("ours/b"), wanted);
     drop(trees);
     engine.export("ours", false).unwrap();
     zdb_is_content(dir.0.to_str().unwrap(), "ours");

@@ -192,3 +192,92 @@ fn resumable_receives_survive_power_cuts() {
     from.engine.export("g_snap", false).unwrap();
     to.end();
 }
+
+/// What an interrupted receive has left is sent on: who receives it has the same left, and waits for the same rest.
+#[test]
+fn what_an_interrupted_receive_has_left_is_sent_on() {
+    let from = Sender::new("snapshots", "g_snap");
+    let to = Receiver::new("resume-saved", Fixture::unpack("snapshots"));
+    to.take("full-s10", "ours/fs@s10");
+    to.take("full-s10", "ours/second@s10");
+    let full = |snapshot: &str| SendRequest { snapshot: snapshot.into(), ..SendRequest::default() };
+    let saved = |dataset: &str| SendRequest { saved: true, ..full(dataset) };
+    let said = send(&*to.pool, &saved("ours/none")).unwrap_err().to_string();
+    assert_eq!(said, "cannot open 'ours/none': dataset does not exist");
+    let said = send(&*to.pool, &saved("ours/fs")).unwrap_err().to_string();
+    assert_eq!(said, "cannot send 'ours/fs': 'ours/fs' does not have any resumable receive state");
+
+    let all = SendRequest { large_blocks: true, embed: true, compress: true, ..full("g_snap/big@b") };
+    let next = SendRequest { from: Some("g_snap/fs@s10".into()), ..full("g_snap/fs@s11") };
+    for (first, second, sent, request) in [
+        ("ours/files", "ours/files2", "g_snap/fs@s20", full("g_snap/fs@s20")),
+        ("ours/all", "ours/all2", "g_snap/big@b", all),
+        ("ours/fs", "ours/second", "g_snap/fs@s11", next),
+    ] {
+        let stream = send(&*from.pool, &request).unwrap();
+        let part = stream.len() * 2 / 3;
+        receive_part(&*to.pool, first, &stream[..part]);
+        let mut shown = Vec::new();
+        let about = SendRequest { dry_run: true, ..saved(first) };
+        to.pool.send(&about, &mut Vec::new(), &mut |event| shown.push(event)).unwrap();
+        let SendEvent::Token(says) = &shown[0] else { panic!("{shown:?}") };
+        assert!(
+            says.ends_with(&format!("\tobject = 0x0\n\toffset = 0x0\n\tbytes = 0x0\n\ttoname = {first}")),
+            "{says}"
+        );
+        assert!(matches!(&shown[1], SendEvent::Planned { snapshot, .. } if snapshot == first), "{shown:?}");
+        // Nobody takes it away meanwhile.
+        let mut copy = Checked {
+            bytes: Vec::new(),
+            then: &mut || {
+                let abort = Change::AbortReceive { name: first.into() };
+                let said = to.pool.commit(&abort, "").unwrap_err().to_string();
+                assert!(said.ends_with("dataset is busy"), "{said}");
+                let rest = rest(&*from.pool, &token(&*to.pool, first)).unwrap();
+                let said =
+                    to.pool.receive(&resumable(first), &mut &rest[..], &mut |_| {}).unwrap_err().to_string();
+                assert!(said.contains(first), "{said}");
+            },
+        };
+        to.pool.send(&saved(first), &mut copy, &mut |_| {}).unwrap();
+        receive_part(&*to.pool, second, &copy.bytes);
+        // What came before the point may have been put in other words.
+        let point = |dataset: &str| {
+            let mut shown = Vec::new();
+            let token = Some(token(&*to.pool, dataset));
+            let request = SendRequest { token, dry_run: true, ..SendRequest::default() };
+            from.pool.send(&request, &mut Vec::new(), &mut |event| shown.push(event)).unwrap();
+            let SendEvent::Token(says) = &shown[0] else { panic!("{shown:?}") };
+            let lines = says.lines().filter(|line| !line.starts_with("\tbytes = "));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(point(second), point(first), "{first}: {part} of {}", stream.len());
+        let rest = rest(&*from.pool, &token(&*to.pool, second)).unwrap();
+        for dataset in [first, second] {
+            to.pool.receive(&resumable(dataset), &mut &rest[..], &mut |_| {}).unwrap();
+            to.equals(&format!("{dataset}@{}", sent.split('@').nth(1).unwrap()), sent);
+        }
+    }
+    from.engine.export("g_snap", false).unwrap();
+    to.end();
+}
+
+/// Takes a stream, and does something at its beginning.
+struct Checked<'a> {
+    bytes: Vec<u8>,
+    then: &'a mut dyn FnMut(),
+}
+
+impl std::io::Write for Checked<'_> {
+    fn write(&mut self, from: &[u8]) -> std::io::Result<usize> {
+        if self.bytes.is_empty() {
+            (self.then)();
+        }
+        self.bytes.extend_from_slice(from);
+        Ok(from.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

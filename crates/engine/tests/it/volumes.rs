@@ -199,6 +199,36 @@ fn a_volume_from_making_to_destroying() {
 }
 
 /// Within a volume, where ranges overlap too, between volumes of other blocks and of other pools; holes stay holes.
+/// Where there is no log device. Files are measured by another rule (`pool/tests/it/zil.rs`).
+#[test]
+fn only_whole_large_blocks_go_past_the_log() {
+    let (dir, engine) = (Dir::new("volume-log"), LocalEngine::new(Env::real(), Options::default()));
+    let pool = new_pool(&engine, &dir.0);
+    for (block, past_the_log) in [("16K", [0, 0]), ("64K", [2, 0]), ("32K", [0, 0])] {
+        let name = format!("ours/v{block}");
+        create(&*pool, &name, true, &[("volsize", "1M"), ("volblocksize", block)]).unwrap();
+        let volume = pool.open_volume(&name).unwrap();
+        // The first commit waits for the group that gives it a log.
+        volume.write(0, &[1], Stable::DataSync).unwrap();
+        for (at, (len, wanted)) in [128 << 10, 48 << 10].into_iter().zip(past_the_log).enumerate() {
+            let before = logged(&*pool, "zil_itx_indirect_count");
+            volume.write(0, &vec![at as u8 + 1; len], Stable::DataSync).unwrap();
+            assert_eq!(
+                logged(&*pool, "zil_itx_indirect_count") - before,
+                wanted,
+                "{len} bytes, blocks of {block}"
+            );
+        }
+    }
+    engine.export("ours", false).unwrap();
+    zdb_is_content(dir.0.to_str().unwrap(), "ours");
+}
+
+fn logged(pool: &dyn Pool, name: &str) -> u64 {
+    let counts = pool.log_counts();
+    counts.into_iter().find(|(count, _)| *count == name).expect("a count").1
+}
+
 #[test]
 fn volumes_are_copied_inside_the_engine() {
     const SIZE: usize = 8 << 20;
@@ -275,7 +305,7 @@ fn storm(volume: &dyn Volume, bytes: &mut [u8], rng: &mut stdx::prng::Prng) {
         let most = 1 << (1 + rng.below(17));
         let len = (rng.below(most) + 1).min(bytes.len() as u64 - at);
         let range = at as usize..(at + len) as usize;
-        match rng.below(4) {
+        match rng.below(5) {
             0 => {
                 volume.write_zeroes(at, len, Stable::DataSync).unwrap();
                 bytes[range].fill(0);
@@ -291,6 +321,10 @@ fn storm(volume: &dyn Volume, bytes: &mut [u8], rng: &mut stdx::prng::Prng) {
             2 => {
                 rng.fill(&mut bytes[range.clone()]);
                 volume.write_promised(at, &bytes[range]).unwrap()().unwrap();
+            }
+            3 => {
+                rng.fill(&mut bytes[range.clone()]);
+                volume.write_whole(at, &bytes[range], Stable::DataSync).unwrap();
             }
             _ => {
                 rng.fill(&mut bytes[range.clone()]);
@@ -328,4 +362,45 @@ fn what_was_stable_is_there_after_a_crash() {
     let dir = Dir::new("volume-crash");
     std::fs::write(dir.0.join("a"), left).unwrap();
     zdb_is_content(dir.0.to_str().unwrap(), "ours");
+}
+
+/// Writes that are to be whole are, whatever the log has of them, and what follows them in it.
+#[test]
+fn what_is_written_whole_is_there_whole_or_not_at_all() {
+    const WHOLE: usize = 600 << 10;
+    let (disks, engine) = machine(None);
+    let vdevs = vec![VdevSpec::Leaf(DISK.into())];
+    let spec =
+        PoolSpec { name: "ours".into(), vdevs, mountpoint: Some("none".into()), ..PoolSpec::default() };
+    let pool = engine.create(&spec).unwrap();
+    create(&*pool, "ours/v", true, &[("volsize", "4M"), ("volblocksize", "16K")]).unwrap();
+    let volume = pool.open_volume("ours/v").unwrap();
+    volume.write(0, &[0; WHOLE + 1000], Stable::DataSync).unwrap();
+    // While it writes, the power goes at some moments.
+    let (images, stop) = (&mut Vec::new(), std::sync::atomic::AtomicBool::new(false));
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for turn in 1..u8::MAX {
+                volume.write_whole(700, &vec![turn; WHOLE], Stable::DataSync).unwrap();
+                volume.write(3 << 20, &[turn; 512], Stable::DataSync).unwrap();
+                if stop.load(std::sync::atomic::Ordering::SeqCst) {
+                    break;
+                }
+            }
+        });
+        for _ in 0..4 {
+            std::thread::sleep(std::time::Duration::from_millis(7));
+            images.push(disks.image(DISK));
+        }
+        stop.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+    for image in images.drain(..) {
+        let (_, engine) = machine(Some(image));
+        let pool = engine.import("ours", &ImportOptions { force: true, ..ImportOptions::default() }).unwrap();
+        let volume = pool.open_volume("ours/v").unwrap();
+        let found = volume.read(700, WHOLE).unwrap().to_vec();
+        let behind = volume.read(3 << 20, 1).unwrap().to_vec()[0];
+        assert!(found.iter().all(|byte| *byte == found[0]), "torn");
+        assert!(found[0] == behind || found[0] == behind + 1, "{} before {behind}", found[0]);
+    }
 }

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   region ──▶ cold slots ──take──▶ a buffer ──keep──▶ warm slots ──take──▶ …
-//!   (mmap)     no memory behind ◀──── beyond the limit: MADV_DONTNEED ────┘
+//!   (mmap)     no memory behind ◀──── MADV_DONTNEED: beyond the limit ────┘
+//!                                      or not needed for a while
 //! ```
 //! A general allocator rounds such sizes up, and gives their memory back late or not at all; here a buffer takes exactly
-//! its size, and warm slots exactly as many bytes as [`keep_spare`] said last. Addresses are never given back, so there
-//! are as many slots of a size as there were ever buffers of it at once. It belongs to the process, whatever the pools.
+//! its size, and warm slots no more bytes than [`keep_spare`] said last. What was not needed from one [`give_back`] to the
+//! next goes back to the system, so an idle process keeps none. Addresses are never given back, so there are as many
+//! slots of a size as there were ever buffers of it at once. It belongs to the process, whatever the pools.
 
 use std::ptr::NonNull;
 use std::sync::Mutex;
@@ -32,14 +34,26 @@ struct Shelf {
     bytes: usize,
     /// By log2 of the size, from [`SMALLEST`] up.
     warm: [Vec<Slot>; CLASSES],
+    /// The fewest warm slots since memory was given back last.
+    fewest: [usize; CLASSES],
     /// All zeros, no memory behind them yet.
     cold: [Vec<Slot>; CLASSES],
+}
+
+impl Shelf {
+    fn pop(&mut self, class: usize) -> Option<Slot> {
+        let slot = self.warm[class].pop()?;
+        self.bytes -= SMALLEST << class;
+        self.fewest[class] = self.fewest[class].min(self.warm[class].len());
+        Some(slot)
+    }
 }
 
 static SHELF: Mutex<Shelf> = Mutex::new(Shelf {
     limit: KEPT,
     bytes: 0,
     warm: [const { Vec::new() }; CLASSES],
+    fewest: [0; CLASSES],
     cold: [const { Vec::new() }; CLASSES],
 });
 
@@ -70,8 +84,7 @@ pub fn back(ptr: NonNull<u8>, len: usize) {
 pub fn take(len: usize) -> Option<Taken> {
     let class = class(len)?;
     let mut shelf = lock(&SHELF);
-    if let Some(slot) = shelf.warm[class].pop() {
-        shelf.bytes -= len;
+    if let Some(slot) = shelf.pop(class) {
         return Some(Taken { ptr: slot.0, zeroed: false });
     }
     if shelf.cold[class].is_empty() {
@@ -103,11 +116,24 @@ pub fn keep_spare(limit: usize) {
     shelf.limit = limit;
     for class in (0..CLASSES).rev() {
         while shelf.bytes > limit
-            && let Some(slot) = shelf.warm[class].pop()
+            && let Some(slot) = shelf.pop(class)
         {
-            shelf.bytes -= SMALLEST << class;
             gone.push((class, slot));
         }
+    }
+    drop(shelf);
+    gone.into_iter().for_each(|(class, slot)| cool(class, slot));
+}
+
+/// Gives back to the system what nobody has needed since the last call; to be called every few seconds.
+pub fn give_back() {
+    let mut gone = Vec::new();
+    let mut shelf = lock(&SHELF);
+    for class in 0..CLASSES {
+        for _ in 0..shelf.fewest[class] {
+            gone.extend(shelf.pop(class).map(|slot| (class, slot)));
+        }
+        shelf.fewest[class] = shelf.warm[class].len();
     }
     drop(shelf);
     gone.into_iter().for_each(|(class, slot)| cool(class, slot));

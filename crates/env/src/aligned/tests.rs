@@ -34,3 +34,23 @@ fn buffers_used_again_are_as_asked_for() {
     }
     assert!(AlignedBuf::concat(&[]).is_empty());
 }
+
+#[test]
+fn what_nobody_needs_goes_back_to_the_system() {
+    // A size that no other test of this process asks for.
+    const LEN: usize = 512 << 10;
+    let warm = || {
+        let taken: Vec<recycle::Taken> = (0..8).map(|_| recycle::take(LEN).unwrap()).collect();
+        taken.iter().for_each(|taken| recycle::keep(taken.ptr, LEN));
+        taken.iter().filter(|taken| !taken.zeroed).count()
+    };
+    keep_spare(256 << 20);
+    assert_eq!(warm(), 0);
+    give_back();
+    assert_eq!(warm(), 8);
+    give_back();
+    assert_eq!(warm(), 8, "it was needed since");
+    give_back();
+    give_back();
+    assert_eq!(warm(), 0);
+}

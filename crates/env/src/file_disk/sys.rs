@@ -17,10 +17,17 @@ fn check(result: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Takes the whole-file lock, or fails at once with `EWOULDBLOCK`. Belongs to the open file: closing it unlocks.
+/// Takes the whole-file lock, or fails at once with `EWOULDBLOCK`. Belongs to the open file, whose descriptors a child
+/// process shares until it executes its program: closing ours alone may not unlock it yet.
 pub fn lock_exclusively(file: &File) -> io::Result<()> {
     // SAFETY: no memory is passed.
     check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) })
+}
+
+/// Gives the whole-file lock back at once, whoever else holds descriptors of this open file.
+pub fn unlock(file: &File) {
+    // SAFETY: no memory is passed. Cannot fail for an open file.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
 }
 
 /// In bytes.

@@ -123,7 +123,7 @@ fn statfs_tells_what_the_file_system_says() {
         assert_eq!(answer(libc::statvfs(path.as_ptr(), &mut stat).into()), Ok(0));
         stat
     };
-    let expect = fixture.fs.statfs().unwrap();
+    let expect = fixture.fs.statfs(fixture.fs.root()).unwrap();
     assert_eq!(stat.f_blocks * stat.f_frsize, expect.total_bytes);
     assert_eq!(stat.f_bavail * stat.f_frsize, expect.avail_bytes);
     assert_eq!((stat.f_namemax, stat.f_bsize), (255, u64::from(expect.blksize)));

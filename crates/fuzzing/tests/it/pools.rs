@@ -137,7 +137,7 @@ fn look(engine: &dyn Engine, pool: &dyn Pool, outcome: &mut Outcome) {
                 continue;
             }
         };
-        let _ = fs.statfs();
+        let _ = fs.statfs(fs.root());
         walk(&*fs, &mut budget, outcome);
         outcome.written |= write_a_little(&*fs).is_ok();
     }

@@ -51,7 +51,7 @@ pub fn access(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
 pub fn fsstat(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let handle = get_handle(d)?;
     answer(cx, handle, out, |t, out| {
-        let stat = t.fs().statfs()?;
+        let stat = t.fs().statfs(t.node)?;
         for number in [stat.total_bytes, stat.free_bytes, stat.avail_bytes] {
             out.u64(number);
         }
@@ -67,7 +67,7 @@ pub fn fsstat(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
 pub fn fsinfo(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let handle = get_handle(d)?;
     answer(cx, handle, out, |t, out| {
-        let stat = t.fs().statfs()?;
+        let stat = t.fs().statfs(t.node)?;
         for _read_then_write in 0..2 {
             for number in [MAX_TRANSFER, MAX_TRANSFER, MULTIPLE] {
                 out.u32(number);
@@ -85,7 +85,7 @@ pub fn fsinfo(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
 pub fn pathconf(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let handle = get_handle(d)?;
     answer(cx, handle, out, |t, out| {
-        let stat = t.fs().statfs()?;
+        let stat = t.fs().statfs(t.node)?;
         out.u32(stat.link_max);
         out.u32(stat.name_max);
         out.bool(true); // no_trunc: long names are errors.

@@ -1,9 +1,10 @@
-//! The properties of pools that pools of our feature set have; `feature@…` apart.
+//! The properties of pools; `feature@…` apart. Source: module/zcommon/zpool_prop.c, `zpool_prop_t` in
+//! include/sys/fs/zfs.h.
 
 use super::PropType::{Choice, Number, Text as Word};
 use super::Render::{Count, Percent, Ratio, Text};
 use super::Setting::{OnceOwn, Own, ReadOnly};
-use super::{Prop, choices};
+use super::{Prop, UNLIMITED, choices};
 
 /// In the order of `get all`.
 pub const POOL: &[Prop] = &[
@@ -42,4 +43,12 @@ pub const POOL: &[Prop] = &[
     Prop::new("autotrim", "AUTOTRIM", Choice(0, choices::BOOLEAN), Own, 0).values("on | off"),
     Prop::new("compatibility", "COMPATIBILITY", Word(Some("off")), Own, 0)
         .values("<file[,file...]> | off | legacy"),
+    Prop::new("bcloneused", "BCLONE_USED", Number(0), ReadOnly, 0).values("<size>"),
+    Prop::new("bclonesaved", "BCLONE_SAVED", Number(0), ReadOnly, 0).values("<size>"),
+    Prop::new("bcloneratio", "BCLONE_RATIO", Number(100), ReadOnly, 0)
+        .values("<1.00x or higher if cloned>")
+        .render(Ratio),
+    Prop::new("dedup_table_size", "DDTSIZE", Number(0), ReadOnly, 0).values("<size>"),
+    Prop::new("dedup_table_quota", "DDTQUOTA", Number(UNLIMITED), Own, 0).values("<size>"),
+    Prop::new("last_scrubbed_txg", "LAST_SCRUBBED_TXG", Number(0), ReadOnly, 0).values("<txg>").render(Count),
 ];

@@ -341,16 +341,25 @@ impl<'a> Leaf<'a> {
         if usize::from(entry.name_ints) != key.ints() {
             return Ok(false);
         }
-        let Key::Name(name) = key else {
-            return Ok(self.array(entry.name_chunk, key.size())? == key.encode());
-        };
-        let (mut rest, mut equal) = (*name, true);
-        self.walk(entry.name_chunk, name.len(), |piece| {
-            let (head, tail) = rest.split_at(piece.len());
-            rest = tail;
-            equal = head == piece;
-            equal
-        })?;
+        let mut equal = true;
+        match key {
+            Key::Name(name) => {
+                let mut rest = *name;
+                self.walk(entry.name_chunk, name.len(), |piece| {
+                    let (head, tail) = rest.split_at(piece.len());
+                    rest = tail;
+                    equal = head == piece;
+                    equal
+                })?;
+            }
+            Key::Words(words) => {
+                let mut rest = words.iter().flat_map(|word| Endian::Big.put_u64(*word));
+                self.walk(entry.name_chunk, key.size(), |piece| {
+                    equal = piece.iter().all(|byte| rest.next() == Some(*byte));
+                    equal
+                })?;
+            }
+        }
         Ok(equal)
     }
 

@@ -19,7 +19,7 @@ pub(super) fn refuse(name: &str, why: &str) -> PoolError {
     PoolError::Refused(format!("{}: {why}", prefix(name)))
 }
 
-fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+pub(super) fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let (prefix, version) = (prefix(name), dsl.version());
     Checker { prefix, of: FILESYSTEM, creating: true, version, has_feature: &has_feature }.all(props)

@@ -1,8 +1,11 @@
-//! Putting tags on snapshots and taking them off; on all snapshots named or none.
+//! Putting tags on snapshots and taking them off; on all snapshots named or none. And snapshots that last as long as a
+//! temporary tag is on them.
+//!
+//! Source: module/zfs/dsl_userhold.c, `dsl_dataset_snapshot_tmp_sync` in dsl_dataset.c.
 
 use ondisk::version;
 
-use super::{SyncCx, missing};
+use super::{Change, SyncCx, destroy, missing, snapshot};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::{PoolError, Result};
@@ -94,4 +97,47 @@ pub(super) fn sync_release(cx: &SyncCx<'_>, names: &[String], tag: &str, recursi
         }
     }
     cx.dsl.refresh_heads()
+}
+
+pub(super) fn check_temporary(dsl: &Dsl, name: &str, group: Option<u64>) -> Result<()> {
+    if dsl.version() < version::HOLDS {
+        return Err(PoolError::Refused(format!("cannot hold snapshot '{name}': pool must be upgraded")));
+    }
+    snapshot::check(dsl, &[name.to_owned()], false, &[], group)
+}
+
+/// It is to be destroyed as soon as nothing keeps it, and kept by the tag.
+pub(super) fn sync_temporary(cx: &SyncCx<'_>, name: &str, tag: &str) -> Result<()> {
+    let names = [name.to_owned()];
+    snapshot::sync(cx, &names, false, &[])?;
+    let found = cx.dsl.find(name)?;
+    cx.dsl.hold_for_now(&found, tag, cx.tx)?;
+    cx.note("hold", name, found.object, &format!("tag={tag} temp=1 refs=1"));
+    destroy::sync(cx, &names, true)
+}
+
+pub(super) fn sync_release_temporary(cx: &SyncCx<'_>) -> Result<()> {
+    for (object, tag) in cx.dsl.temporary_holds()? {
+        cx.dsl.forget_temporary(object, &tag, cx.tx)?;
+        let name = match cx.dsl.dataset_name(object) {
+            Err(PoolError::NotFound) => continue,
+            name => name?,
+        };
+        let found = cx.dsl.find(&name)?;
+        if cx.dsl.has_hold(&found.phys, &tag)? {
+            cx.dsl.release(&found, &name, &tag, cx.tx)?;
+        }
+    }
+    cx.dsl.refresh_heads()
+}
+
+impl Dsl {
+    /// Takes off what temporary tags there are: who put them is gone. Snapshots that were to go with them go.
+    pub fn release_temporary(&self) -> Result<()> {
+        let is_held = {
+            let _config = self.reading();
+            !self.temporary_holds()?.is_empty()
+        };
+        if is_held { self.commit(Change::ReleaseTemporary, "").map(drop) } else { Ok(()) }
+    }
 }

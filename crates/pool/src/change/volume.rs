@@ -11,16 +11,18 @@ use crate::dsl::names::{check_filesystem, parent_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 
 /// A volume to be made.
-struct Plan {
+pub struct VolumePlan {
     /// In bytes: of the volume, and of its blocks.
-    size: u64,
-    block: u64,
-    reserved: u64,
+    pub size: u64,
+    pub block: u64,
+    /// The property that keeps space for it, and how many bytes.
+    pub limit: &'static str,
+    pub reserved: u64,
     props: RawProps,
 }
 
 /// What the properties say, and OpenZFS's defaults where they say nothing.
-fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Result<Plan> {
+pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Result<VolumePlan> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let prefix = format!("cannot create '{name}'");
     let mut props =
@@ -44,14 +46,15 @@ fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Resu
     }
     let whole = || dsl.volume_reservation(size, block, copies.unwrap_or(1));
     let reserved = match reserved {
-        None if sparse => 0,
-        None | Some(AUTO) => whole(),
-        Some(reserved) => reserved,
+        None if sparse => None,
+        None | Some(AUTO) => Some(whole()),
+        reserved => reserved,
     };
-    if reserved != 0 {
+    // That nothing is kept is a value as others, where somebody says so.
+    if let Some(reserved) = reserved {
         props.local.push((limit.into(), RawValue::Number(reserved)));
     }
-    Ok(Plan { size, block, reserved, props })
+    Ok(VolumePlan { size, block, limit, reserved: reserved.unwrap_or(0), props })
 }
 
 pub(super) fn check(

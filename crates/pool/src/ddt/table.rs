@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dmu::zap::{Value, Zap, ZapParams};
-use dmu::{DmuError, ObjectSpec, Objset, Tx};
+use dmu::{ObjectSpec, Objset, Tx};
 use ondisk::ddt::{
     BLOCK_SHIFT, Class, DdtKey, Histogram, SLOT_DITTO, SLOTS_SIZE, Slot, Slots, Stat, decode_slots,
     encode_slots, object_name, parse_value_head, references, value_head,
@@ -92,18 +92,19 @@ impl Table {
         self.zaps.iter().flatten()
     }
 
-    /// Makes these live, but for those that cannot be read. What a class has to read for them it reads together.
-    pub fn load(&mut self, storage: &Storage, mut keys: Vec<DdtKey>) {
+    /// Makes these live, but for those that cannot be read. What a class has to read for them it reads together. How many
+    /// leafs they were looked for in.
+    pub fn load(&mut self, storage: &Storage, mut keys: Vec<DdtKey>) -> usize {
         keys.retain(|key| !self.live.contains_key(key));
+        let mut leafs = 0;
         for class in Class::ALL {
-            let Some(zap) = self.zaps[class as usize].clone() else { continue };
-            let words: Vec<[u64; 5]> = keys.iter().map(DdtKey::words).collect();
-            if let Err(error) = zap.warm_words(&words) {
-                tracing::warn!(%error, "part of a deduplication table cannot be read");
-            }
+            let Some(zap) = &self.zaps[class as usize] else { continue };
+            let found = zap.values_of_words(&keys.iter().map(DdtKey::words).collect::<Vec<_>>());
+            leafs += found.leafs;
             let mut missing = Vec::new();
-            for key in keys {
-                match lookup(&zap, &key) {
+            for (key, answer) in keys.into_iter().zip(found.answers) {
+                let slots = answer.map_err(PoolError::from).and_then(|value| value.map(slots_of).transpose());
+                match slots {
                     Ok(Some(slots)) => {
                         self.count(storage, class, &key, &slots, Stat::sub);
                         self.live.insert(key, Live { slots, stored: Some(class), changed: false });
@@ -115,6 +116,7 @@ impl Table {
             keys = missing;
         }
         self.live.extend(keys.into_iter().map(|key| (key, Live::default())));
+        leafs
     }
 
     fn count(
@@ -135,8 +137,14 @@ impl Table {
         }
     }
 
-    /// Puts back what is live, in the order of the ZAPs' hashes. Objects that hold nothing any more go.
-    pub fn flush(&mut self, cx: &Cx<'_>, free: &mut dyn FnMut(&BlkPtr)) -> Result<()> {
+    /// Puts back what is live, of each class all together. Objects that hold nothing any more go.
+    pub fn flush(
+        &mut self,
+        cx: &Cx<'_>,
+        free: &mut dyn FnMut(&BlkPtr),
+        rose: &mut dyn FnMut(&BlkPtr),
+    ) -> Result<()> {
+        let mut changes: [Vec<([u64; 5], Option<Value>)>; 3] = Default::default();
         for (key, mut entry) in std::mem::take(&mut self.live) {
             for (number, slot) in entry.slots.iter_mut().enumerate().filter(|(_, slot)| !slot.is_empty()) {
                 if slot.references == 0 || number == SLOT_DITTO {
@@ -149,12 +157,21 @@ impl Table {
             let references = references(&entry.slots);
             let class = (references > 0).then(|| Class::of(references));
             if let Some(old) = entry.stored.filter(|old| Some(*old) != class) {
-                self.zap(cx, old)?.remove_words(&key.words(), cx.tx)?;
+                changes[old as usize].push((key.words(), None));
             }
             let Some(class) = class else { continue };
+            if entry.stored.is_some_and(|old| class < old) {
+                let blocks = entry.slots.iter().filter(|slot| !slot.is_empty());
+                blocks.for_each(|slot| rose(&key.pointer(self.checksum, slot)));
+            }
             self.count(cx.storage, class, &key, &entry.slots, Stat::add);
             if entry.changed || entry.stored != Some(class) {
-                self.zap(cx, class)?.update_words(&key.words(), value_of(&entry.slots), cx.tx)?;
+                changes[class as usize].push((key.words(), Some(value_of(&entry.slots))));
+            }
+        }
+        for (class, changes) in Class::ALL.into_iter().zip(changes) {
+            if !changes.is_empty() {
+                self.zap(cx, class)?.change_words(&changes, cx.tx)?;
             }
         }
         self.flush_statistics(cx)
@@ -204,18 +221,10 @@ impl Table {
             let Some(zap) = &self.zaps[class as usize] else { continue };
             for entry in zap.iter() {
                 let entry = entry?;
-                each(self.checksum, class, DdtKey::from_words(&entry.words)?, &slots_of(&entry.value)?);
+                each(self.checksum, class, DdtKey::from_words(&entry.words)?, &slots_of(entry.value)?);
             }
         }
         Ok(())
-    }
-}
-
-fn lookup(zap: &Zap, key: &DdtKey) -> Result<Option<Slots>> {
-    match zap.lookup_words(&key.words()) {
-        Ok(value) => slots_of(&value).map(Some),
-        Err(DmuError::NotFound) => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -231,7 +240,7 @@ fn value_of(slots: &Slots) -> Value {
     Value::U8([&[value_head(kind)], body].concat())
 }
 
-fn slots_of(value: &Value) -> Result<Slots> {
+pub(super) fn slots_of(value: Value) -> Result<Slots> {
     let broken = || PoolError::Corrupt("entry of a deduplication table".into());
     let (&head, body) = value.as_bytes().and_then(<[u8]>::split_first).ok_or_else(broken)?;
     let (endian, compression) = parse_value_head(head);
@@ -255,11 +264,11 @@ mod tests {
         slots[1] = Slot { dvas: [Dva::new(0, 4096, 512), Dva::EMPTY, Dva::EMPTY], references: 3, birth: 12 };
         let value = value_of(&slots);
         assert!(value.len() < SLOTS_SIZE / 4);
-        assert_eq!(slots_of(&value).unwrap(), slots);
-        assert!(slots_of(&Value::U8(Vec::new())).is_err());
-        assert!(slots_of(&Value::U8(vec![0x80 | CompressKind::Zle as u8, 9])).is_err());
-        assert!(slots_of(&Value::one(7)).is_err());
+        assert_eq!(slots_of(value).unwrap(), slots);
+        assert!(slots_of(Value::U8(Vec::new())).is_err());
+        assert!(slots_of(Value::U8(vec![0x80 | CompressKind::Zle as u8, 9])).is_err());
+        assert!(slots_of(Value::one(7)).is_err());
         slots[2] = Slot { birth: 7, ..Slot::default() };
-        assert!(slots_of(&value_of(&slots)).is_err(), "a block without a place");
+        assert!(slots_of(value_of(&slots)).is_err(), "a block without a place");
     }
 }

@@ -31,12 +31,11 @@ use super::names::Found;
 use super::open::is_hidden;
 use crate::frees::FreeQueue;
 use crate::scan::Departure;
+use crate::undeciphered::Undeciphered;
 use crate::{PoolError, Result};
 
 /// What one transaction group may spend on freeing.
 const BLOCKS: u64 = 200_000;
-/// A reference to a deduplicated block counts for so many: a table must be asked, and changed.
-const REFERENCE: u64 = 25;
 /// The same under `Quirk::SmallTxg`.
 const FEW_BLOCKS: u64 = 64;
 const TIME: Nanos = Nanos::from_millis(500);
@@ -152,7 +151,7 @@ impl Dsl {
 
     fn free_tree_now(&self, root: &BlkPtr, birth_txg: u64) -> Result<()> {
         let mut freeing = Freeing::new(self, None, u64::MAX, Nanos(u64::MAX));
-        traverse(self.parts.store().as_ref(), root, birth_txg, &mut freeing);
+        freeing.walk(root, birth_txg);
         freeing.outcome().map(drop)
     }
 
@@ -213,7 +212,7 @@ impl Dsl {
             return Ok(false);
         };
         let mut freeing = Freeing::new(self, Some(&entry), *left, deadline);
-        traverse(self.parts.store().as_ref(), &entry.root, entry.birth_txg, &mut freeing);
+        freeing.walk(&entry.root, entry.birth_txg);
         *left = freeing.left;
         let stopped = freeing.stopped_at;
         let freed = freeing.outcome()?;
@@ -256,7 +255,7 @@ impl Dsl {
             if *left == 0 {
                 return Ok(ControlFlow::Break(()));
             }
-            *left = left.saturating_sub(price(bp));
+            *left = left.saturating_sub(1);
             if left.is_multiple_of(CLOCK_EVERY) && self.parts.env.clock.now() >= deadline {
                 *left = 0;
             }
@@ -266,11 +265,6 @@ impl Dsl {
         })?;
         Ok(free_dir.used(&self.mos, Used::Head, freed.negated(), tx)?)
     }
-}
-
-/// What freeing it takes of a group's share.
-pub(super) fn price(bp: &BlkPtr) -> u64 {
-    if bp.is_dedup() { REFERENCE } else { 1 }
 }
 
 /// `(object, block)` of a tree on the queue: everything before is freed.
@@ -303,10 +297,19 @@ impl<'a> Freeing<'a> {
         Freeing { dsl, frees, resume, left, deadline, freed: Sums::default(), stopped_at: None, error: None }
     }
 
+    /// What was born after a group. Nobody needs a key to give space back.
+    fn walk(&mut self, root: &BlkPtr, birth_txg: u64) {
+        let store = self.dsl.parts.store();
+        match root.uses_crypt() {
+            true => traverse(&Undeciphered(store), root, birth_txg, self),
+            false => traverse(store.as_ref(), root, birth_txg, self),
+        }
+    }
+
     fn free(&mut self, bp: &BlkPtr) {
         self.freed.add(sums_of(bp, self.dsl.dsize(bp)));
         self.frees.free(bp);
-        self.left = self.left.saturating_sub(price(bp));
+        self.left = self.left.saturating_sub(1);
         if self.left.is_multiple_of(CLOCK_EVERY) && self.dsl.parts.env.clock.now() >= self.deadline {
             self.left = 0;
         }

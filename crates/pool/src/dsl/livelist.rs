@@ -32,7 +32,7 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use super::Dsl;
 use super::dataset::sums_of;
 use super::deadlist::Deadlist;
-use super::destroy::{CLOCK_EVERY, price};
+use super::destroy::CLOCK_EVERY;
 use super::dir::{Dir, Sums, Used};
 use super::names::Found;
 use crate::{PoolError, Result};
@@ -277,7 +277,7 @@ impl Dsl {
                 }
                 return Ok(());
             }
-            *left = left.saturating_sub(price(bp));
+            *left = left.saturating_sub(1);
             if left.is_multiple_of(CLOCK_EVERY) && self.parts.env.clock.now() >= deadline {
                 *left = 0;
             }

@@ -42,31 +42,9 @@ pub(crate) fn check_filesystem(name: &str) -> std::result::Result<(), String> {
     if name.contains('%') {
         return Err("invalid character % in name".into());
     }
-    if name.len() > MAX_NAME {
-        return Err("name is too long".into());
-    }
-    if name.starts_with('/') {
-        return Err("leading slash in name".into());
-    }
-    if name.ends_with('/') {
-        return Err("trailing slash in name".into());
-    }
-    for part in name.split('/') {
-        if part.is_empty() {
-            return Err("empty component or misplaced '@' or '#' delimiter in name".into());
-        }
-        if let Some(bad) = part.chars().find(|c| !is_valid(*c)) {
-            return Err(format!("invalid character '{bad}' in name"));
-        }
-        if part == "." {
-            return Err("self reference, '.' is found in name".into());
-        }
-        if part == ".." {
-            return Err("parent reference, '..' is found in name".into());
-        }
-    }
+    check_entity(name)?;
     if name.split('/').count() > MAX_DEPTH {
-        return Err("name is too deep".into());
+        return Err("maximum name nesting depth exceeded".into());
     }
     Ok(())
 }
@@ -79,25 +57,47 @@ pub(crate) fn check_point(name: &str, delimiter: char) -> std::result::Result<()
         let sign = if delimiter == '@' { '#' } else { '@' };
         return Err(format!("{other} delimiter '{sign}' is not expected here"));
     }
-    let Some((head, point)) = name.split_once(delimiter) else {
+    if !name.contains(delimiter) {
         return Err(format!("missing '{delimiter}' delimiter in {what} name"));
-    };
+    }
     if name.contains('%') {
         return Err("invalid character % in name".into());
     }
+    check_entity(name)
+}
+
+/// The rules for names of all kinds, component by component (`entity_namecheck`).
+fn check_entity(name: &str) -> std::result::Result<(), String> {
     if name.len() > MAX_NAME {
         return Err("name is too long".into());
     }
-    check_filesystem(head)?;
-    if point.contains(delimiter) {
-        return Err("multiple '@' and/or '#' delimiters in name".into());
+    if name.starts_with('/') {
+        return Err("leading slash in name".into());
     }
-    if point.is_empty() {
-        return Err("empty component or misplaced '@' or '#' delimiter in name".into());
-    }
-    match point.chars().find(|c| !is_valid(*c)) {
-        Some(bad) => Err(format!("invalid character '{bad}' in name")),
-        None => Ok(()),
+    let (mut rest, mut is_point) = (name, false);
+    loop {
+        let end = rest.find(['/', '@', '#']).unwrap_or(rest.len());
+        let (part, sign) = (&rest[..end], rest[end..].chars().next());
+        if sign.is_none() && name.ends_with('/') {
+            return Err("trailing slash in name".into());
+        }
+        if let Some(bad) = part.chars().find(|c| !is_valid(*c)) {
+            return Err(format!("invalid character '{bad}' in name"));
+        }
+        match (sign, part) {
+            (None | Some('/'), ".") => return Err("self reference, '.' is found in name".into()),
+            (None | Some('/'), "..") => return Err("parent reference, '..' is found in name".into()),
+            (Some('@' | '#'), _) if is_point => {
+                return Err("multiple '@' and/or '#' delimiters in name".into());
+            }
+            _ if part.is_empty() => {
+                return Err("empty component or misplaced '@' or '#' delimiter in name".into());
+            }
+            (None, _) => return Ok(()),
+            (Some('/'), _) if is_point => return Err("trailing slash in name".into()),
+            (Some(sign), _) => is_point |= sign != '/',
+        }
+        rest = &rest[end + 1..];
     }
 }
 

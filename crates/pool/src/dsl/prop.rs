@@ -65,6 +65,11 @@ impl Chain {
         &self.0.dir_name
     }
 
+    /// What is stored for the directory itself.
+    pub fn values(&self) -> &HashMap<String, Value> {
+        &self.0.values
+    }
+
     /// The names of users' properties set here or above.
     pub fn user_names(&self) -> Vec<String> {
         let mut names = self.0.above.as_ref().map_or_else(Vec::new, Chain::user_names);
@@ -160,11 +165,23 @@ fn user_name(stored: &str) -> Option<String> {
 }
 
 fn typed(prop: &Prop, (value, source): (Value, Source)) -> (RawValue, Source) {
-    let raw = match prop.kind {
+    (raw(prop, &value), source)
+}
+
+/// A stored value as what the property has.
+pub(super) fn raw(prop: &Prop, value: &Value) -> RawValue {
+    match prop.kind {
         PropType::Text(_) => RawValue::Text(value.as_text().unwrap_or("").to_owned()),
         _ => RawValue::Number(value.first()),
-    };
-    (raw, source)
+    }
+}
+
+/// What a stream with properties takes away from a dataset that did not tell them from others.
+fn is_cleared(stored: &str) -> bool {
+    match dataset_prop(stored) {
+        Some(prop) => !prop.is_readonly() && !prop.is_once() && prop.name != "volsize",
+        None => stored.contains(':') && !stored.contains('$'),
+    }
 }
 
 fn read_zap(dsl: &Dsl, object: u64) -> std::result::Result<HashMap<String, Value>, DmuError> {
@@ -212,7 +229,7 @@ impl Dsl {
             None => {
                 self.mos.remove(zap, name, tx)?;
                 // What was received before counts no more, nor what comes with later streams.
-                if self.mos.find_value(zap, HAS_RECEIVED)?.is_some() {
+                if self.tells_received(dir)? {
                     self.mos.set(zap, &format!("{name}{SUFFIX_INHERIT}"), 0u64, tx)?;
                 }
             }
@@ -246,11 +263,31 @@ impl Dsl {
         Ok(props)
     }
 
-    /// Stores what a stream says of a dataset, in place of what streams said before. Limits that do not fit any more are
-    /// left out. Syncing context.
+    /// Whether a dataset tells what it received from what was set: it was received with properties, or one above it was.
+    fn tells_received(&self, dir: &Arc<Dir>) -> Result<bool> {
+        let mut at = Some(dir.clone());
+        while let Some(dir) = at {
+            if self.mos.find_value(dir.phys().props_zapobj, HAS_RECEIVED)?.is_some() {
+                return Ok(true);
+            }
+            at = dir.parent();
+        }
+        Ok(false)
+    }
+
+    /// Stores what a stream says of a dataset, in place of what streams said before; as long as those cannot be told from
+    /// others, all that it has counts as such. Limits that do not fit any more are left out. Syncing context.
     pub(crate) fn write_received(&self, dir: &Arc<Dir>, props: &[(String, RawValue)], tx: &Tx) -> Result<()> {
         let zap = dir.phys().props_zapobj;
         let old = self.version() < version::RECEIVED_PROPS;
+        let before = read_zap(self, zap)?;
+        if !self.tells_received(dir)? {
+            for name in before.keys().filter(|name| is_cleared(name)) {
+                if !(old && props.iter().any(|(kept, _)| kept == name)) {
+                    self.write_prop(dir, name, None, tx)?;
+                }
+            }
+        }
         let before = read_zap(self, zap)?;
         let is_own =
             |name: &str| before.contains_key(name) || before.contains_key(&format!("{name}{SUFFIX_INHERIT}"));

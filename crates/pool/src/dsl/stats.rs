@@ -2,19 +2,25 @@
 //!
 //! Sources: module/zfs/dsl_dataset.c (`dsl_dataset_stats`), dsl_dir.c (`dsl_dir_stats`).
 
+use std::collections::HashMap;
+
 use dmu::DmuError;
+use dmu::zap::Value;
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT};
 use ondisk::dsl_dir::{DslDirPhys, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN};
 use ondisk::objset::ObjsetType;
-use ondisk::prop::{BOOKMARK, DATASET, Prop, Render, UserspaceProp, dataset_prop, is_user_prop};
+use ondisk::prop::{
+    BOOKMARK, DATASET, FILESYSTEM, Prop, Render, SUFFIX_RECEIVED, UserspaceProp, VOLUME, dataset_prop,
+    is_user_prop,
+};
 
 use super::Dsl;
 use super::counts::Counted;
 use super::dataset::available;
 use super::list::DatasetKind;
 use super::names::Found;
-use super::prop::{Chain, Own};
+use super::prop::{Chain, Own, raw};
 use crate::prop::{CREATION, RawValue, Shown, Source, exact};
 use crate::{PoolError, Result};
 
@@ -34,10 +40,33 @@ pub(crate) struct Subject<'a> {
     pub own: Option<Own>,
 }
 
+impl Subject<'_> {
+    /// Values that it has itself, not those from above.
+    fn values(&self) -> &HashMap<String, Value> {
+        self.own.as_ref().map_or_else(|| self.chain.values(), |own| &own.values)
+    }
+
+    fn has_received(&self) -> bool {
+        self.values().keys().any(|stored| stored.ends_with(SUFFIX_RECEIVED))
+    }
+
+    fn received(&self, name: &str) -> Option<&Value> {
+        self.values().get(&format!("{name}{SUFFIX_RECEIVED}"))
+    }
+}
+
 impl Dsl {
     /// The properties asked for (all where `names` is empty), in order. What does not apply is left out of "all", and
     /// shown empty where it was asked for.
     pub(crate) fn describe(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<Shown>> {
+        let mut shown = self.describe_all(subject, names)?;
+        if subject.has_received() {
+            shown.iter_mut().for_each(|shown| shown.received = self.received_value(subject, &shown.name));
+        }
+        Ok(shown)
+    }
+
+    fn describe_all(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<Shown>> {
         let mut shown = Vec::new();
         if !names.is_empty() {
             for name in names {
@@ -45,9 +74,10 @@ impl Dsl {
             }
             return Ok(shown);
         }
-        let types = subject.kind.types();
-        for prop in DATASET.iter().filter(|prop| !prop.hidden && prop.is_of(types)) {
-            if let Some(value) = self.native(subject, prop)? {
+        for prop in DATASET.iter().filter(|prop| !prop.hidden) {
+            if self.applies(subject, prop)?
+                && let Some(value) = self.native(subject, prop)?
+            {
                 shown.push(value);
             }
         }
@@ -70,6 +100,7 @@ impl Dsl {
             value: String::new(),
             render,
             source: Source::None,
+            received: None,
         };
         if is_user_prop(name) {
             let value = subject.chain.user_value(name, subject.own.as_ref());
@@ -102,10 +133,23 @@ impl Dsl {
         }
         let prop = dataset_prop(name)
             .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
-        if !prop.is_of(subject.kind.types()) {
+        if !self.applies(subject, prop)? {
             return Ok(absent(prop.name, prop.render));
         }
         Ok(self.native(subject, prop)?.unwrap_or_else(|| absent(prop.name, prop.render)))
+    }
+
+    /// Whether a dataset has a property: a snapshot has what its head could have, and what only snapshots have.
+    fn applies(&self, subject: &Subject<'_>, prop: &Prop) -> Result<bool> {
+        if !prop.is_of(subject.kind.types()) {
+            return Ok(false);
+        }
+        let is_same_for_all = prop.is_of(FILESYSTEM) == prop.is_of(VOLUME);
+        if subject.kind != DatasetKind::Snapshot || is_same_for_all {
+            return Ok(true);
+        }
+        let found = subject.found;
+        Ok(prop.is_of(self.head_kind(found.object, &found.phys)?.types()))
     }
 
     fn native(&self, subject: &Subject<'_>, prop: &'static Prop) -> Result<Option<Shown>> {
@@ -114,7 +158,13 @@ impl Dsl {
             if uncounted {
                 let value = exact(prop, &crate::prop::default_of(prop));
                 let name = prop.name.to_owned();
-                return Ok(Some(Shown { name, value, render: prop.render, source: Source::Default }));
+                return Ok(Some(Shown {
+                    name,
+                    value,
+                    render: prop.render,
+                    source: Source::Default,
+                    received: None,
+                }));
             }
             let Some(value) = self.statistic(subject, prop.name)? else { return Ok(None) };
             (value, if prop.name.ends_with("_count") { Source::Local } else { Source::None })
@@ -132,14 +182,29 @@ impl Dsl {
         } else {
             subject.chain.value(prop, subject.own.as_ref())
         };
-        let text = match (prop.name, &value) {
+        let value = self.text_of(subject, prop, &value, &source);
+        Ok(Some(Shown { name: prop.name.to_owned(), value, render: prop.render, source, received: None }))
+    }
+
+    fn text_of(&self, subject: &Subject<'_>, prop: &Prop, value: &RawValue, source: &Source) -> String {
+        match (prop.name, value) {
             ("mountpoint", RawValue::Text(text)) => {
                 let altroot = self.altroot();
-                crate::prop::mountpoint(text, &source, subject.chain.dir_name(), altroot.as_deref())
+                crate::prop::mountpoint(text, source, subject.chain.dir_name(), altroot.as_deref())
             }
-            _ => exact(prop, &value),
-        };
-        Ok(Some(Shown { name: prop.name.to_owned(), value: text, render: prop.render, source }))
+            _ => exact(prop, value),
+        }
+    }
+
+    fn received_value(&self, subject: &Subject<'_>, name: &str) -> Option<String> {
+        let stored = subject.received(name)?;
+        match dataset_prop(name) {
+            Some(prop) => {
+                let value = raw(prop, stored);
+                Some(self.text_of(subject, prop, &value, &Source::Received))
+            }
+            None => stored.as_text().map(str::to_owned),
+        }
     }
 
     /// What the object set itself keeps.
@@ -300,6 +365,7 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
         value,
         render: prop.render,
         source: Source::None,
+        received: None,
     };
     if names.is_empty() {
         let all = DATASET.iter().filter(|prop| !prop.hidden && prop.is_of(BOOKMARK));
@@ -308,7 +374,8 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
     let one = |name: &String| match dataset_prop(name) {
         Some(prop) => Ok(shown(prop, value(prop.name).unwrap_or_default())),
         None if is_user_prop(name) || name.contains(['@', '#']) => {
-            Ok(Shown { name: name.clone(), value: String::new(), render: Render::Text, source: Source::None })
+            let (name, value, render) = (name.clone(), String::new(), Render::Text);
+            Ok(Shown { name, value, render, source: Source::None, received: None })
         }
         None => Err(PoolError::Invalid(format!("bad property list: invalid property '{name}'"))),
     };

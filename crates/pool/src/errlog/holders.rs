@@ -87,6 +87,10 @@ impl<'a> Look<'a> {
         if head == 0 || block.birth == 0 || block.birth > self.durable.txg {
             return Ok(vec![head]);
         }
+        // It may have gone before the log had noted what was met there.
+        if matches!(self.mos.dataset(head), Err(DmuError::NotFound)) {
+            return Ok(Vec::new());
+        }
         let mut holders = Vec::new();
         let (mut families, mut seen) = (vec![self.family_of_birth(head, block.birth)?], BTreeSet::new());
         while let Some(family) = families.pop().filter(|family| seen.insert(*family)) {

@@ -257,6 +257,10 @@ pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'stat
     if prop.is_readonly() || prop.is_once() || prop.name == "readonly" {
         return Err(refuse(format!("'{}' is readonly", prop.name)));
     }
+    // No table has a limit but the room for it.
+    if prop.name == "dedup_table_quota" {
+        return Err(PoolError::Unsupported(format!("{}={value}", prop.name)));
+    }
     let raw = match prop.kind {
         PropType::Text(_) => RawValue::Text(value.to_owned()),
         PropType::Choice(..) => {

@@ -212,13 +212,8 @@ impl<'a> Apply<'a> {
             return Err(invalid("blocks out of order"));
         }
         self.last = at;
-        match CompressKind::from_raw(record.compress) {
-            Some(kind) if record.compress != 0 => {
-                let data = decompress(record.compress, &payload, record.lsize)?;
-                self.put(record.object, record.offset, &data, Some(Packed { kind, bytes: payload }))
-            }
-            _ => self.put(record.object, record.offset, &payload, None),
-        }
+        let (data, packed) = contents(record, payload)?;
+        self.put(record.object, record.offset, &data, packed)
     }
 
     fn embedded(&mut self, record: &WriteEmbedded, payload: &[u8]) -> Result<()> {
@@ -264,6 +259,17 @@ impl<'a> Apply<'a> {
             DmuError::TooBig => invalid("a spill block without room"),
             other => PoolError::from(other),
         })
+    }
+}
+
+/// The contents of a block, and what it came as if that is compressed.
+pub(super) fn contents(record: &Write, payload: Vec<u8>) -> Result<(Vec<u8>, Option<Packed>)> {
+    match CompressKind::from_raw(record.compress) {
+        Some(kind) if record.compress != 0 => {
+            let data = decompress(record.compress, &payload, record.lsize)?;
+            Ok((data, Some(Packed { kind, bytes: payload })))
+        }
+        _ => Ok((payload, None)),
     }
 }
 

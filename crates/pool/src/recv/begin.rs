@@ -32,6 +32,12 @@ const NEEDED: [(u64, &str); 7] = [
     (feature::LONGNAME, "longname"),
     (feature::LARGE_MICROZAP, "large_microzap"),
 ];
+/// Those that a dataset has from the stream on, whatever its own properties would bring.
+const ANNOUNCED: [(u64, &str); 3] = [
+    (feature::LARGE_BLOCKS, "large_blocks"),
+    (feature::LARGE_DNODE, "large_dnode"),
+    (feature::LONGNAME, "longname"),
+];
 /// Features of streams that mean something here.
 const KNOWN: u64 = feature::SA_SPILL
     | feature::EMBED_DATA
@@ -273,7 +279,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, number: u64) -> Result<()> 
         }
     })?;
     // Later streams are held against what this one announced, not against what it had.
-    for (feature, name) in [(feature::LARGE_BLOCKS, "large_blocks"), (feature::LONGNAME, "longname")] {
+    for (feature, name) in ANNOUNCED {
         if begin.has(feature) && !recorded_features(dsl, object)?.contains(&name) {
             dsl.activate_feature(object, name, cx.tx)?;
         }

@@ -1,6 +1,7 @@
 //! What the meta object set remembers of a scan.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use dmu::zap::{Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, Tx};
@@ -21,9 +22,12 @@ impl Scan {
         let errors = ErrorScrub::load(errors.unwrap_or_default());
         let scan = Scan::default();
         lock(&scan.state).errors = errors;
+        let last = directory.find_u64(pool_directory::LAST_SCRUBBED_TXG)?;
+        scan.last_scrubbed.store(last.unwrap_or(0), Ordering::Relaxed);
         let Some(value) = directory.find(pool_directory::SCAN)? else { return Ok(scan) };
         let phys = ScanPhys::from_words(&value.words()).unwrap_or_default();
-        let mut stored = Position { phys, ..Position::default() };
+        // What the errors were that it met before is not known any more.
+        let mut stored = Position { phys, unread: phys.errors > 0, ..Position::default() };
         if phys.queue_obj != 0 {
             for entry in Zap::open(mos, phys.queue_obj)?.entries()? {
                 let dataset = entry.text().and_then(|text| u64::from_str_radix(text, 16).ok());
@@ -36,6 +40,18 @@ impl Scan {
         (state.live, state.durable, state.stored, state.pace, state.serial) = (phys, phys, stored, pace, 1);
         drop(state);
         Ok(scan)
+    }
+
+    /// All blocks up to this group were scrubbed; 0: never.
+    pub fn last_scrubbed(&self) -> u64 {
+        self.last_scrubbed.load(Ordering::Relaxed)
+    }
+
+    /// A scrub is through. Syncing context.
+    pub(super) fn scrubbed_to(&self, mos: &Mos, txg: u64, tx: &Tx) -> Result<()> {
+        mos.set(pool_directory::OBJECT, pool_directory::LAST_SCRUBBED_TXG, txg, tx)?;
+        self.last_scrubbed.store(txg, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Stores what is remembered. Syncing context.

@@ -17,6 +17,9 @@ const RUN_BLOCKS: usize = 1024;
 /// What an entry's own bookkeeping takes.
 const OVERHEAD: usize = 32;
 
+/// The place of a block that a table of deduplication showed, and no tree (as OpenZFS names it in error logs).
+pub(super) const OF_TABLE: Zbookmark = Zbookmark::new(0, 0, 0, 0);
+
 /// One copy of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
@@ -30,6 +33,15 @@ pub(super) struct Waiting {
 impl Waiting {
     pub fn new(bp: BlkPtr, copy: usize, place: Zbookmark) -> Waiting {
         Waiting { bp, copy, place, also: Vec::new() }
+    }
+
+    /// Who has it, as far as trees have shown it.
+    pub fn owners(&self) -> impl Iterator<Item = &Zbookmark> {
+        [&self.place].into_iter().chain(&self.also).filter(|place| **place != OF_TABLE)
+    }
+
+    pub fn is_of_table(&self) -> bool {
+        self.place == OF_TABLE || self.also.contains(&OF_TABLE)
     }
 
     /// Of those that count towards memory.
@@ -52,6 +64,8 @@ impl Waiting {
 /// See the module.
 #[derive(Default)]
 pub(super) struct Sorted {
+    /// The scan that they wait for ([`super::State`]).
+    serial: u64,
     vdevs: BTreeMap<u32, Sweep>,
     count: usize,
     /// Places freed since the walk began that goes on now.
@@ -74,8 +88,11 @@ impl Sorted {
         self.count == 0
     }
 
-    pub fn clear(&mut self) {
-        *self = Sorted { freed: self.freed.take(), ..Sorted::default() };
+    /// Forgets what waits for another scan than this.
+    pub fn turn_to(&mut self, serial: u64) {
+        if self.serial != serial {
+            *self = Sorted { serial, freed: self.freed.take(), ..Sorted::default() };
+        }
     }
 
     /// To be called before the walk takes the tree it walks.
@@ -93,18 +110,26 @@ impl Sorted {
             if freed.contains(&(dva.vdev, dva.offset)) {
                 continue;
             }
-            self.count += 1;
-            match self.vdevs.entry(dva.vdev).or_default().blocks.entry(dva.offset) {
-                Entry::Vacant(entry) => {
-                    entry.insert(block);
-                }
-                Entry::Occupied(entry) => {
-                    again += block.asize();
-                    entry.into_mut().also.push(block.place);
-                }
-            }
+            again += self.add(block);
         }
         again
+    }
+
+    /// Puts a block in that is in use until [`Sorted::remove`] says otherwise. Gives its bytes if it waited already.
+    pub fn add(&mut self, block: Waiting) -> u64 {
+        let dva = block.dva();
+        self.count += 1;
+        match self.vdevs.entry(dva.vdev).or_default().blocks.entry(dva.offset) {
+            Entry::Vacant(entry) => {
+                entry.insert(block);
+                0
+            }
+            Entry::Occupied(entry) => {
+                let again = block.asize();
+                entry.into_mut().also.push(block.place);
+                again
+            }
+        }
     }
 
     /// Takes out all copies of a block that is freed; gives their bytes.

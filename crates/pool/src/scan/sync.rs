@@ -10,6 +10,7 @@
 
 use dmu::Tx;
 use env::{Quirk, lock};
+use ondisk::ddt::Class;
 use ondisk::scan::{
     FLAG_SCRUB_PAUSED, FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING, ScanPhys,
 };
@@ -18,7 +19,7 @@ use super::request::ScanCommand;
 use super::{Pace, Position, Scan};
 use crate::errlog::Ending;
 use crate::history::{self, Record};
-use crate::spa::Pool;
+use crate::spa::{Pool, TXG_INITIAL};
 use crate::zevent::Resilver;
 use crate::{PoolError, Result};
 
@@ -95,7 +96,7 @@ impl Pool {
             ScanCommand::Stop => self.end_scan(End::Canceled, tx),
             ScanCommand::Resilver => {
                 let running = lock(&scan.state).stored.phys;
-                lock(&scan.state).hopeless = None;
+                scan.try_again();
                 if running.is_running() && running.func == FUNC_RESILVER {
                     self.end_scan(End::Restarting, tx)?;
                     self.begin_scan(FUNC_RESILVER, tx)?;
@@ -139,6 +140,9 @@ impl Pool {
         if let Some((min, max)) = core.dtl.wanted(&core.storage, &|_| true) {
             (phys.min_txg, phys.max_txg) = (min, max);
         }
+        // Where little is of interest, trees that are old as a whole are passed by, and tables would have to be gone through.
+        let is_whole = phys.min_txg <= TXG_INITIAL;
+        phys.ddt_class_max = if is_whole { Class::Duplicate } else { Class::Ditto } as u64;
         self.clear_error_scrub(tx)?;
         core.storage.begin_scan();
         core.dtl.begin_scan();
@@ -168,19 +172,21 @@ impl Pool {
             End::Restarting => "scan aborted, restarting",
         };
         self.note_scan(event, &format!("errors={}", core.errlog.count(&self.dsl.mos)?), tx);
-        let mut phys = {
+        let (mut phys, unread) = {
             let mut state = lock(&scan.state);
             let last = state.checkpoint.take().filter(|_| end == End::Done);
             let queue_obj = state.stored.phys.queue_obj;
+            let unread = last.as_ref().is_some_and(|position| position.unread);
             let mut phys = last.map_or(state.live, |position| position.phys);
             phys.queue_obj = queue_obj;
             phys.processed = state.processed(core.storage.scan_processed());
-            phys
+            (phys, unread)
         };
         phys.flags &= !FLAG_SCRUB_PAUSED;
         phys.state = if end == End::Done { STATE_FINISHED } else { STATE_CANCELED };
         phys.end_time = self.dsl.now();
-        let others_wait = end == End::Done && {
+        // What could not be read for now may be what a disk lacks: then it lacks it still.
+        let others_wait = end == End::Done && !unread && {
             // Nothing is believed of what a disk has taken and may still lose.
             core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
             core.dtl.excise(&core.storage, phys.max_txg, tx.txg(), &|_| true)
@@ -194,6 +200,9 @@ impl Pool {
             }
         })?;
         scan.wake();
+        if (end, phys.func) == (End::Done, FUNC_SCRUB) {
+            scan.scrubbed_to(&self.dsl.mos, phys.max_txg, tx)?;
+        }
         match (end, phys.func) {
             (End::Done, FUNC_RESILVER) => core.resilver_sysevent("resilver_finish", Resilver::Healing),
             (End::Done, _) => core.sysevent("scrub_finish"),

@@ -4,6 +4,8 @@
 //! newer tree. What was walked before is passed by, by bookmark. Blocks younger than the scan need not be looked at, but
 //! what is below them does: an old block may have a new parent.
 //!
+//! Before the trees come the tables of deduplication; what they showed is left out of what trees lead to.
+//!
 //! Gangs and blocks of intent logs are healed here and now, for they cannot be sorted. Logs count only where they were
 //! claimed and not yet replayed.
 //!
@@ -14,14 +16,16 @@ use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use env::IoClass;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::objset::ObjsetPhys;
-use ondisk::scan::{FLAG_VISIT_DS_AGAIN, FUNC_RESILVER};
+use ondisk::scan::{FLAG_VISIT_DS_AGAIN, FUNC_RESILVER, ScanPhys};
 use ondisk::zbookmark::{DESTROYED_OBJSET, ROOT_LEVEL, SPILL_BLKID, ZIL_LEVEL, Zbookmark};
 use ondisk::zil::ZilHeader;
 use ondisk::{BlkPtr, Dva};
+use storage::Storage;
 
-use super::sorted::Waiting;
+use super::sorted::{OF_TABLE, Waiting};
 use super::{Budget, Departure, Durable, Position, durable_mos};
 use crate::Result;
+use crate::ddt::durable::DurableTables;
 use crate::dsl::Mos;
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;
@@ -41,7 +45,7 @@ pub(super) struct Walk<'a> {
     pub examined: u64,
     /// Bytes healed at once.
     pub issued: u64,
-    pub found: Vec<Waiting>,
+    found: Vec<Waiting>,
 }
 
 impl<'a> Walk<'a> {
@@ -60,8 +64,11 @@ impl<'a> Walk<'a> {
 
     /// Walks until the budget is used up or all is seen; whether all is.
     pub fn run(&mut self) -> Result<bool> {
-        // Dedup tables are not gone through apart: their blocks are met in the trees.
-        self.position.phys.ddt_class = self.position.phys.ddt_class_max + 1;
+        if self.position.phys.is_in_tables() {
+            self.tables();
+            // What was found is healed before the trees' turn: only then it is known whether the tables can be relied on.
+            return Ok(false);
+        }
         match self.position.phys.bookmark().objset {
             0 => {
                 self.limit(self.position.phys.min_txg, self.position.phys.max_txg);
@@ -93,6 +100,58 @@ impl<'a> Walk<'a> {
         Ok(false)
     }
 
+    /// Goes through the tables of deduplication: what they show, trees need not lead to again. Gangs are left to the trees.
+    fn tables(&mut self) {
+        self.limit(self.position.phys.min_txg, self.position.phys.max_txg);
+        if let Err(error) = self.go_through_tables() {
+            tracing::error!(%error, "a scan cannot read a deduplication table");
+            let _ = self.position.give_tables_up();
+        }
+    }
+
+    fn go_through_tables(&mut self) -> Result<()> {
+        let tables = DurableTables::of(&self.mos.objset, &self.position.phys)?;
+        while self.pool.core.env.clock.now() < self.budget.until && self.budget.blocks > 0 {
+            let Some(shown) = tables.next(&mut self.position.phys)? else { return Ok(()) };
+            self.budget.blocks = self.budget.blocks.saturating_sub(shown.len() as u64);
+            for entry in shown {
+                for slot in entry.slots.iter().filter(|slot| !slot.is_empty()) {
+                    let bp = entry.key.pointer(entry.checksum, slot);
+                    if !bp.is_gang() {
+                        self.meet(&bp, OF_TABLE);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the walk found, but for what tables have shown.
+    pub fn found(&mut self) -> Vec<Waiting> {
+        let found = std::mem::take(&mut self.found);
+        if !self.position.phys.relies_on_tables() {
+            return found;
+        }
+        let shared: Vec<BlkPtr> =
+            found.iter().filter(|block| may_be_shown(block)).map(|block| block.bp).collect();
+        if shared.is_empty() {
+            return found;
+        }
+        // Where tables cannot be read, the trees tell.
+        let have =
+            DurableTables::of(&self.mos.objset, &self.position.phys).map(|tables| tables.have(&shared));
+        let mut have = have.unwrap_or_default().into_iter();
+        let mut is_new = |block: &Waiting| {
+            let was_shown = may_be_shown(block) && have.next().unwrap_or(false);
+            if was_shown {
+                self.position.phys.examined -= block.asize();
+                self.examined -= block.asize();
+            }
+            !was_shown
+        };
+        found.into_iter().filter(|block| is_new(block)).collect()
+    }
+
     /// Sets the births of interest in a dataset from the queue. One that cannot be read is told when it is visited.
     fn limit_to(&mut self, dataset: u64, since: u64) {
         let phys = self.mos.dataset(dataset).unwrap_or_default();
@@ -111,7 +170,7 @@ impl<'a> Walk<'a> {
     fn dataset(&mut self, object: u64) {
         if let Err(error) = self.visit(object) {
             tracing::error!(object, %error, "a scan cannot read a dataset");
-            self.hurt(Zbookmark::new(0, object, 0, 0), 0);
+            self.hurt(Zbookmark::new(0, object, 0, 0), 0, true);
         }
     }
 
@@ -241,38 +300,54 @@ impl<'a> Walk<'a> {
         if bp.is_embedded() {
             return;
         }
-        // Of a block that was there when its pointer was written, the bytes are older.
-        let birth = bp.physical_birth();
-        if birth <= phys.min_txg || birth >= phys.max_txg {
+        if !is_due(phys, bp) {
             phys.skipped += bp.asize();
             return;
         }
         phys.examined += bp.asize();
         self.examined += bp.asize();
-        let (storage, psize) = (&self.pool.core.storage, bp.psize());
-        let needs = |dva: &Dva| phys.func != FUNC_RESILVER || storage.needs_resilver(dva, psize, birth);
-        let dvas = bp.dvas();
-        let copies: Vec<usize> =
-            (0..dvas.len()).filter(|&copy| dvas[copy].is_valid() && needs(&dvas[copy])).collect();
-        let taken: u64 = copies.iter().map(|&copy| dvas[copy].asize).sum();
+        let storage = &self.pool.core.storage;
+        let copies = wanted_copies(storage, phys, bp);
+        let taken: u64 = copies.iter().map(|&copy| bp.dva(copy).asize).sum();
         phys.skipped += bp.asize() - taken;
         if copies.is_empty() {
             return;
         }
         if bp.is_gang() {
             self.issued += taken;
-            if storage.heal_gang(bp).is_err() {
-                self.hurt(place, bp.physical_birth());
+            if let Err(error) = storage.heal_gang(bp) {
+                self.hurt(place, bp.physical_birth(), error.may_pass());
             }
             return;
         }
         self.found.extend(copies.into_iter().map(|copy| Waiting::new(*bp, copy, place)));
     }
 
-    fn hurt(&mut self, place: Zbookmark, birth: u64) {
+    fn hurt(&mut self, place: Zbookmark, birth: u64, is_unread: bool) {
         self.position.phys.errors += 1;
+        self.position.unread |= is_unread;
         self.pool.core.errlog.log(place, birth);
     }
+}
+
+/// Whether the scan is for blocks of this age.
+fn is_due(phys: &ScanPhys, bp: &BlkPtr) -> bool {
+    // Of a block that was there when its pointer was written, the bytes are older.
+    let birth = bp.physical_birth();
+    birth > phys.min_txg && birth < phys.max_txg
+}
+
+/// The copies of a block that a scan has to look at.
+pub(super) fn wanted_copies(storage: &Storage, phys: &ScanPhys, bp: &BlkPtr) -> Vec<usize> {
+    let (psize, birth, dvas) = (bp.psize(), bp.physical_birth(), bp.dvas());
+    let needs = |dva: &Dva| phys.func != FUNC_RESILVER || storage.needs_resilver(dva, psize, birth);
+    let is_wanted = |copy: &usize| dvas[*copy].is_valid() && needs(&dvas[*copy]);
+    if is_due(phys, bp) { (0..dvas.len()).filter(is_wanted).collect() } else { Vec::new() }
+}
+
+/// Whether a table may have shown what a tree leads to.
+fn may_be_shown(block: &Waiting) -> bool {
+    block.bp.is_dedup() && !block.is_of_table()
 }
 
 /// One object set of a walk.
@@ -313,9 +388,9 @@ impl Visitor for InObjset<'_, '_> {
         Go::On
     }
 
-    fn unreadable(&mut self, visit: &Visit<'_>, _error: DmuError) -> Go {
+    fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Go {
         let place = self.place(visit);
-        self.walk.hurt(place, visit.bp.physical_birth());
+        self.walk.hurt(place, visit.bp.physical_birth(), !matches!(error, DmuError::Corrupt { .. }));
         Go::Past
     }
 }

@@ -92,7 +92,7 @@ impl ScanWorker {
         self.position = state.stored.clone();
         (self.walked, self.healing, self.checkpoint) = (false, false, now);
         drop(state);
-        lock(&scan.sorted).clear();
+        lock(&scan.sorted).turn_to(self.serial);
         running
     }
 
@@ -105,6 +105,7 @@ impl ScanWorker {
         follow_gone(&mut self.position, &mut lock(&scan.state).gone, durable.txg);
         let blocks = if core.env.quirk(Quirk::SmallTxg) { FEW_BLOCKS } else { STEP_BLOCKS };
         let budget = Budget { until: now + STEP, blocks };
+        let in_tables = self.position.phys.is_in_tables();
         let mut walk = match Walk::new(pool, durable, &mut self.position, budget) {
             Ok(walk) => walk,
             Err(error) => {
@@ -113,7 +114,10 @@ impl ScanWorker {
             }
         };
         let done = walk.run();
-        let (examined, issued, found) = (walk.examined, walk.issued, std::mem::take(&mut walk.found));
+        let found = walk.found();
+        let (examined, issued) = (walk.examined, walk.issued);
+        // Trees are not begun before it is known whether the tables can be relied on.
+        self.healing = in_tables && !self.position.phys.is_in_tables();
         let again = lock(&scan.sorted).end_walk(found);
         // What is there once counts once, however many pointers lead to it.
         let examined = examined - again;
@@ -167,11 +171,15 @@ impl ScanWorker {
         let mut issued = 0;
         for (block, healed) in flying.blocks.iter().zip(healed) {
             issued += block.asize();
-            if healed.is_err() {
+            let Err(error) = healed else { continue };
+            // Who has it the trees will tell.
+            if block.is_of_table() && self.position.give_tables_up() {
+                self.walked = false;
+            }
+            if block.owners().next().is_some() {
                 self.position.phys.errors += 1;
-                for place in [&block.place].into_iter().chain(&block.also) {
-                    core.errlog.log(*place, block.bp.physical_birth());
-                }
+                self.position.unread |= error.may_pass();
+                block.owners().for_each(|place| core.errlog.log(*place, block.bp.physical_birth()));
             }
         }
         lock(&core.scan.state).pace.issued += issued;
@@ -209,6 +217,7 @@ impl ScanWorker {
         {
             tracing::error!(%error, "a scan cannot go on");
             self.position.phys.errors += 1;
+            self.position.unread = true;
             self.walked = true;
         }
         {
@@ -235,7 +244,8 @@ impl Worker for ScanWorker {
 
     fn step(&mut self, now: Nanos) -> Next {
         let Some(pool) = self.pool.upgrade() else { return Next::Stop };
-        if pool.core.txgs.is_stopped() {
+        // Of a suspended pool most cannot be read; it wakes this worker when it goes on.
+        if pool.core.txgs.is_stopped() || pool.core.storage.is_suspended() {
             return Next::WaitForWork;
         }
         if !self.take_up(&pool.core.scan, now) {

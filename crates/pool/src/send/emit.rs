@@ -11,7 +11,7 @@ use ondisk::send::{
     feature,
 };
 use ondisk::{BlkPtr, ChecksumKind, CompressKind, Endian};
-use storage::{ReadError, Storage};
+use storage::{ReadError, Shelf, Storage};
 
 use super::walk::Item;
 use super::{Failure, broken};
@@ -24,6 +24,8 @@ const OLD_MAX_BLOCK: u64 = 128 << 10;
 /// See the module.
 pub(super) struct Emit<'a> {
     store: &'a Arc<Storage>,
+    /// Blocks that are sent as they are stored.
+    shelf: Shelf,
     to: RecordWriter<'a>,
     features: u64,
     from_txg: u64,
@@ -41,16 +43,18 @@ enum Bytes {
 
 impl<'a> Emit<'a> {
     pub fn new(store: &'a Arc<Storage>, to: RecordWriter<'a>, features: u64, from_txg: u64) -> Emit<'a> {
-        Emit { store, to, features, from_txg, pending: None }
+        Emit { store, shelf: Shelf::new(store), to, features, from_txg, pending: None }
     }
 
     fn has(&self, feature: u64) -> bool {
         self.features & feature != 0
     }
 
-    /// Most blocks are sent as they are without compression.
-    pub fn wants_decoded(&self) -> bool {
-        !self.has(feature::COMPRESSED)
+    /// Has the blocks of a batch read that will be sent soon.
+    pub fn ask(&self, items: &[Item]) {
+        let (decoded, stored) = self.blocks(items);
+        self.store.prefetch(decoded, Keep::ALL);
+        self.shelf.order(&stored);
     }
 
     /// Everything has been met.
@@ -76,17 +80,10 @@ impl<'a> Emit<'a> {
 
     /// The blocks of a batch, in its order.
     fn read(&self, items: &[Item]) -> Result<Vec<Bytes>, Failure> {
-        let (mut decoded, mut stored) = (Vec::new(), Vec::new());
-        for item in items {
-            match item.block().map(|bp| (bp, self.form(item, bp))) {
-                Some((bp, Form::Decoded)) => decoded.push(*bp),
-                Some((bp, Form::Stored)) => stored.push(*bp),
-                Some((_, Form::Embedded)) | None => {}
-            }
-        }
+        let (decoded, stored) = self.blocks(items);
         let mut decoded =
             BlockStore::read_many(self.store.as_ref(), &decoded, IoClass::AsyncRead, Keep::ALL).into_iter();
-        let mut stored = self.store.read_as_stored(&stored, IoClass::AsyncRead).into_iter();
+        let mut stored = self.shelf.take(&stored).into_iter();
         let mut bytes = Vec::new();
         for item in items {
             let Some(bp) = item.block() else { continue };
@@ -97,6 +94,19 @@ impl<'a> Emit<'a> {
             });
         }
         Ok(bytes)
+    }
+
+    /// Those that are sent decoded, and as they are stored.
+    fn blocks(&self, items: &[Item]) -> (Vec<BlkPtr>, Vec<BlkPtr>) {
+        let (mut decoded, mut stored) = (Vec::new(), Vec::new());
+        for item in items {
+            match item.block().map(|bp| (bp, self.form(item, bp))) {
+                Some((bp, Form::Decoded)) => decoded.push(*bp),
+                Some((bp, Form::Stored)) => stored.push(*bp),
+                Some((_, Form::Embedded)) | None => {}
+            }
+        }
+        (decoded, stored)
     }
 
     fn form(&self, item: &Item, bp: &BlkPtr) -> Form {
@@ -129,6 +139,29 @@ impl<'a> Emit<'a> {
     fn write(&mut self, record: &Record, payload: &[u8]) -> Result<(), Failure> {
         self.flush()?;
         self.to.write(record, payload).map_err(broken)
+    }
+
+    /// Writes the bytes of a block, as it is stored or not: often its pointer has their sums, against which they were held
+    /// when they were read.
+    fn write_block(
+        &mut self,
+        write: Write,
+        bp: &BlkPtr,
+        bytes: &[u8],
+        is_stored: bool,
+    ) -> Result<(), Failure> {
+        let is_whole = is_stored || bp.compression_raw() == CompressKind::Off as u8;
+        let is_known = is_whole
+            && !bp.is_gang()
+            && bp.byteorder() == Endian::Little
+            && bp.checksum_kind() == Ok(ChecksumKind::Fletcher4)
+            && bytes.len() as u64 == bp.psize();
+        let record = Record::Write(write);
+        if !is_known {
+            return self.write(&record, bytes);
+        }
+        self.flush()?;
+        self.to.write_summed(&record, bytes, bp.checksum()).map_err(broken)
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
@@ -225,7 +258,7 @@ impl<'a> Emit<'a> {
             Bytes::Stored(bytes) => {
                 let (compress, compressed_size) = (bp.compression_raw(), bp.psize());
                 let write = Write { compress, compressed_size, ..keyed(plain, bp) };
-                self.write(&Record::Write(write), bytes)
+                self.write_block(write, bp, bytes, true)
             }
             Bytes::Decoded(block) if size > OLD_MAX_BLOCK && !self.has(feature::LARGE_BLOCKS) => {
                 let mut offset = offset;
@@ -237,7 +270,7 @@ impl<'a> Emit<'a> {
                 Ok(())
             }
             Bytes::Decoded(block) if bp.is_embedded() => self.write(&Record::Write(plain), block),
-            Bytes::Decoded(block) => self.write(&Record::Write(keyed(plain, bp)), block),
+            Bytes::Decoded(block) => self.write_block(keyed(plain, bp), bp, block, false),
         }
     }
 

@@ -15,6 +15,7 @@ use ondisk::send::RECORD_SIZE;
 use super::Failure;
 use crate::dsl::names::Found;
 use crate::dsl::{Dsl, bookmark, volume};
+use crate::recv::CLONE;
 use crate::{PoolError, Result};
 
 /// See the module.
@@ -51,12 +52,14 @@ impl Dsl {
         if !self.is_before(&to.phys, dir.object, txg)? {
             return Err(Failure::NotEarlier);
         }
-        Ok(Source { guid, txg, is_clone: dir.object != to.dir.object })
+        // A hidden clone stands for the dataset with which it is to change contents.
+        let own = if to.dir.last_name() == CLONE { to.dir.parent() } else { Some(to.dir.clone()) };
+        Ok(Source { guid, txg, is_clone: own.is_none_or(|own| own.object != dir.object) })
     }
 
-    /// Whether a state of a directory's dataset, of group `txg`, is in the past of a snapshot.
+    /// Whether a state of a directory's dataset, of group `txg`, is in the past of a snapshot or head.
     pub(crate) fn is_before(&self, later: &DslDatasetPhys, dir: u64, txg: u64) -> Result<bool> {
-        if txg >= later.creation_txg {
+        if later.is_snapshot() && txg >= later.creation_txg {
             return Ok(false);
         }
         let mut at = later.dir_obj;

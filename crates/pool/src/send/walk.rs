@@ -1,22 +1,26 @@
 //! Walking the tree of a snapshot, and handing what is met to `emit` in batches: while one is written, the blocks of the
-//! next are on their way from the disks.
+//! next ones are on their way from the disks.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use dmu::DmuError;
-use dmu::store::Keep;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use ondisk::BlkPtr;
 use ondisk::dnode::{BLOCK_SIZE, DnodePhys, MAX_OBJECT, SLOTS_PER_BLOCK};
 use storage::Storage;
 
 use super::emit::Emit;
-use super::{Failure, unreadable};
+use super::{Failure, Sending, unreadable};
 use crate::stream::RecordWriter;
 
 /// What a batch has at most: bytes of blocks, and things.
-const BATCH_BYTES: u64 = 8 << 20;
-const BATCH: usize = 2048;
+const BATCH_BYTES: u64 = 4 << 20;
+const BATCH: usize = 512;
+/// Batches that are asked for before the first of them is written.
+const AHEAD: usize = 4;
 
 /// Something that is to be sent.
 pub(super) enum Item {
@@ -61,27 +65,28 @@ impl Item {
     }
 }
 
-/// Sends everything that was born after a group; from a block of an object on.
+/// Sends what is to be sent of the tree below a root: what was born after a group, from a block of an object on.
 pub(super) fn walk<'a>(
     store: &Arc<Storage>,
     root: &BlkPtr,
-    from_txg: u64,
-    resume: Option<(u64, u64)>,
+    sending: &Sending,
     emit: Emit<'a>,
 ) -> Result<RecordWriter<'a>, Failure> {
     let mut walk = Walk {
-        store,
         emit,
-        resume: resume.unwrap_or((0, 0)),
+        resume: sending.resume.unwrap_or((0, 0)),
+        visited: &sending.visited,
         objects: 0,
         batch: Vec::new(),
         bytes: 0,
-        next: Vec::new(),
+        asked: VecDeque::new(),
         failed: None,
     };
-    traverse(store.as_ref(), root, from_txg, &mut walk);
-    walk.turn();
-    walk.turn();
+    traverse(store.as_ref(), root, sending.from_txg, &mut walk);
+    walk.ask();
+    while let Some(batch) = walk.asked.pop_front() {
+        walk.write(batch);
+    }
     match walk.failed {
         Some(failure) => Err(failure),
         None => walk.emit.end(),
@@ -89,16 +94,17 @@ pub(super) fn walk<'a>(
 }
 
 struct Walk<'a, 'w> {
-    store: &'a Arc<Storage>,
     emit: Emit<'w>,
     /// The object and block before which nothing is sent.
     resume: (u64, u64),
+    /// What was met is counted.
+    visited: &'a AtomicU64,
     /// Numbers that the meta dnode has had.
     objects: u64,
     /// What is being met, and its bytes; what is asked for, and not written.
     batch: Vec<Item>,
     bytes: u64,
-    next: Vec<Item>,
+    asked: VecDeque<Vec<Item>>,
     failed: Option<Failure>,
 }
 
@@ -107,29 +113,34 @@ impl Walk<'_, '_> {
         self.bytes += item.bytes();
         self.batch.push(item);
         if self.bytes >= BATCH_BYTES || self.batch.len() >= BATCH {
-            self.turn();
+            self.ask();
+            if self.asked.len() > AHEAD
+                && let Some(batch) = self.asked.pop_front()
+            {
+                self.write(batch);
+            }
         }
         if self.failed.is_some() { Go::Stop } else { Go::On }
     }
 
-    /// Asks for the blocks of what was met, and writes what was asked for before.
-    fn turn(&mut self) {
-        if self.failed.is_some() {
-            return;
-        }
+    /// Asks for the blocks of what was met.
+    fn ask(&mut self) {
         self.bytes = 0;
         let met = std::mem::take(&mut self.batch);
-        if self.emit.wants_decoded() {
-            let blocks = met.iter().filter_map(Item::block).filter(|bp| !bp.is_embedded()).copied();
-            self.store.prefetch(blocks.collect(), Keep::ALL);
+        self.emit.ask(&met);
+        self.asked.push_back(met);
+    }
+
+    fn write(&mut self, batch: Vec<Item>) {
+        if self.failed.is_none() {
+            self.failed = self.emit.batch(batch).err();
         }
-        let now = std::mem::replace(&mut self.next, met);
-        self.failed = self.emit.batch(now).err();
     }
 }
 
 impl Visitor for Walk<'_, '_> {
     fn block(&mut self, visit: &Visit<'_>) -> Go {
+        self.visited.fetch_add(1, Relaxed);
         if visit.is_before(self.resume.0, self.resume.1) {
             return Go::Past;
         }
@@ -145,6 +156,7 @@ impl Visitor for Walk<'_, '_> {
     }
 
     fn object(&mut self, object: u64, dnode: &DnodePhys) -> Go {
+        self.visited.fetch_add(1, Relaxed);
         if object == 0 {
             self.objects = (dnode.maxblkid + 1).saturating_mul(SLOTS_PER_BLOCK as u64);
             return Go::On;
@@ -157,6 +169,7 @@ impl Visitor for Walk<'_, '_> {
     }
 
     fn hole(&mut self, visit: &Visit<'_>) -> Go {
+        self.visited.fetch_add(1, Relaxed);
         let (Part::Tree { level, blkid }, Some(dnode)) = (visit.part, visit.dnode) else { return Go::On };
         if visit.object >= MAX_OBJECT || visit.is_before(self.resume.0, self.resume.1) {
             return Go::On;

@@ -12,6 +12,7 @@
 //! The age of a side's uberblocks says nothing: power cuts in the middle of commits leave uberblocks on one side that
 //! lead to what all sides have. Source: module/zfs/vdev.c (`vdev_dtl_sync`, `vdev_dtl_load`, `vdev_dtl_reassess`).
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
@@ -90,9 +91,13 @@ impl DirtyTimeLogs {
         DirtyTimeLogs(Mutex::new(logs))
     }
 
-    /// Tells storage of every leaf that is behind.
+    /// Tells storage of every leaf that is behind. Where none has everything one has to pass for whole: it is the one that
+    /// lacks least.
     pub fn mark(&self, storage: &Storage) {
-        for (guid, missing) in lock(&self.0).missing.iter().filter(|(_, missing)| !missing.is_empty()) {
+        let logs = lock(&self.0);
+        let mut lacking: Vec<_> = logs.missing.iter().filter(|(_, missing)| !missing.is_empty()).collect();
+        lacking.sort_by_key(|(_, missing)| Reverse(missing.space()));
+        for (guid, missing) in lacking {
             storage.set_missing(*guid, missing);
             if !storage.mark_behind(*guid) {
                 tracing::debug!(guid, "a disk lacks writes: it is away, or no other has them all");

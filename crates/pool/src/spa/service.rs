@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use env::lock;
 use ondisk::label::config::key;
+use storage::metaslab::RangeTree;
 use storage::{OpenedLeaf, VdevConfig, VdevKind, VdevState};
 
 use super::members::set_unspare;
@@ -194,6 +195,7 @@ impl Core {
         }
         // The log was emptied: whatever it missed is durable elsewhere.
         self.dtl.forget(guid);
+        self.storage.set_missing(guid, &RangeTree::new());
         let mut gone = None;
         edit(tree, guid, &mut |vdev| gone = vdev.dtl.take());
         match gone.filter(|object| *object != 0) {

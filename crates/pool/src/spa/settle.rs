@@ -100,6 +100,12 @@ impl Core {
         self.storage.is_working(leaf.guid) && self.dtl.is_empty(leaf.guid)
     }
 
+    /// Whether a disk works, and nothing is noted that it might lack: one that no other could stand in for may pass for whole
+    /// until the next import all the same.
+    pub fn is_sure_of(&self, guid: u64) -> bool {
+        self.storage.is_working(guid) && self.dtl.is_empty(guid)
+    }
+
     /// Disks that are out of use and for which no spare stands in.
     fn vacancies(&self) -> Vec<Vacancy> {
         if !self.extras.has_spares() {

@@ -20,6 +20,7 @@ impl Pool {
         core.storage.suspension().listen(Box::new(move |begun| {
             let Some(core) = of_pool.upgrade() else { return };
             core.txgs.reconsider();
+            core.scan.wake();
             if let Some(cause) = begun {
                 core.suspension_ereport(cause);
             }
@@ -38,6 +39,7 @@ impl Pool {
             return Err(PoolError::ReadOnly);
         }
         self.resume(guid)?;
+        self.core.scan.try_again();
         if guid.is_none() {
             lock(&self.core.lost_logs).clear();
         }

@@ -4,6 +4,10 @@
 //! its file system is opened and replays it, so it is claimed for the first group of the import, and the header says
 //! how far. A record that leads to a block which cannot be read is the end of its log.
 //!
+//! What was under way when the power went may be on some disks only. From the claim on it is waited for: losing as many
+//! disks as the pool can do without must not make it unreadable, so it is put on the others. Should the import fail then,
+//! nothing is lost by that: as long as an uberblock leads to the log, or the next one would, nobody else has its places.
+//!
 //! Source: `zil_claim` and kin in module/zfs/zil.c.
 
 use std::collections::HashSet;
@@ -174,13 +178,16 @@ impl Dsl {
             }
             claimed.claim_blk_seq = found.bp.checksum()[SEQUENCE];
             let Some(block) = &found.content else { break };
+            self.restore(&found.bp);
             blocks += 1;
             for (head, bytes, endian) in records(block) {
-                if let Some(bp) = target(&head, bytes, endian, txg)
-                    && (self.parts.store().read_undeciphered(&bp, IoClass::SyncRead).is_err()
-                        || !self.claim_block(&bp, txg, &mut seen, newest))
-                {
-                    break 'chain;
+                if let Some(bp) = target(&head, bytes, endian, txg) {
+                    if self.parts.store().read_undeciphered(&bp, IoClass::SyncRead).is_err()
+                        || !self.claim_block(&bp, txg, &mut seen, newest)
+                    {
+                        break 'chain;
+                    }
+                    self.restore(&bp);
                 }
                 claimed.claim_lr_seq = head.seq;
                 any = true;
@@ -190,6 +197,16 @@ impl Dsl {
             claimed.flags |= FLAG_REPLAY_NEEDED;
         }
         claimed
+    }
+
+    /// Puts a claimed block that was read on all the disks that should have it.
+    fn restore(&self, bp: &BlkPtr) {
+        let storage = self.parts.store();
+        if !bp.is_gang() {
+            storage.restore(bp);
+        } else if let Err(error) = storage.heal_gang(bp) {
+            tracing::warn!(%error, "a gang that an intent log leads to lacks copies");
+        }
     }
 
     /// `false`: the space is somebody else's, or no space at all, or the block says it is from a far future.

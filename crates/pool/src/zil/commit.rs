@@ -217,7 +217,7 @@ impl Zil {
         let stats = self.place_stats(&last);
         let bps: Vec<BlkPtr> = burst.blocks.iter().map(|(bp, _)| *bp).collect();
         // Blocks that were there before the log was written are flushed with it.
-        let result = self.parts.storage.write_log(burst.blocks, &burst.tops);
+        let result = self.parts.storage.write_log(burst.blocks, &burst.tops, burst.losses);
         match &result {
             Ok(times) => {
                 stats.write_nanos.add(times.write.0);
@@ -242,7 +242,7 @@ impl Zil {
     /// Fills the open block, and the next ones as long as the queue fills them too. Gives `filling` back, the burst having
     /// its place among those that fly.
     fn burst(&self) -> Burst {
-        let mut burst = Burst::default();
+        let mut burst = Burst { losses: self.parts.storage.losses(), ..Burst::default() };
         let mut upto = 0;
         loop {
             let load = self.load();
@@ -489,6 +489,8 @@ struct Load {
 /// Blocks that follow each other, ready to be written together.
 #[derive(Default)]
 struct Burst {
+    /// Before anything of it was written.
+    losses: u64,
     blocks: Vec<(BlkPtr, Vec<u8>)>,
     /// To be flushed too.
     tops: Vec<u32>,

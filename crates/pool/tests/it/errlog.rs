@@ -26,9 +26,9 @@ use crate::create::spec;
 use crate::support::{Dir, around};
 
 const SIZE: u64 = 128 << 20;
-const BLOCK: u32 = 16 << 10;
+pub const BLOCK: u32 = 16 << 10;
 /// Of a device, before its first block.
-const LABELS: u64 = 4 << 20;
+pub const LABELS: u64 = 4 << 20;
 
 /// A pool on one disk; its errors are logged by head, or in the old form.
 fn pool(dir: &Dir, around: &Surroundings, by_head: bool) -> Arc<Pool> {
@@ -100,7 +100,7 @@ fn destroy(pool: &Pool, name: &str) {
 }
 
 /// Writes two blocks of noise into an object, 0: a new one.
-fn write(pool: &Pool, dataset: &str, object: u64, seed: u64) -> u64 {
+pub fn write(pool: &Pool, dataset: &str, object: u64, seed: u64) -> u64 {
     let object = write_at(pool, dataset, object, 0, seed);
     pool.core().txgs.sync_now().unwrap();
     object
@@ -121,7 +121,7 @@ fn write_at(pool: &Pool, dataset: &str, object: u64, pair: u64, seed: u64) -> u6
     dnode.object()
 }
 
-fn block(pool: &Pool, dataset: &str, object: u64, blkid: u64) -> BlkPtr {
+pub fn block(pool: &Pool, dataset: &str, object: u64, blkid: u64) -> BlkPtr {
     let root = pool.dsl.open_dataset(dataset).unwrap().objset().root();
     let storage = &*pool.core().storage;
     pointer_to(storage, &root, object, Part::Tree { level: 0, blkid }).unwrap().unwrap()
@@ -261,6 +261,25 @@ fn a_scrub_of_errors_pauses_goes_on_and_stops() {
     assert_eq!((pool.error_count(), pool.scan_report().errors.state), (0, STATE_FINISHED));
     scan(&pool, ScanCommand::Scrub);
     assert_eq!(pool.scan_report().errors.state, 0);
+    assert!(is_clean(&pool));
+    pool.export().unwrap();
+}
+
+#[test]
+fn what_was_met_in_a_dataset_that_is_gone_is_forgotten() {
+    let dir = Dir::new("errlog-gone");
+    let pool = pool(&dir, &around(), true);
+    make(&pool, "tank/a");
+    let object = write(&pool, "tank/a", 0, 1);
+    turn_over(&dir, &block(&pool, "tank/a", object, 0));
+    let pool = again(&dir, pool);
+    let a = pool.dsl.open_dataset("tank/a").unwrap();
+    assert!(a.objset().hold(object).unwrap().read_bytes(0, BLOCK as usize).is_err());
+    drop(a);
+    // It goes with the group that notes the error.
+    destroy(&pool, "tank/a");
+    scan(&pool, ScanCommand::ScrubErrors);
+    assert_eq!(pool.error_count(), 0);
     assert!(is_clean(&pool));
     pool.export().unwrap();
 }

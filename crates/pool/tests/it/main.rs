@@ -8,6 +8,7 @@ mod dsl;
 mod errlog;
 mod import;
 mod livelist;
+mod missed;
 mod rebuild;
 mod removed;
 mod rewind;

@@ -4,13 +4,13 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use dmu::{Holds, ObjectSpec};
-use env::Nanos;
+use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Nanos};
 use ondisk::object_type::ObjectType;
 use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use pool::Pool;
 use pool::scan::ScanCommand;
 use pool::spa::config::Host;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::{Surroundings, VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};
@@ -19,6 +19,7 @@ use storage::{VdevStat, VdevState};
 
 use crate::create::spec;
 use crate::support::{Dir, around, cut_partitions, shared_fixture, zdb_accepts};
+use crate::vdevs::{Files, disk, fresh_in, guid, shown};
 
 const SIZE: u64 = 256 << 20;
 /// Labels at both ends are not scrubbed.
@@ -68,12 +69,12 @@ fn damage(dir: &Dir, name: &str, places: u64, seed: u64) {
     }
 }
 
-fn scan(pool: &Pool, command: ScanCommand) {
+pub fn scan(pool: &Pool, command: ScanCommand) {
     pool.scan_command(command, "").unwrap();
     pool.wait_for_scan();
 }
 
-fn sides(pool: &Pool) -> Vec<VdevStat> {
+pub fn sides(pool: &Pool) -> Vec<VdevStat> {
     pool.core().storage.status().children.iter().flat_map(|top| top.children.clone()).collect()
 }
 
@@ -82,7 +83,7 @@ fn states(pool: &Pool) -> Vec<VdevState> {
 }
 
 /// Waits until nothing runs and no leaf lacks anything.
-fn settle(pool: &Pool) {
+pub fn settle(pool: &Pool) {
     for _ in 0..200 {
         pool.wait_for_scan();
         if sides(pool).iter().all(|side| side.state == VdevState::Online && !side.is_behind) {
@@ -98,10 +99,27 @@ fn export(pool: Arc<Pool>) {
     pool.export().unwrap();
 }
 
-/// Whether zdb finds every block good on this side alone.
-fn alone(dir: &Dir, name: &str) {
+/// A folder that is not where it was, for as long as this lives.
+struct OutOfSight(String);
+
+impl OutOfSight {
+    fn hide(dir: &Dir) -> OutOfSight {
+        std::fs::rename(dir.path(), format!("{}-away", dir.path())).unwrap();
+        OutOfSight(dir.path())
+    }
+}
+
+impl Drop for OutOfSight {
+    fn drop(&mut self) {
+        let _ = std::fs::rename(format!("{}-away", self.0), &self.0);
+    }
+}
+
+/// Whether zdb finds every block good on this side alone. The pool says where the other is: there it must not be found.
+pub fn alone(dir: &Dir, name: &str) {
     let lonely = Dir::new(&format!("alone-{name}-{}", dir.path().rsplit('/').next().unwrap()));
     std::fs::copy(dir.image_path(name), lonely.image_path(name)).unwrap();
+    let _hidden = OutOfSight::hide(dir);
     zdb_accepts(&lonely, "tank");
 }
 
@@ -194,6 +212,39 @@ fn a_side_that_was_away_gets_what_it_missed_and_no_more() {
     assert_eq!(states(&pool), [VdevState::Online; 2]);
     assert!(!pool.core().scan.is_running());
     export(pool);
+}
+
+/// A new disk is not taken for whole, nor the old one sent away, while the old one has what nobody could read.
+#[test]
+fn what_could_not_be_read_for_a_while_is_lacking_still() {
+    let dir = Dir::new("resilver-unread");
+    let faults = FaultDisks::new(Env::real().disks);
+    let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+    let (pool, mut files) = (fresh_in(&around, &dir, &["a"]), Files::default());
+    (0..20).for_each(|_| files.write(&pool));
+    let path = Some(dir.image_path("a").to_str().unwrap().to_owned());
+    let fail = FaultKind::Fail(DiskError::Io(5));
+    faults.inject(FaultRule { path, bytes: (FRONT..96 << 20).into(), ..FaultRule::new(FaultOp::Read, fail) });
+    pool.replace_vdev(guid(&pool, "a"), &disk(&dir, "b"), "").unwrap();
+    let some_groups = || {
+        for _ in 0..5 {
+            pool.wait_for_scan();
+            pool.core().txgs.sync_empty().unwrap();
+        }
+    };
+    some_groups();
+    let phys = pool.scan_report().phys;
+    assert!(phys.errors > 0 && phys.state == STATE_FINISHED, "{phys:?}");
+    assert_eq!(shown(&pool), "replacing-0(a b-)");
+    faults.clear();
+    some_groups();
+    assert_eq!(shown(&pool), "replacing-0(a b-)", "it is not tried again and again");
+    pool.clear_errors(None, "").unwrap();
+    some_groups();
+    assert_eq!((shown(&pool), pool.scan_report().phys.errors), ("b".into(), 0));
+    files.check(&pool);
+    export(pool);
+    alone(&dir, "b");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
 use crate::create::spec;
-use crate::support::{Dir, around, cut_partitions, fixture, zdb, zdb_accepts};
+use crate::support::{Dir, around, crash, cut_partitions, fixture, zdb, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 const BLOCK: u32 = 4 << 10;
@@ -582,4 +582,43 @@ fn names_of(pool: &Pool, filter: &ListFilter) -> BTreeMap<String, Tree> {
         tree
     };
     listed.into_iter().map(|one| (one.name.clone(), content(&one.name))).collect()
+}
+
+/// What compared, or sent, and ended with its pool, leaves nothing behind that the next import would not take away.
+#[test]
+fn a_temporary_snapshot_lasts_as_long_as_its_tag_or_the_pool() {
+    let (dir, around) = (Dir::new("temporary"), around());
+    let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("a.img", 256 << 20))])).unwrap();
+    commit(&pool, make("tank/a", "off")).unwrap();
+    let take = |pool: &Pool, name: &str| {
+        commit(pool, Change::TemporarySnapshot { name: name.into(), tag: "%tag".into() }).unwrap();
+        assert!(pool.dsl.open_dataset(name).is_ok());
+    };
+    take(&pool, "tank/a@one");
+    assert_eq!(pool.dsl.holds("tank/a@one").unwrap().len(), 1);
+    let release =
+        Change::Release { snapshots: vec!["tank/a@one".into()], tag: "%tag".into(), recursive: false };
+    commit(&pool, release).unwrap();
+    assert!(pool.dsl.open_dataset("tank/a@one").is_err());
+    take(&pool, "tank/a@two");
+    take(&pool, "tank/a@three");
+    // One that somebody else keeps stays, without the tag; others go.
+    commit(&pool, snapshot(&["tank/a@kept".into()], false)).unwrap();
+    let hold = Change::Hold { snapshots: vec!["tank/a@three".into()], tag: "mine".into(), recursive: false };
+    commit(&pool, hold).unwrap();
+    let cut = crash(&dir, "temporary-cut");
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&dir, "tank");
+    let found = search(&around.env, &[cut.path()]);
+    let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
+    pool.dsl.release_temporary().unwrap();
+    let is_there = |name: &str| pool.dsl.open_dataset(name).is_ok();
+    assert_eq!(["tank/a@two", "tank/a@three", "tank/a@kept"].map(is_there), [false, true, true]);
+    let tags = pool.dsl.holds("tank/a@three").unwrap();
+    assert_eq!(tags.iter().map(|(tag, _)| tag.as_str()).collect::<Vec<_>>(), ["mine"]);
+    is_whole(&pool);
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&cut, "tank");
 }

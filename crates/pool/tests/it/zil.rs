@@ -13,11 +13,11 @@ use ondisk::zil::record::{LrTruncate, Record, Written};
 use pool::Pool;
 use pool::change::Change;
 use pool::dsl::Dataset;
-use pool::spa::create::create;
+use pool::spa::create::{VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options as VerifyOptions, verify};
-use pool::zil::{LogData, LoggedRecord, LoggedWrite, Replay, SyncMode};
+use pool::zil::{IMMEDIATE_SIZE, LogData, LoggedRecord, LoggedWrite, Replay, SyncMode};
 
 use crate::create::spec;
 use crate::support::{Dir, around, crash, cut_partitions, fixture, zdb_accepts};
@@ -26,7 +26,7 @@ const SIZE: u64 = 256 << 20;
 
 fn fresh(dir: &Dir) -> Arc<Pool> {
     let leaf = dir.image("disk0", SIZE);
-    create(&around(), &spec("tank", vec![pool::spa::create::VdevSpec::Leaf(leaf)])).unwrap()
+    create(&around(), &spec("tank", vec![VdevSpec::Leaf(leaf)])).unwrap()
 }
 
 fn import_all(dir: &Dir) -> Arc<Pool> {
@@ -37,7 +37,15 @@ fn import_all(dir: &Dir) -> Arc<Pool> {
 
 fn logged(object: u64, offset: u64, data: &[u8], copied: bool) -> LoggedWrite<'_> {
     let (len, data) = (data.len() as u64, copied.then_some(data));
-    LoggedWrite { object, generation: 1, offset, len, block_size: 16 << 10, data }
+    LoggedWrite {
+        object,
+        generation: 1,
+        offset,
+        len,
+        block_size: 16 << 10,
+        is_large: len >= IMMEDIATE_SIZE,
+        data,
+    }
 }
 
 /// A file in a dataset, written and logged as a file system would.
@@ -422,4 +430,38 @@ fn large_writes_are_written_once_and_only_led_to() {
     is_sound(&pool);
     drop(fs);
     leave(&pool, &after);
+}
+
+/// A power failure may leave the end of a log on one disk only; when a group has claimed it, that disk may go.
+#[test]
+fn what_is_claimed_is_on_all_disks() {
+    let dir = Dir::new("zil-torn");
+    let sides = ["disk0", "disk1"].map(|name| VdevSpec::Leaf(dir.image(name, SIZE)));
+    let pool = create(&around(), &spec("tank", vec![VdevSpec::Mirror(sides.to_vec())])).unwrap();
+    let fs = dataset(&pool, "tank");
+    let _reader = Reader::attach(&fs);
+    let file = file(&pool, "tank");
+    let synced = pool.core().txgs.synced();
+    let before = crash(&dir, "zil-torn-before");
+    file.write(1000, b"in the log", true);
+    file.write(1 << 20, &[7; 64 << 10], true);
+    file.commit();
+    let torn = crash(&dir, "zil-torn-after");
+    assert!(pool.core().zil_stats.indirect_bytes.get() > 0 && pool.core().txgs.synced() == synced);
+    std::fs::copy(before.image_path("disk0"), torn.image_path("disk0")).unwrap();
+    leave(&pool, &dir);
+
+    let pool = import_all(&torn);
+    let claimed = crash(&torn, "zil-torn-claimed");
+    pool.export().unwrap();
+    std::fs::remove_file(claimed.image_path("disk1")).unwrap();
+    drop(torn); // Its disk would be found where it was last.
+
+    let pool = import_all(&claimed);
+    let fs = dataset(&pool, "tank");
+    assert!(Again::default().run(&fs) > 1);
+    let read = |at, len| fs.objset().hold(file.object).unwrap().read_bytes(at, len).unwrap();
+    assert!(read(1000, 10) == b"in the log" && read(1 << 20, 64 << 10) == [7; 64 << 10]);
+    is_sound(&pool);
+    pool.export().unwrap();
 }

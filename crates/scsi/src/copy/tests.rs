@@ -1,12 +1,12 @@
 //! Copies between two units in memory: what is copied, what is refused with which sense, and what is told of it afterwards.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use engine_api::{Error, Seek, Volume, VolumeId};
 use model::MemVolume;
 
-use crate::{Answer, Data, Identity, LogicalUnit, Port, Status, Target, inquiry};
+use crate::{Answer, Data, Identity, LogicalUnit, Nexus, Status, Target, inquiry};
 
 const BLOCKS: u64 = 4096;
 const VOLUME_BLOCK: usize = 8192;
@@ -14,7 +14,7 @@ const VOLUME_BLOCK: usize = 8192;
 struct Rig {
     volumes: [Arc<MemVolume>; 2],
     target: Target,
-    port: Port,
+    port: Nexus,
 }
 
 fn rig() -> Rig {
@@ -27,9 +27,13 @@ fn rig() -> Rig {
         let identity = Identity { id: 7 + u128::from(number), serial: format!("{number}"), name: "v".into() };
         (number, LogicalUnit::new(volumes[usize::from(number)].clone(), identity))
     };
-    let target = Target::new(BTreeMap::from([unit(0), unit(1)]));
-    let port: Port = "iqn.a,i,0x01".into();
-    target.units().for_each(|unit| unit.join(&port));
+    let target = Target::new("iqn.t".into(), Vec::new(), BTreeMap::from([unit(0), unit(1)]));
+    let port = Nexus::new("iqn.a,i,0x01", 1);
+    for unit in target.units() {
+        unit.join(&port, Weak::<()>::new());
+        // It has that to say first.
+        unit.begin(&target, &port, &[0; 6], &[]);
+    }
     Rig { volumes, target, port }
 }
 
@@ -170,9 +174,10 @@ fn what_makes_no_sense_copies_nothing() {
 fn what_others_have_reserved_is_out_of_reach() {
     let rig = rig();
     let units = [rig.named(0, 0), rig.named(1, 0)];
-    let other: Port = "iqn.b,i,0x02".into();
+    let other = Nexus::new("iqn.b,i,0x02", 1);
     let mine = rig.target.unit(1 << 48).unwrap();
-    mine.join(&other);
+    mine.join(&other, Weak::<()>::new());
+    rig.target.execute(&other, 1 << 48, &[0; 6], &[]);
     // Its key stands in one place to be registered, in another to reserve.
     for (action, kind, at) in [(0, 0, 15), (1, 1, 7)] {
         let mut keys = [0; 24];

@@ -1,7 +1,8 @@
 //! What is reserved, through loss of power: as text in a property of the volume, which goes where the volume goes.
 //!
 //! ```text
-//!   <guid of the volume> <type>=<holder> | - { <key>=<port> }        numbers in hexadecimal, names escaped
+//!   <guid of the volume> <type>=<holder> | - { <key>=<port> }        numbers in hexadecimal
+//!   <port>: that of the initiator, escaped, @ that of the target; nothing from the @ on: that is 1
 //! ```
 //! A copy of the volume has another guid: what was reserved is not reserved there. Nothing is believed of the text: one that
 //! makes no sense reserves nothing.
@@ -11,7 +12,7 @@ use engine_api::Volume;
 use super::{Registry, Reservation, TYPES};
 use crate::limits::{MAX_KEPT, MAX_REGISTRATIONS};
 use crate::sense::{NO_REGISTRATION_RESOURCES, Refusal};
-use crate::unit::Port;
+use crate::unit::Nexus;
 
 const PROPERTY: &str = "cistern:reservations";
 
@@ -46,8 +47,8 @@ pub fn write(registry: &Registry, guid: u64) -> String {
         return String::new();
     }
     let held = registry.reservation.as_ref();
-    let held = held.map_or("-".to_owned(), |held| format!("{:x}={}", held.kind, escaped(&held.holder)));
-    let keys = registry.keys.iter().map(|(port, key)| format!("{key:x}={}", escaped(port)));
+    let held = held.map_or("-".to_owned(), |held| format!("{:x}={}", held.kind, written(&held.holder)));
+    let keys = registry.keys.iter().map(|(nexus, key)| format!("{key:x}={}", written(nexus)));
     [format!("{guid:x}"), held].into_iter().chain(keys).collect::<Vec<_>>().join(" ")
 }
 
@@ -57,8 +58,8 @@ pub fn parse(text: &str, guid: u64) -> Option<Registry> {
         return None;
     }
     let pair = |word: &str| {
-        let (number, port) = word.split_once('=')?;
-        Some((u64::from_str_radix(number, 16).ok()?, Port::from(plain(port)?)))
+        let (number, nexus) = word.split_once('=')?;
+        Some((u64::from_str_radix(number, 16).ok()?, read(nexus)?))
     };
     let held = match words.next()? {
         "-" => None,
@@ -66,8 +67,8 @@ pub fn parse(text: &str, guid: u64) -> Option<Registry> {
     };
     let mut registry = Registry { persists: true, ..Registry::default() };
     for word in words.take(MAX_REGISTRATIONS) {
-        let (key, port) = pair(word)?;
-        registry.keys.insert(port, key);
+        let (key, nexus) = pair(word)?;
+        registry.keys.insert(nexus, key);
     }
     if let Some((kind, holder)) = held {
         let kind = TYPES.into_iter().find(|known| u64::from(*known) == kind)?;
@@ -77,9 +78,24 @@ pub fn parse(text: &str, guid: u64) -> Option<Registry> {
     Some(registry)
 }
 
+fn written(nexus: &Nexus) -> String {
+    match nexus.port {
+        1 => escaped(&nexus.initiator),
+        port => format!("{}@{port:x}", escaped(&nexus.initiator)),
+    }
+}
+
+fn read(text: &str) -> Option<Nexus> {
+    let (initiator, port) = match text.split_once('@') {
+        Some((initiator, port)) => (initiator, u16::from_str_radix(port, 16).ok()?),
+        None => (text, 1),
+    };
+    Some(Nexus::new(&plain(initiator)?, port))
+}
+
 /// Bytes that stand for themselves.
 fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_graphic() && byte != b'%' && byte != b'='
+    byte.is_ascii_graphic() && !b"%=@".contains(&byte)
 }
 
 fn escaped(port: &str) -> String {

@@ -8,9 +8,10 @@
 //! much while they are off, the others while they run, each of these only for a while: when the disks are back, all is
 //! there that was promised before and in between.
 
+mod back;
 mod beyond;
 
-use engine_api::{Cred, Engine, FileSystem, Stable};
+use engine_api::{Cred, Engine, FileSystem, ImportOptions, Stable};
 use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
@@ -44,6 +45,9 @@ pub struct Tally {
     pub failed: u64,
     /// Pools made whole again.
     pub mended: u64,
+    /// Imports that might go back to an older group, and did.
+    pub rewindable: u64,
+    pub rewound: u64,
 }
 
 impl std::ops::AddAssign for Tally {
@@ -55,6 +59,8 @@ impl std::ops::AddAssign for Tally {
         self.answered += other.answered;
         self.failed += other.failed;
         self.mended += other.mended;
+        self.rewindable += other.rewindable;
+        self.rewound += other.rewound;
     }
 }
 
@@ -64,6 +70,8 @@ pub(super) struct Moment<'a> {
     pub earlier: &'a [Image],
     /// The marks before and after.
     pub marks: [&'a Mark; 2],
+    /// The pool has had the same disks for as long as an import can go back.
+    pub is_steady: bool,
 }
 
 pub(super) struct Case<'a> {
@@ -83,9 +91,12 @@ impl<'a> Case<'a> {
     }
 
     /// Whether everything can be had from sound disks that are not harmed, whichever of the two marks the pool comes back
-    /// at, or in between: what caught up in the meantime may not have done so yet.
+    /// at, or in between: what caught up in the meantime may not have done so yet. In an outage any disk may lack something.
     fn is_held(&self, harmed: Harmed<'_>) -> bool {
         let [before, after] = self.moment.marks;
+        if after.is_after_outage {
+            return before.is_unharmed(harmed) && after.is_unharmed(harmed);
+        }
         let late = after.shape.caught_up_since(&before.shape);
         before.is_held(harmed) && after.is_held(&|path| harmed(path) || late.contains(path))
     }
@@ -94,7 +105,7 @@ impl<'a> Case<'a> {
     pub fn run(mut self, beyond: bool) -> Result<Tally, String> {
         let marks = self.moment.marks;
         let beyond = self.prng.chance(1, 8) || beyond;
-        if beyond && self.prng.chance(1, 2) {
+        if beyond && self.prng.chance(1, 2) && self.is_held(&|_| false) {
             return self.lose_for_a_while();
         }
         let shapes: Vec<&Shape> = marks.iter().map(|mark| &mark.shape).collect();
@@ -108,7 +119,7 @@ impl<'a> Case<'a> {
         self.lay_all(&harms);
         self.tally.cases += 1;
         if !self.is_held(&|path| harms.of(path).is_some()) {
-            return self.look_beyond();
+            return self.look_beyond(!harms.is_any_failing());
         }
         self.tally.within += u64::from(!harms.is_empty());
         while self.prng.chance(1, 6) {
@@ -116,7 +127,12 @@ impl<'a> Case<'a> {
         }
         let files = self.files(self.moment.marks.map(|mark| &mark.spans[..]));
         let machine = self.world.boot();
-        let life = import(&self.world, &machine, self.verbose)?;
+        let may_go_back = self.prng.chance(1, 8);
+        self.tally.rewindable += u64::from(may_go_back);
+        let life = match may_go_back {
+            true => back::import_without_need(&self.world, &machine, self.verbose)?,
+            false => import(&self.world, &machine, self.verbose)?,
+        };
         let found = check(&life, &files).map_err(|why| format!("{why}; {:?}", Shape::of(&life.pool)))?;
         if self.prng.chance(1, 3) {
             self.check_frozen(&life)?;
@@ -286,15 +302,24 @@ struct Candidate<'a> {
 }
 
 fn import<'m>(world: &'m World, machine: &'m Machine, verbose: bool) -> Result<Life<'m>, String> {
-    let api = machine.import().map_err(failed("import"))?;
+    import_as(world, machine, verbose, &ImportOptions::default())
+}
+
+fn import_as<'m>(
+    world: &'m World,
+    machine: &'m Machine,
+    verbose: bool,
+    options: &ImportOptions,
+) -> Result<Life<'m>, String> {
+    let api = machine.import_as(options).map_err(failed("import"))?;
     let pool = machine.engine.pool_below(POOL).map_err(failed("the imported pool"))?;
-    if pool.core().readonly {
+    if pool.core().readonly && !options.readonly {
         return Err("the pool came back read-only".to_owned());
     }
     Ok(Life { world, machine, api, pool, verbose })
 }
 
-/// Writes somewhere in a file; whether that was promised.
+/// Writes somewhere in a file; whether that was promised. What fails may have been done.
 fn write(prng: &mut Prng, fs: &dyn FileSystem, file: &mut Promised) -> engine_api::Result<bool> {
     let node = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes())?.node;
     let mut data = vec![0; prng.below(WRITE) as usize + 1];
@@ -302,7 +327,7 @@ fn write(prng: &mut Prng, fs: &dyn FileSystem, file: &mut Promised) -> engine_ap
     let offset = prng.below(WRITE);
     let stable = *prng.pick(&[Stable::FileSync, Stable::Unstable]).expect("some");
     file.write(offset as usize, &data);
-    fs.write(&Cred::root(), node, offset, &data, stable)?;
+    fs.write(&Cred::root(), node, offset, &data, stable).inspect_err(|_| file.fail())?;
     Ok(stable == Stable::FileSync)
 }
 

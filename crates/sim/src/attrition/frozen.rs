@@ -60,6 +60,14 @@ impl Frozen {
     }
 }
 
+/// Of each file all of it, if it can be read.
+pub type Contents = Vec<Option<Vec<u8>>>;
+
+/// Of all these files what can be read.
+pub fn contents(fs: &dyn FileSystem, files: &[Promised]) -> Contents {
+    files.iter().map(|file| content(fs, &file.name).ok()).collect()
+}
+
 /// All of a file.
 pub fn content(fs: &dyn FileSystem, name: &str) -> Result<Vec<u8>> {
     let node = fs.lookup(&Cred::root(), fs.root(), name.as_bytes())?.node;

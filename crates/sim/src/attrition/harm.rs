@@ -114,6 +114,11 @@ impl Harms {
         self.harms.len()
     }
 
+    /// Whether what can be read of any hangs on chance.
+    pub fn is_any_failing(&self) -> bool {
+        self.harms.values().any(|harm| matches!(harm, Harm::Failing(_)))
+    }
+
     pub fn of(&self, path: &str) -> Option<Harm> {
         self.harms.get(path).copied()
     }

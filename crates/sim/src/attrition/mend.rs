@@ -59,14 +59,15 @@ fn look_after(life: &Life<'_>, shape: &Shape, second: u32) -> Done {
     change(life, &Change::ClearErrors { guid: None }).map(drop)
 }
 
-/// By whatever lies at its place now, or where nobody is; or there is to be no such disk.
+/// By whatever lies at its place now, unless that is a copy of another of its disks, or where nobody is; or there is to be
+/// no such disk.
 fn replace(life: &Life<'_>, side: &Side, shape: &Shape) -> Done {
     let is_taken =
         |path: &str| shape.sides().iter().any(|other| other.guid != side.guid && other.path == path);
     let elsewhere = all_paths(&life.world.swarm).filter(|path| !is_taken(path) && *path != side.path);
-    let places = match is_taken(&side.path) {
+    let places: Vec<Option<String>> = match is_taken(&side.path) {
         true => elsewhere.map(Some).collect(),
-        false => vec![None],
+        false => std::iter::once(None).chain(elsewhere.map(Some)).collect(),
     };
     if is_taken(&side.path) {
         // There may be no other disk left than these.

@@ -31,7 +31,7 @@ impl Node {
             guid: stat.guid,
             path: stat.path.clone().unwrap_or_default(),
             state: stat.state,
-            is_whole: pool.core().storage.is_working(stat.guid),
+            is_whole: pool.core().is_sure_of(stat.guid),
         })
     }
 
@@ -49,6 +49,18 @@ impl Node {
             // Below a raidz nobody can tell which of them gives wrong bytes.
             VdevKind::Replacing | VdevKind::Spare => held > 0 && below.iter().all(is_sound),
             _ => held > 0,
+        }
+    }
+
+    fn can_be_had(&self, is_there: &dyn Fn(&str) -> bool) -> bool {
+        let Node::Group(kind, below) = self else {
+            return self.is_all(&|side| is_there(&side.path));
+        };
+        let there = below.iter().filter(|child| child.can_be_had(is_there)).count();
+        match kind {
+            VdevKind::Hole => true,
+            VdevKind::Raidz(parity) => (below.len() - there) as u64 <= *parity,
+            _ => there > 0,
         }
     }
 
@@ -88,6 +100,12 @@ impl Node {
     }
 }
 
+fn paths(top: &Node) -> Vec<String> {
+    let mut paths = Vec::new();
+    top.visit(None, &mut |side, _| paths.push(side.path.clone()));
+    paths
+}
+
 /// The tree of a pool's disks at some moment.
 #[derive(Clone, Debug)]
 pub struct Shape(Vec<Node>);
@@ -103,6 +121,16 @@ impl Shape {
         Shape(self.0.iter().map(|top| top.moved(a, b)).collect())
     }
 
+    /// Paths of the disks of each top-level vdev.
+    pub fn tops(&self) -> Vec<Vec<String>> {
+        self.0.iter().map(paths).collect()
+    }
+
+    /// Whether anything of each top-level vdev can be had from these disks.
+    pub fn can_be_had(&self, is_there: &dyn Fn(&str) -> bool) -> bool {
+        self.0.iter().all(|top| top.can_be_had(is_there))
+    }
+
     /// Whether everything can be had from the whole disks that `is_good` likes, now and after what the pool does by itself.
     pub fn is_held(&self, is_good: &dyn Fn(&str) -> bool) -> bool {
         self.0.iter().all(|top| top.is_held(is_good))
@@ -114,6 +142,12 @@ impl Shape {
             before.sides().iter().filter(|side| !side.is_whole).map(|side| side.guid).collect();
         let now = self.sides().into_iter().filter(|side| side.is_whole && lacking.contains(&side.guid));
         now.map(|side| side.path.clone()).collect()
+    }
+
+    /// Whether they have the same disks.
+    pub fn is_of(&self, other: &Shape) -> bool {
+        let guids = |shape: &Shape| shape.sides().iter().map(|side| side.guid).collect::<Vec<u64>>();
+        guids(self) == guids(other)
     }
 
     pub fn sides(&self) -> Vec<&Side> {

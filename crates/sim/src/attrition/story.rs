@@ -6,11 +6,13 @@
 //! takes disks out of use, replaces and attaches them, by larger ones too, pulls one out, has spares, logs and caches,
 //! snapshots and clones, switches off, with a word or without, and puts disks into other bays. He never takes away what
 //! only the weak could stand in for, or those that he has pulled, be it that the pool has not noticed yet: within these
-//! limits nothing may go wrong at any moment, and every acknowledged write must stay.
+//! limits nothing may go wrong at any moment, and every acknowledged write must stay. Now and then more disks than
+//! redundancy allows lose their power for a while, and the pool is suspended; or all give wrong bytes for a while.
 //!
 //! After every step a *mark* is left: how far the tape is, what was promised, which disks have everything.
 
 mod change;
+mod outage;
 mod power;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,20 +23,20 @@ use env::Nanos;
 use stdx::prng::Prng;
 
 use super::frozen::{Frozen, content};
+use super::groups::Groups;
 use super::mend;
 use super::shape::Shape;
 use crate::disk::Faults;
 use crate::disk::tape::Tape;
 use crate::machine::{Machine, POOL, World, properties};
 use crate::promised::Promised;
-use crate::swarm::{Layout, Swarm};
+use crate::swarm::{CALM_SIZE as SIZE, Layout, Swarm};
 use crate::workload::{Done, Life, failed};
 
 /// Disks beside those of the pool at first, and others that are larger, with the size of these.
 const FREE: usize = 3;
 const LARGE: usize = 2;
 const LARGE_SIZE: u64 = 96 << 20;
-const SIZE: u64 = 64 << 20;
 const FILES: usize = 4;
 /// Snapshots and clones at a time.
 const FROZEN: usize = 3;
@@ -60,7 +62,7 @@ const LAYOUTS: [Layout; 12] = [
 ];
 
 /// What an operator or a writer does, and how often.
-const ACTS: [(Act, u32); 24] = [
+const ACTS: [(Act, u32); 26] = [
     (Act::Write, 24),
     (Act::Read, 3),
     (Act::Commit, 3),
@@ -85,6 +87,8 @@ const ACTS: [(Act, u32); 24] = [
     (Act::Freeze, 2),
     (Act::Thaw, 1),
     (Act::Restart, 3),
+    (Act::Outage, 2),
+    (Act::Blur, 1),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +118,10 @@ enum Act {
     Freeze,
     Thaw,
     Restart,
+    /// Disks without which there is nothing lose their power for a while.
+    Outage,
+    /// All disks give wrong bytes for a while.
+    Blur,
 }
 
 /// How things were between two steps.
@@ -121,6 +129,8 @@ pub struct Mark {
     /// Events on the tape.
     pub at: usize,
     pub now: Nanos,
+    /// Of the pool; 0 while it is off.
+    pub guid: u64,
     pub shape: Shape,
     /// Of each file, the states that might come back.
     pub spans: Vec<(usize, usize)>,
@@ -128,9 +138,22 @@ pub struct Mark {
     pub frozen: Vec<Frozen>,
     /// Paths of the disks that are not to be trusted.
     weak: BTreeSet<String>,
+    /// More disks were without power since the mark before than the pool can do without. Who came back may have lacked
+    /// something for a while, which neither mark tells.
+    pub is_after_outage: bool,
 }
 
 impl Mark {
+    /// Whether all disks of the pool are to be trusted, and none is harmed.
+    pub fn is_unharmed(&self, is_harmed: &dyn Fn(&str) -> bool) -> bool {
+        self.shape.sides().iter().all(|side| !self.weak.contains(&side.path) && !is_harmed(&side.path))
+    }
+
+    /// Whether the pool was the same with the same disks.
+    pub fn is_like(&self, other: &Mark) -> bool {
+        self.guid == other.guid && self.guid != 0 && self.shape.is_of(&other.shape)
+    }
+
     /// Whether everything can be had from sound disks that are not harmed.
     pub fn is_held(&self, is_harmed: &dyn Fn(&str) -> bool) -> bool {
         self.shape.is_held(&|path| !self.weak.contains(path) && !is_harmed(path))
@@ -143,6 +166,7 @@ pub struct Story {
     pub tape: Tape,
     pub marks: Vec<Mark>,
     pub files: Vec<Promised>,
+    pub groups: Groups,
     /// The world as it was left, exported.
     pub world: World,
 }
@@ -174,17 +198,9 @@ fn draw_swarm(prng: &mut Prng) -> Swarm {
     let drawn = Swarm::draw(prng);
     let keep = ["recordsize", "compression", "copies", "redundant_metadata"];
     let props = drawn.props.iter().copied().filter(|(name, _)| keep.contains(name)).collect();
-    Swarm {
-        layout: *prng.pick(&LAYOUTS).expect("some"),
-        logs: &[],
-        caches: 0,
-        disk_size: SIZE,
-        faults: None,
-        absences: false,
-        gang: *prng.pick(&[[0, 1], [0, 1], [0, 1], [1, 6]]).expect("some"),
-        props,
-        ..drawn
-    }
+    let layout = *prng.pick(&LAYOUTS).expect("some");
+    let gang = *prng.pick(&[[0, 1], [0, 1], [0, 1], [1, 6]]).expect("some");
+    Swarm { gang, props, ..drawn.calm(layout, &[]) }
 }
 
 fn draw_faults(prng: &mut Prng) -> Faults {
@@ -193,6 +209,7 @@ fn draw_faults(prng: &mut Prng) -> Faults {
         read: rate(30_000),
         corrupt: rate(30_000),
         write: rate(4_000),
+        stuck: rate(40_000),
         flush: rate(4_000),
         lost: rate(50_000),
         misdirected: rate(10_000),
@@ -206,6 +223,9 @@ struct Teller {
     machine: Option<Machine>,
     open: Vec<(Arc<dyn FileSystem>, NodeId)>,
     files: Vec<Promised>,
+    groups: Groups,
+    /// `zpool scrub -e` is known here.
+    by_head: bool,
     frozen: Vec<Frozen>,
     /// Snapshots and clones so far.
     freezes: usize,
@@ -214,17 +234,19 @@ struct Teller {
     honest: Option<BTreeMap<String, u64>>,
     weights: Vec<u32>,
     marks: Vec<Mark>,
+    /// There was an outage since the last of them.
+    had_outage: bool,
     verbose: bool,
 }
 
 impl Story {
-    /// Works on a pool, and leaves it exported.
-    pub fn tell(prng: &mut Prng, verbose: bool) -> Result<Story, String> {
+    /// Works on a pool, and leaves it exported. `for_zdb`: as a pool that zdb knows.
+    pub fn tell(prng: &mut Prng, for_zdb: bool, verbose: bool) -> Result<Story, String> {
         let swarm = draw_swarm(prng);
         if verbose {
             eprintln!("{swarm:?}");
         }
-        let mut teller = Teller::begin(swarm, prng.fork(), verbose)?;
+        let mut teller = Teller::begin(swarm, prng.fork(), for_zdb, verbose)?;
         let steps = teller.prng.range(STEPS[0], STEPS[1]);
         for _ in 0..steps {
             teller.mark()?;
@@ -236,12 +258,16 @@ impl Story {
 
 impl Teller {
     /// A pool with some files in it.
-    fn begin(swarm: Swarm, mut prng: Prng, verbose: bool) -> Result<Teller, String> {
+    fn begin(swarm: Swarm, mut prng: Prng, for_zdb: bool, verbose: bool) -> Result<Teller, String> {
         let mut world = new_world(swarm, &mut prng);
         let machine = world.boot();
         let api = machine.create(&world.swarm).map_err(failed("creating the pool"))?;
         let mut switch = |of| if prng.chance(1, of) { "on" } else { "off" };
-        let props = properties(&[("autoexpand", switch(2)), ("autoreplace", switch(4))]);
+        let mut props = properties(&[("autoexpand", switch(2)), ("autoreplace", switch(4))]);
+        let failmode = *prng.pick(&["wait", "wait", "continue", "panic"]).expect("some");
+        let by_head = prng.chance(1, 2) && !for_zdb;
+        props.extend(properties(&[("failmode", failmode)]));
+        props.extend(properties(&[("feature@head_errlog", "enabled")]).into_iter().filter(|_| by_head));
         let set = api.commit(&Change::SetPoolProperties { props }, "");
         set.map_err(failed("setting properties"))?;
         // Each story is fond of some acts, and does without others.
@@ -255,12 +281,15 @@ impl Teller {
             machine: Some(machine),
             open: Vec::new(),
             files: Vec::new(),
+            groups: Groups::new(0, &[]),
+            by_head,
             frozen: Vec::new(),
             freezes: 0,
             weak: BTreeSet::new(),
             honest: None,
             weights,
             marks: Vec::new(),
+            had_outage: false,
             verbose,
         };
         let fs = api.open_fs(POOL).map_err(failed("the file system"))?;
@@ -279,6 +308,7 @@ impl Teller {
         api.sync().map_err(failed("the first files"))?;
         // What is recorded begins with a disk's cache being empty.
         teller.life()?.pool.core().txgs.sync_now().map_err(failed("the first files"))?;
+        teller.groups = Groups::new(teller.life()?.synced(), &teller.files);
         teller.world.disks.start_tape();
         if teller.prng.chance(2, 3) {
             teller.weaken();
@@ -291,7 +321,7 @@ impl Teller {
 
     fn weaken(&mut self) {
         self.weak.extend(self.world.swarm.weak_sides());
-        let honest = self.prng.chance(1, 3);
+        let honest = self.prng.chance(1, 2);
         for path in &self.weak {
             let faults = draw_faults(&mut self.prng);
             if honest {
@@ -333,11 +363,13 @@ impl Teller {
         }
         let spans = self.files.iter().map(Promised::span).collect();
         let (at, now) = (self.world.disks.taped(), self.world.time.now());
+        let guid = if self.machine.is_some() { self.life()?.pool.guid() } else { 0 };
         let (frozen, weak) = (self.frozen.clone(), self.distrusted());
         if let Some(before) = self.marks.last_mut() {
             before.weak.extend(weak.iter().cloned());
         }
-        self.marks.push(Mark { at, now, shape, spans, frozen, weak });
+        let is_after_outage = std::mem::take(&mut self.had_outage);
+        self.marks.push(Mark { at, now, guid, shape, spans, frozen, weak, is_after_outage });
         Ok(())
     }
 
@@ -358,6 +390,8 @@ impl Teller {
             Act::Freeze => self.freeze(),
             Act::Thaw => self.thaw(),
             Act::Restart => self.restart(),
+            Act::Outage => self.outage(),
+            Act::Blur => self.blur(),
             Act::Commit => {
                 let n = self.prng.below(FILES as u64) as usize;
                 let (fs, node) = &self.open[n];
@@ -429,8 +463,12 @@ impl Teller {
         let offset = self.prng.below((FILE - data.len()) as u64) as usize;
         let stable = *self.prng.pick(&[Stable::FileSync, Stable::Unstable]).expect("some");
         self.files[n].write(offset, &data);
-        let (fs, node) = &self.open[n];
-        fs.write(&Cred::root(), *node, offset as u64, &data, stable).map_err(failed("a write"))?;
+        let (fs, node) = self.open[n].clone();
+        let before = self.life()?.open_txg();
+        let written = fs.write(&Cred::root(), node, offset as u64, &data, stable);
+        let after = if written.is_ok() { self.life()?.open_txg() } else { u64::MAX };
+        self.groups.note(before, after, &self.files);
+        written.inspect_err(|_| self.files[n].fail()).map_err(failed("a write"))?;
         if stable != Stable::Unstable {
             self.files[n].promise();
         }
@@ -509,7 +547,7 @@ impl Teller {
         let machine = self.machine.take().expect("it is on");
         machine.engine.export(POOL, false).map_err(failed("export"))?;
         drop(machine);
-        let Teller { world, files, marks, .. } = self;
-        Ok(Story { swarm: world.swarm.clone(), tape, marks, files, world })
+        let Teller { world, files, groups, marks, .. } = self;
+        Ok(Story { swarm: world.swarm.clone(), tape, marks, files, groups, world })
     }
 }

@@ -80,6 +80,26 @@ pub fn see(api: &dyn Pool, root: &str) -> Result<Vec<Seen>, String> {
     Ok(seen.collect())
 }
 
+/// Bookmarks of a dataset by their short names, and the guids of what they are of.
+pub type Marks = BTreeMap<String, u64>;
+
+/// Those that there are; none where there is no such dataset.
+pub fn marks(api: &dyn Pool, dataset: &str) -> Result<Marks, String> {
+    let filter = DatasetFilter {
+        roots: vec![dataset.to_owned()],
+        depth: Some(1),
+        kinds: vec![DatasetKind::Bookmark],
+        props: vec!["type".to_owned()],
+    };
+    let listed = match api.datasets(&filter) {
+        Err(Error::NotFound) => return Ok(Marks::new()),
+        listed => listed.map_err(failed("listing bookmarks"))?,
+    };
+    let of_it =
+        |name: &str| name.split_once('#').filter(|(of, _)| *of == dataset).map(|(_, mark)| mark.to_owned());
+    Ok(listed.into_iter().filter_map(|info| Some((of_it(&info.name)?, info.guid))).collect())
+}
+
 /// The newest snapshot of each file system and volume, by guid.
 pub type Heads = BTreeMap<u64, u64>;
 

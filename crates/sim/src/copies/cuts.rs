@@ -6,7 +6,7 @@ use env::Nanos;
 use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
-use super::contents::{Contents, Heads, Seen, heads, see};
+use super::contents::{Contents, Heads, Marks, Seen, heads, marks, see};
 use super::transfer::{Transfer, token_of};
 use super::{Options, Tally};
 use crate::disk::tape::Tape;
@@ -24,6 +24,8 @@ pub struct Recorded {
     after: BTreeSet<String>,
     /// Heads that were there before and are not after it.
     leavers: Heads,
+    /// The copy's bookmarks, before, after and in between.
+    marks: Marks,
     now: Nanos,
 }
 
@@ -32,7 +34,7 @@ fn names(seen: Vec<Seen>) -> BTreeSet<String> {
 }
 
 impl Recorded {
-    pub fn record(life: &Life<'_>, transfer: Transfer) -> Result<Recorded, String> {
+    pub fn record(life: &Life<'_>, transfer: Transfer, marks: Marks) -> Result<Recorded, String> {
         let (api, disks) = (&*life.api, &life.world.disks);
         let stream = transfer.stream(api)?;
         let before = see(api, transfer.to)?;
@@ -44,7 +46,8 @@ impl Recorded {
         let mut leavers = heads(&before);
         leavers.retain(|guid, _| after.iter().all(|one| one.guid != *guid));
         let (before, after) = (names(before), names(after));
-        Ok(Recorded { tape, transfer, stream, before, after, leavers, now: life.machine.env.clock.now() })
+        let now = life.machine.env.clock.now();
+        Ok(Recorded { tape, transfer, stream, before, after, leavers, marks, now })
     }
 
     /// Where the copy is.
@@ -109,6 +112,10 @@ impl Recorded {
             contents.check(api, self.root())?;
         }
         let found = names(see(api, self.root())?);
+        let marks = marks(api, self.root())?;
+        if marks != self.marks {
+            return Err(format!("in the end there are bookmarks {marks:?}, not {:?}", self.marks));
+        }
         if found != self.after {
             return Err(format!("in the end there are {found:?}, not {:?}", self.after));
         }

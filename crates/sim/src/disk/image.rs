@@ -7,34 +7,37 @@ use stdx::prng::Prng;
 
 use super::Loss;
 
-const CHUNK: usize = 16 << 10;
+/// What a small write copies at the most, as long as somebody else has the same bytes.
+const CHUNK: usize = 4 << 10;
 /// Chunks that are shared together.
 const GROUP: usize = 32;
 
 type Chunk = Arc<[u8; CHUNK]>;
+type Group = Arc<[Option<Chunk>; GROUP]>;
 
 /// Chunks by number, in groups: so that a copy of it all costs next to nothing, and what is changed afterwards little more.
 #[derive(Clone, Default)]
-struct Chunks(Vec<Arc<[Option<Chunk>; GROUP]>>);
+struct Chunks(Vec<Option<Group>>);
 
 impl Chunks {
     fn get(&self, chunk: u64) -> Option<&Chunk> {
-        let group = self.0.get(chunk as usize / GROUP)?;
+        let group = self.0.get(chunk as usize / GROUP)?.as_ref()?;
         group[chunk as usize % GROUP].as_ref()
     }
 
     fn slot(&mut self, chunk: u64) -> &mut Option<Chunk> {
         let group = chunk as usize / GROUP;
         if self.0.len() <= group {
-            self.0.resize_with(group + 1, Arc::default);
+            self.0.resize(group + 1, None);
         }
-        &mut Arc::make_mut(&mut self.0[group])[chunk as usize % GROUP]
+        &mut Arc::make_mut(self.0[group].get_or_insert_default())[chunk as usize % GROUP]
     }
 
     /// Those that are there, in order.
     fn iter(&self) -> impl Iterator<Item = (u64, &Chunk)> {
-        let all = self.0.iter().flat_map(|group| group.iter());
-        (0..).zip(all).filter_map(|(chunk, bytes)| Some((chunk, bytes.as_ref()?)))
+        let groups = (0..).zip(&self.0).filter_map(|(n, group)| Some((n * GROUP as u64, group.as_ref()?)));
+        let all = groups.flat_map(|(first, group)| (first..).zip(group.iter()));
+        all.filter_map(|(chunk, bytes)| Some((chunk, bytes.as_ref()?)))
     }
 }
 
@@ -48,7 +51,7 @@ pub struct Image {
 
 impl Image {
     /// Bytes of a stretch.
-    pub const STRETCH: u64 = CHUNK as u64;
+    pub const STRETCH: u64 = 16 << 10;
 
     pub fn pending(&self) -> usize {
         self.pending.len()
@@ -82,7 +85,10 @@ impl Image {
 
     /// Offsets of the stretches of [`Image::STRETCH`] bytes that were ever written.
     pub fn stretches(&self) -> Vec<u64> {
-        self.current.iter().map(|(chunk, _)| chunk * CHUNK as u64).collect()
+        let chunks = self.current.iter().map(|(chunk, _)| chunk * CHUNK as u64);
+        let mut stretches: Vec<u64> = chunks.map(|at| at / Self::STRETCH * Self::STRETCH).collect();
+        stretches.dedup();
+        stretches
     }
 
     pub fn flush(&mut self) {
@@ -130,11 +136,20 @@ fn tear(chunks: &mut Chunks, offset: u64, data: &[u8], sector: usize, prng: &mut
     }
 }
 
+/// Chunks of one write that are alike are one: a disk that is initialized takes no more memory than a pattern.
 fn put(chunks: &mut Chunks, offset: u64, data: &[u8]) {
+    let mut last: Option<Chunk> = None;
     for (chunk, from, range) in pieces(offset, data.len()) {
-        let bytes = Arc::make_mut(chunks.slot(chunk).get_or_insert_with(|| Arc::new([0; CHUNK])));
-        let piece = &data[range];
-        bytes[from..from + piece.len()].copy_from_slice(piece);
+        let (slot, piece) = (chunks.slot(chunk), &data[range]);
+        if let Ok(whole) = <&[u8; CHUNK]>::try_from(piece) {
+            let same = last.take().filter(|last| **last == *whole);
+            let bytes = same.unwrap_or_else(|| Arc::new(*whole));
+            last = Some(bytes.clone());
+            *slot = Some(bytes);
+        } else {
+            let bytes = Arc::make_mut(slot.get_or_insert_with(|| Arc::new([0; CHUNK])));
+            bytes[from..from + piece.len()].copy_from_slice(piece);
+        }
     }
 }
 

@@ -1,13 +1,23 @@
 //! What happened to the disks, one write after the other: so that the power can fail at any of them afterwards, as often
-//! as one likes, without doing the work again.
+//! as one likes, without doing the work again. Or the last groups are *torn*: the labels lead to them, and what they wrote
+//! beside that is gone, as if all disks had lied about flushes.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ondisk::label;
+use ondisk::uberblock::Uberblock;
+use stdx::prng::Prng;
+
 use super::image::Image;
+
+/// Ends of groups that are remembered.
+const ENDS: usize = 5;
 
 /// What reached the disks since a moment at which everything on them was durable.
 pub struct Tape {
     paths: Vec<String>,
+    sizes: Vec<u64>,
     start: Vec<Image>,
     events: Vec<Event>,
     /// Before the events of these numbers something else became of the disks: the power was off. They are so afterwards.
@@ -21,9 +31,19 @@ enum Event {
 
 impl Tape {
     /// From these images on.
-    pub(super) fn new(disks: impl Iterator<Item = (String, Image)>) -> Tape {
-        let (paths, start) = disks.unzip();
-        Tape { paths, start, events: Vec::new(), breaks: Vec::new() }
+    pub(super) fn new(disks: impl Iterator<Item = (String, u64, Image)>) -> Tape {
+        let (mut paths, mut sizes, mut start) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, size, image) in disks {
+            paths.push(path);
+            sizes.push(size);
+            start.push(image);
+        }
+        Tape { paths, sizes, start, events: Vec::new(), breaks: Vec::new() }
+    }
+
+    /// Whether a write here is one of labels.
+    fn is_label(&self, disk: usize, offset: u64) -> bool {
+        offset < label::START || offset >= self.sizes[disk] - label::END
     }
 
     pub(super) fn write(&mut self, path: &str, offset: u64, data: Arc<[u8]>) {
@@ -60,8 +80,24 @@ impl Tape {
     }
 
     pub fn play(&self) -> Player<'_> {
-        Player { tape: self, at: 0, breaks: 0, images: self.start.clone() }
+        let images = self.start.clone();
+        Player { tape: self, at: 0, breaks: 0, images, written: None, ends: VecDeque::new() }
     }
+}
+
+/// The disks when a group had just become durable, and nothing of the next was written.
+struct End {
+    txg: u64,
+    /// The first event after it.
+    at: usize,
+    images: Vec<Image>,
+}
+
+/// Disks whose last groups are torn.
+pub struct Torn {
+    /// The last group of which all is there.
+    pub whole: u64,
+    pub images: Vec<Image>,
 }
 
 /// The disks as they were at some event.
@@ -71,6 +107,10 @@ pub struct Player<'t> {
     /// How many breaks are behind it.
     breaks: usize,
     images: Vec<Image>,
+    /// The group whose uberblocks were written last, if nothing else was since.
+    written: Option<u64>,
+    /// Of the last groups, since the last break.
+    ends: VecDeque<End>,
 }
 
 impl Player<'_> {
@@ -82,13 +122,46 @@ impl Player<'_> {
             {
                 self.images.clone_from(images);
                 self.breaks += 1;
+                self.ends.clear();
+                self.written = None;
             }
             match &self.tape.events[at] {
-                Event::Write { disk, offset, data } => self.images[*disk].write(*offset, data.clone()),
+                Event::Write { disk, offset, data } => {
+                    self.watch(at, *disk, *offset, data);
+                    self.images[*disk].write(*offset, data.clone());
+                }
                 Event::Flush { disk } => self.images[*disk].flush(),
             }
         }
         self.at = to;
+    }
+
+    /// Notices where groups end, before this is written.
+    fn watch(&mut self, at: usize, disk: usize, offset: u64, data: &[u8]) {
+        if self.tape.is_label(disk, offset) {
+            self.written = Uberblock::decode(data).map_or(self.written, |uberblock| Some(uberblock.txg));
+        } else if let Some(txg) = self.written.take() {
+            self.ends.retain(|end| end.txg < txg);
+            self.ends.push_back(End { txg, at, images: self.images.clone() });
+            if self.ends.len() > ENDS {
+                self.ends.pop_front();
+            }
+        }
+    }
+
+    /// The disks as they are, but for what was written since the end of one of the last groups, `back` of them ago, which
+    /// is lost, `lost` writes of 100; all labels are there. `None` if something else became of the disks since then.
+    pub fn torn(&self, back: usize, lost: u64, prng: &mut Prng) -> Option<Torn> {
+        let end = &self.ends[self.ends.len().checked_sub(back)?];
+        let mut images = end.images.clone();
+        for event in &self.tape.events[end.at..self.at] {
+            let Event::Write { disk, offset, data } = event else { continue };
+            if self.tape.is_label(*disk, *offset) || !prng.chance(lost, 100) {
+                images[*disk].write(*offset, data.clone());
+            }
+        }
+        images.iter_mut().for_each(Image::flush);
+        Some(Torn { whole: end.txg, images })
     }
 
     /// With what is still in the disks' caches.

@@ -1,5 +1,6 @@
 //! The power goes while a group is made durable that changes the labels, and goes again while the pool is imported: it must
-//! be found whole after that, though half of the labels were of no use and the other half was being written.
+//! be found whole after that, and be the pool that it became, though half of the labels were of no use and the other half
+//! was being written.
 
 use engine_api::{Change, NewVdevs, VdevSpec};
 use env::OpenMode;
@@ -18,18 +19,7 @@ const FLUSHES: u64 = 12;
 /// `change` is given the disks' guids.
 fn check(layout: Layout, change: &dyn Fn(&[u64]) -> Change) {
     let mut prng = Prng::new(11);
-    let drawn = Swarm::draw(&mut prng);
-    let swarm = Swarm {
-        layout,
-        logs: &[],
-        caches: 0,
-        disk_size: 64 << 20,
-        faults: None,
-        absences: false,
-        props: Vec::new(),
-        gang: [0, 1],
-        ..drawn
-    };
+    let swarm = Swarm::draw(&mut prng).calm(layout, &[]);
     let mut world = World::of(swarm, &mut prng);
     let sector = world.swarm.sector;
     world.disks.add(NEW, world.swarm.disk_size, sector);
@@ -43,6 +33,7 @@ fn check(layout: Layout, change: &dyn Fn(&[u64]) -> Change) {
     world.disks.start_tape();
     api.commit(&change(&guids), "").expect("the change");
     let tape = world.disks.take_tape().expect("it runs");
+    let guid = guid_of(&machine);
     drop(api);
     drop(machine);
     let mut player = tape.play();
@@ -70,11 +61,21 @@ fn check(layout: Layout, change: &dyn Fn(&[u64]) -> Change) {
             let machine = world.boot();
             let imported = machine.import().map(drop);
             assert!(imported.is_ok(), "event {at} of {}, {n}: {imported:?}", tape.len());
+            assert_eq!(
+                guid_of(&machine),
+                guid,
+                "event {at} of {}, {n}: what was durable is undone",
+                tape.len()
+            );
             drop(machine);
             world.disks.restart(Loss { kept: 100, torn: 0 });
         }
     }
     assert!(cuts > 0);
+}
+
+fn guid_of(machine: &Machine) -> u64 {
+    machine.engine.pool_below(POOL).expect("it is imported").guid()
 }
 
 /// Whether the labels that are written last lack what the others say.

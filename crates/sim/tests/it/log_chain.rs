@@ -20,7 +20,8 @@ const FILES: u64 = 3;
 /// A copy of the log device as it was at the beginning. Its name sorts before the others.
 const OLD: &str = "/sim/a-old";
 const NEW: &str = "/sim/new";
-const FAILING: Faults = Faults { read: 0, corrupt: 0, write: 1_000_000, flush: 0, lost: 0, misdirected: 0 };
+const FAILING: Faults =
+    Faults { read: 0, corrupt: 0, write: 1_000_000, stuck: 0, flush: 0, lost: 0, misdirected: 0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
@@ -63,17 +64,7 @@ fn content(number: u64) -> Vec<u8> {
 impl Story {
     fn new(seed: u64, logs: &'static [usize]) -> Story {
         let mut prng = Prng::new(seed);
-        let swarm = Swarm {
-            layout: Layout::Single,
-            logs,
-            caches: 0,
-            disk_size: 64 << 20,
-            faults: None,
-            absences: false,
-            props: Vec::new(),
-            gang: [0, 1],
-            ..Swarm::draw(&mut prng)
-        };
+        let swarm = Swarm::draw(&mut prng).calm(Layout::Single, logs);
         let mut world = World::of(swarm, &mut prng);
         for path in [OLD, NEW] {
             world.disks.add(path, world.swarm.disk_size, world.swarm.sector);
@@ -263,11 +254,15 @@ impl Story {
             };
             there.push(Promise { group: 0, ..*known });
         }
-        let pool = self.pool();
-        let report = verify(&pool, VerifyOptions { data: true }, &mut |_, _| {}).expect("it can be read");
-        assert!(report.is_clean(), "{:?}", report.problems);
         // From here on what is there counts.
         self.promises = there;
+    }
+
+    /// The pool is whole: what went wrong on the way to here shows now, too.
+    fn verify(&self) {
+        let report =
+            verify(&self.pool(), VerifyOptions { data: true }, &mut |_, _| {}).expect("it can be read");
+        assert!(report.is_clean(), "{:?}", report.problems);
     }
 }
 
@@ -296,6 +291,7 @@ fn every_order(logs: &'static [usize], mut events: Vec<Event>) {
                 story.write();
             }
             story.crash();
+            story.verify();
             story.switch_off();
             story.on_log
         });

@@ -76,18 +76,7 @@ impl Writers {
     pub(crate) fn new(seed: u64, logs: &'static [usize], vex: Vex) -> Writers {
         let mut prng = Prng::new(seed);
         let layout = if prng.chance(1, 3) { Layout::Mirror } else { Layout::Single };
-        let drawn = Swarm::draw(&mut prng);
-        let swarm = Swarm {
-            layout,
-            logs,
-            caches: 0,
-            disk_size: 64 << 20,
-            faults: None,
-            absences: false,
-            props: Vec::new(),
-            gang: [0, 1],
-            ..drawn
-        };
+        let swarm = Swarm::draw(&mut prng).calm(layout, logs);
         let mut world = World::of(swarm, &mut prng);
         for path in [OLD, RIGHT] {
             world.disks.add(path, world.swarm.disk_size, world.swarm.sector);

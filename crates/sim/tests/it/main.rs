@@ -6,6 +6,7 @@ mod copies;
 mod log_chain;
 mod log_crashes;
 mod outages;
+mod units;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -16,7 +17,7 @@ use sim::run::{Options, Summary, run};
 const SEEDS: &str = include_str!("../../seeds.txt");
 /// Fresh runs of one test at the most, and the time after which no other is begun.
 const FRESH_RUNS: u64 = 110;
-const FRESH_TIME: Duration = Duration::from_secs(80);
+const FRESH_TIME: Duration = Duration::from_secs(50);
 
 fn fixed_seeds() -> impl Iterator<Item = u64> {
     let lines = SEEDS.lines().filter(|line| !line.starts_with('#'));

@@ -88,7 +88,11 @@ impl Storage {
             self.flush_all()?;
         }
         loop {
-            let error = match commit(self.env(), &self.targets(), uberblock, label) {
+            // A disk that is opened anew between may have lost what the flush is for.
+            let handles = self.unflushed.handles();
+            let done = commit(self.env(), &self.targets(), uberblock, label);
+            drop(handles);
+            let error = match done {
                 Ok(failed) => {
                     failed.iter().for_each(|guid| {
                         self.fault(*guid);

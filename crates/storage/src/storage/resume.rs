@@ -39,14 +39,14 @@ impl Storage {
                 break handles;
             }
         };
-        let tree = self.tree();
+        let (tree, count) = (self.tree(), self.unflushed.count());
         let tops: Vec<u32> = tree.tops.iter().filter(|top| !top.is_log).map(|top| top.id).collect();
         let logs: Vec<u32> = tree.tops.iter().filter(|top| top.is_log).map(|top| top.id).collect();
         let flushed = flush::flush(self.env(), &tree, &[&tops[..], &logs[..]].concat());
         if !flushed.iter().all(|(top, durable)| *durable || logs.contains(top)) {
             return Err(WriteError::Io);
         }
-        self.unflushed.clear();
+        self.unflushed.clear(count);
         Ok(())
     }
 
@@ -74,20 +74,24 @@ impl Storage {
 
     /// Writes what is not certain to be on the disks, if one of them has been opened anew. Syncing context.
     fn write_again(&self) -> Result<(), WriteError> {
-        if !self.unflushed.take_stale() {
+        let losses = self.losses();
+        if !self.unflushed.is_stale() {
             return Ok(());
         }
         let writes = self.unflushed.all();
         tracing::info!(blocks = writes.len(), "writing again what the disks may have lost");
         let tree = self.tree();
+        let counts = |leaf: &Arc<Leaf>| (leaf.counters.taken.count(), leaf.counters.refused.count());
+        let before: Vec<(u64, u64)> = tree.leaves.iter().map(counts).collect();
         for batch in writes.chunks(BATCH) {
             let class = IoClass::AsyncWrite;
             let done = Flight::take_off(self.env(), &tree, class, batch.to_vec()).land(&|_, _| true);
             if done.iter().any(Result::is_err) {
-                self.unflushed.set_stale();
                 return Err(WriteError::Io);
             }
         }
+        self.unflushed.make_good(losses);
+        tree.leaves.iter().zip(before).for_each(|(leaf, (taken, refused))| leaf.settle(taken, refused));
         Ok(())
     }
 
@@ -112,6 +116,12 @@ impl Storage {
         leaf.reopen(self.env(), &self.guids()).inspect_err(|error| {
             tracing::warn!(path = leaf.path, guid = leaf.guid, %error, "a disk cannot be opened again");
         })
+    }
+
+    /// Grows when disks may have lost what they took and had not flushed: for whoever writes and flushes beside syncing
+    /// context ([`Storage::write_log`]).
+    pub fn losses(&self) -> u64 {
+        self.unflushed.losses()
     }
 
     /// Lets a suspended pool go on; `Err` if it still lacks disks, or has been given up.

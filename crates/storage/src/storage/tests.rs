@@ -6,7 +6,7 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::Keep;
-use crate::testing::{DISK, noise, plain, rig, rig_with_cache, rig_with_logs, text, with};
+use crate::testing::{DISK, Rig, noise, plain, rig, rig_with_cache, rig_with_logs, text, with};
 use crate::*;
 
 fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
@@ -135,24 +135,82 @@ fn a_flush_that_fails_costs_the_disk_or_the_txg() {
     assert_eq!(single.storage.flush_all(), Err(WriteError::Io));
 }
 
-/// Each side refuses what the other takes; only one of them can be called behind. Then that one loses what it took.
-#[test]
-fn a_side_does_not_stand_in_for_what_it_refused() {
-    let blocks = [noise(1 << 20, 1), noise(1 << 20, 2)];
-    let write = |rig: &crate::testing::Rig| -> Vec<BlkPtr> {
+/// Two blocks, of which each side of a mirror refuses the one that the other takes.
+fn crosswise() -> [Arc<Block>; 2] {
+    [noise(1 << 20, 1), noise(1 << 20, 2)]
+}
+
+/// Writes them. Only one of the sides can be called behind: which one, and where they are.
+fn refuse_crosswise(rig: &Rig) -> (&'static str, Vec<BlkPtr>) {
+    let blocks = crosswise();
+    let write = |rig: &Rig| -> Vec<BlkPtr> {
         rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect()
     };
-    let places = write(&rig(&[2])).into_iter().map(|bp| ondisk::label::START + bp.first_dva().offset);
-    let rig = rig(&[2]);
-    for (side, at) in ["a", "b"].into_iter().zip(places) {
+    let places = write(&crate::testing::rig(&[2])).into_iter();
+    for (side, bp) in ["a", "b"].into_iter().zip(places) {
+        let at = ondisk::label::START + bp.first_dva().offset;
         let refused = on(side, FaultOp::Write, FaultKind::Fail(DiskError::Io(5)));
         rig.faults.inject(FaultRule { bytes: (at..at + (1 << 20)).into(), ..refused });
     }
-    write(&rig);
+    let written = write(rig);
     let behind: Vec<&str> = ["a", "b"].into_iter().filter(|side| rig.leaf(side).is_behind).collect();
     assert_eq!((rig.faults.fired(), behind.len()), (2, 1));
-    rig.faults.inject(on(behind[0], FaultOp::Flush, FaultKind::Fail(DiskError::Io(5))));
-    assert_eq!(rig.storage.flush_all(), Err(WriteError::Io));
+    rig.faults.clear();
+    (behind[0], written)
+}
+
+/// Then the one that is behind loses what it took: it cannot flush, or vanishes before.
+#[test]
+fn a_side_does_not_stand_in_for_what_it_refused() {
+    for (op, kind) in [(FaultOp::Flush, DiskError::Io(5)), (FaultOp::Any, DiskError::Gone)] {
+        let rig = rig(&[2]);
+        let (behind, _) = refuse_crosswise(&rig);
+        // Who lacks what is noted before a group is flushed.
+        assert_eq!(rig.storage.take_missed().len(), 2);
+        rig.faults.inject(on(behind, op, FaultKind::Fail(kind)));
+        if op == FaultOp::Any {
+            rig.write_one(&noise(4096, 3), plain());
+            assert_eq!(rig.leaf(behind).state, VdevState::Faulted);
+        }
+        assert_eq!(rig.storage.flush_all(), Err(WriteError::Io), "{op:?}");
+    }
+}
+
+/// What it refused is in memory as long as no flush counts: once an operator has it tried again, it stands in.
+#[test]
+fn a_side_stands_in_for_what_it_refused_when_it_has_taken_it() {
+    let rig = rig(&[2]);
+    rig.storage.suspension().be_patient();
+    let (behind, bps) = refuse_crosswise(&rig);
+    rig.faults.inject(on(behind, FaultOp::Any, FaultKind::Fail(DiskError::Gone)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let clock = &rig.storage.env().clock;
+            let deadline = clock.now() + env::Nanos::from_secs(30);
+            while !rig.storage.is_suspended() {
+                assert!(clock.now() < deadline, "nobody suspends the pool");
+                clock.sleep(env::Nanos::from_millis(1));
+            }
+            rig.storage.resume().unwrap();
+        });
+        rig.storage.flush_all().unwrap();
+    });
+    assert_eq!(rig.leaf(behind).state, VdevState::Faulted);
+    for (bp, block) in bps.iter().zip(crosswise()) {
+        assert!(rig.read(bp).unwrap()[..] == block[..]);
+    }
+}
+
+/// What was flushed before does not matter, wherever it is.
+#[test]
+fn a_side_that_refused_something_once_stands_in_later() {
+    let rig = rig(&[2]);
+    let (behind, _) = refuse_crosswise(&rig);
+    rig.storage.flush_all().unwrap();
+    rig.faults.inject(on(behind, FaultOp::Any, FaultKind::Fail(DiskError::Gone)));
+    rig.write_one(&noise(4096, 3), plain());
+    assert_eq!(rig.leaf(behind).state, VdevState::Faulted);
+    rig.storage.flush_all().unwrap();
 }
 
 #[test]

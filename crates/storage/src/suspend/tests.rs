@@ -141,6 +141,63 @@ fn readers_wait_or_not_as_failmode_has_it() {
     });
 }
 
+/// Blocks that both disks have taken and will have lost when they are back.
+fn lose(rig: &Rig, blocks: &[Arc<Block>]) -> Vec<BlkPtr> {
+    for path in ["a", "b"] {
+        rig.faults.inject(on(path, FaultOp::Write, FaultKind::Lie));
+    }
+    rig.write(blocks, plain(), 4).into_iter().map(Result::unwrap).collect()
+}
+
+fn errors(rig: &Rig) -> u64 {
+    ["a", "b"].map(|path| rig.leaf(path).checksum_errors).iter().sum()
+}
+
+#[test]
+fn what_disks_have_lost_is_read_from_memory_until_it_is_written_again() {
+    let rig = patient();
+    let blocks = blocks();
+    let bps = lose(&rig, &blocks);
+    for path in ["a", "b"] {
+        rig.faults.inject(on(path, FaultOp::Read, GONE));
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| operator(&rig, || bring_back(&rig)));
+        // Nobody is there who would write it again.
+        are_there(&rig, &bps, &blocks);
+    });
+    insisting(|| are_there(&rig, &bps, &blocks));
+    let stored = rig.storage.read_as_stored(&bps, IoClass::SyncRead);
+    assert!(stored.iter().zip(&blocks).all(|(read, block)| read.as_ref().unwrap()[..] == block[..]));
+    assert_eq!(errors(&rig), 0);
+    rig.storage.flush_all().unwrap();
+    are_there(&rig, &bps, &blocks);
+    assert_eq!(errors(&rig), 0, "and now they are on the disks");
+}
+
+/// It asked the old disks, or the new ones: nobody can say.
+#[test]
+fn who_reads_while_disks_are_opened_anew_reads_once_more() {
+    let rig = patient();
+    let block = noise(65536, 1);
+    let bp = lose(&rig, std::slice::from_ref(&block)).remove(0);
+    for path in ["a", "b"] {
+        let delay = FaultKind::Delay(env::Nanos::from_millis(200));
+        rig.faults.inject(FaultRule { times: 1, ..on(path, FaultOp::Read, delay) });
+    }
+    let before = rig.faults.fired();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while rig.faults.fired() == before {
+                rig.storage.env().clock.sleep(env::Nanos::from_millis(1));
+            }
+            rig.storage.resume().unwrap();
+        });
+        assert!(rig.read(&bp).unwrap()[..] == block[..]);
+    });
+    assert!(!rig.storage.is_suspended());
+}
+
 #[test]
 fn a_pool_that_is_given_up_fails_at_once() {
     for panic in [false, true] {
@@ -180,6 +237,7 @@ fn disks_are_opened_anew_after_the_pool_got_another_guid() {
             rig.faults.inject(on(path, FaultOp::Read, GONE));
         }
         let bp = rig.write_one(&noise(4096, 1), plain());
+        rig.storage.flush_all().unwrap();
         rig.storage.suspension().set_mode(FailMode::Continue);
         assert_eq!(rig.read(&bp).unwrap_err(), ReadError::Missing);
         rig.faults.clear();

@@ -25,6 +25,11 @@ impl Dtl {
         lock(&self.0).missing = missing;
     }
 
+    /// Whether the leaf has everything.
+    pub fn is_empty(&self) -> bool {
+        lock(&self.0).missing.is_empty()
+    }
+
     /// Whether blocks born in this group are not (all) on the leaf.
     pub fn lacks(&self, birth: u64) -> bool {
         lock(&self.0).missing.contains(birth, 1)

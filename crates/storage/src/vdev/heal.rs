@@ -24,7 +24,8 @@ pub struct Healing {
     lacking: Vec<usize>,
     /// Sides to be rewritten once there is something good.
     bad: Vec<usize>,
-    error: IoError,
+    /// Why there is nothing good. Wrong bytes say less than a side that could not be read: that may have the block.
+    error: Option<IoError>,
     state: State,
 }
 
@@ -36,16 +37,18 @@ enum State {
 
 pub fn cursor(vdev: &Vdev, io: Io, len: usize, birth: u64, leaves: &[Arc<Leaf>]) -> Healing {
     let usable = (0..vdev.children.len()).filter(|&side| vdev.children[side].is_readable(leaves, None));
-    let (lacking, fresh) =
+    let (lacking, fresh): (Vec<usize>, Vec<usize>) =
         usable.partition(|&side| vdev.children[side].needs_resilver(leaves, io.offset, len, birth));
-    Healing::new(io, len, birth, fresh, lacking)
+    let all_here = lacking.len() + fresh.len() == vdev.children.len();
+    let mut healing = Healing::new(io, len, birth, fresh, lacking);
+    healing.error = (!all_here).then_some(IoError::Unavailable);
+    healing
 }
 
 impl Healing {
     /// `fresh` and `lacking` are the usable sides.
     pub fn new(io: Io, len: usize, birth: u64, fresh: Vec<usize>, lacking: Vec<usize>) -> Healing {
-        let error = IoError::Unavailable;
-        Healing { io, len, birth, fresh, lacking, bad: Vec::new(), error, state: State::Start }
+        Healing { io, len, birth, fresh, lacking, bad: Vec::new(), error: None, state: State::Start }
     }
 
     /// Reads the sides that are next, if there are any left.
@@ -55,7 +58,7 @@ impl Healing {
             sides = std::mem::take(&mut self.lacking);
         }
         if sides.is_empty() {
-            return Step::Finish(Err(self.error));
+            return Step::Finish(Err(self.error.unwrap_or(IoError::Unavailable)));
         }
         let op = Op::Heal { len: self.len, birth: self.birth };
         let ios = self.ask(&sides, &op);
@@ -74,7 +77,7 @@ impl Healing {
             match done {
                 Ok(bytes) => good = good.or(bytes),
                 Err(error) => {
-                    self.error = error;
+                    self.error = self.error.filter(|known| *known != IoError::Checksum).or(Some(error));
                     self.bad.push(side);
                 }
             }

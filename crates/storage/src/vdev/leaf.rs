@@ -28,13 +28,44 @@ const NEAR: u64 = 1 << 20;
 /// What a read from a disk that is behind costs more than any from one that is whole.
 pub(crate) const BEHIND: u64 = 1 << 40;
 
+/// Writes of a kind, counted until they are *settled*: all that was written then is durable on enough disks, so that it
+/// does not matter any more what became of them here.
+#[derive(Default)]
+pub struct Unsettled {
+    count: AtomicU64,
+    settled: AtomicU64,
+}
+
+impl Unsettled {
+    pub fn add(&self) {
+        self.count.fetch_add(1, Relaxed);
+    }
+
+    /// So far.
+    pub fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Whether there are any among the first `count`.
+    pub fn has_any_of(&self, count: u64) -> bool {
+        self.settled.load(Relaxed) < count
+    }
+
+    fn settle(&self, count: u64) {
+        self.settled.fetch_max(count, Relaxed);
+    }
+}
+
 /// What is added up over a leaf's life.
 #[derive(Default)]
 pub struct Counters {
     pub read_errors: AtomicU64,
     pub write_errors: AtomicU64,
-    /// A write failed since the leaf was opened; unlike the counts, nobody clears this.
+    /// A write failed since it was last noted who lacks what.
     pub missed_write: AtomicBool,
+    /// Writes it took, and those it refused that count as done all the same, as others took them.
+    pub taken: Unsettled,
+    pub refused: Unsettled,
     /// It was opened anew while it was not whole: what it had taken and not flushed, repairs among it, may be lost.
     pub was_away: AtomicBool,
     pub checksum_errors: AtomicU64,
@@ -81,6 +112,7 @@ impl Counters {
         }
         self.in_a_row.store(0, Relaxed);
         if is_write {
+            self.taken.add();
             self.writes.add(1);
             self.write_bytes.add(bytes);
             self.write_latency.record(took.0);
@@ -260,6 +292,12 @@ impl Leaf {
             self.set_state(VdevState::Online);
         }
         Ok(())
+    }
+
+    /// The first so many writes that it took, and that it refused, are settled.
+    pub fn settle(&self, taken: u64, refused: u64) {
+        self.counters.taken.settle(taken);
+        self.counters.refused.settle(refused);
     }
 
     /// What came of a repair of `len` bytes of a block of this birth.

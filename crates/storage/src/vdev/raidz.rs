@@ -110,7 +110,7 @@ impl Raidz {
     }
 
     /// The columns of a block and what is written there, parities first.
-    fn split(self, offset: u64, payload: &Payload) -> Vec<(Place, Payload)> {
+    pub(super) fn split(self, offset: u64, payload: &Payload) -> Vec<(Place, Payload)> {
         let places = map::places(self, offset, payload.len());
         let mut at = 0;
         let data: Vec<Payload> = places[self.parity..]

@@ -5,6 +5,8 @@
 //! one of them waits for it. Reading it too would be worse than slow: a disk with an arm, which is at the end of the
 //! burst by then, would go back for it.
 //!
+//! Bytes that no cache keeps go to whoever ordered them ([`super::shelf`]).
+//!
 //! A burst waits for disks only, never for another burst or a reader, so that waiting for it always ends. In a simulation
 //! nothing is under way when anybody looks: a step reads without letting others run.
 
@@ -16,6 +18,7 @@ use env::{Env, Next, Worker, WorkerHandle, lock};
 use ondisk::BlkPtr;
 use stdx::bounded::Bounded;
 
+use super::shelf::Places;
 use crate::Storage;
 use crate::arc::{Keep, Key, is_metadata};
 use crate::metaslab::EpochGuard;
@@ -28,11 +31,29 @@ const BURST_BLOCKS: usize = 128;
 /// Where there are threads.
 const WORKERS: usize = 2;
 
-/// A block to read ahead, what may be kept of it, and what keeps its space as it is until then.
+/// A block to read ahead, for whom, and what keeps its space as it is until then.
 struct Hint {
     bp: BlkPtr,
-    keep: Keep,
+    goal: Goal,
     _epoch: Arc<EpochGuard>,
+}
+
+#[derive(Clone)]
+enum Goal {
+    /// The cache, which may keep so much of it.
+    Cache(Keep),
+    /// Somebody who wants it as it is stored.
+    Shelf(Arc<Places>),
+}
+
+impl Goal {
+    fn is(&self, other: &Goal) -> bool {
+        match (self, other) {
+            (Goal::Cache(one), Goal::Cache(other)) => one == other,
+            (Goal::Shelf(one), Goal::Shelf(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
 }
 
 /// See the module.
@@ -144,20 +165,36 @@ impl Drop for Underway<'_> {
 impl Storage {
     /// A hint that these blocks will be read soon. Dropped when too many wait; what may not be kept is not read ahead.
     pub fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
+        let useful = |bp: &&BlkPtr| !bp.is_hole() && !bp.is_embedded() && keep.primary.takes(is_metadata(bp));
+        self.hint(bps.iter().filter(useful), Goal::Cache(keep));
+    }
+
+    /// Has blocks put on a shelf as they are stored; those that find no room in the queue are not expected there.
+    pub(super) fn read_ahead_for(&self, bps: &[BlkPtr], places: &Arc<Places>) {
+        let key = |bp: &BlkPtr| Key::of(self.pool_guid(), bp);
+        let fresh: Vec<&BlkPtr> =
+            bps.iter().filter(|bp| key(bp).is_some_and(|key| places.expect(key))).collect();
+        let taken = self.hint(fresh.iter().copied(), Goal::Shelf(places.clone()));
+        fresh[taken..].iter().filter_map(|bp| key(bp)).for_each(|key| places.give_up(&key));
+    }
+
+    /// How many of the hints found room.
+    fn hint<'b>(&self, bps: impl Iterator<Item = &'b BlkPtr>, goal: Goal) -> usize {
         // Whoever hints may still follow these pointers. The guard keeps their space from being used anew before the
         // hint is taken up: a late read could take new bytes on one side of a mirror for damage, and "repair" them.
         let epoch = Arc::new(self.epoch());
         let mut hints = lock(&self.ahead().hints);
-        let useful = |bp: &BlkPtr| !bp.is_hole() && !bp.is_embedded() && keep.primary.takes(is_metadata(bp));
         let before = hints.len();
-        for bp in bps.into_iter().filter(useful) {
-            if hints.push(Hint { bp, keep, _epoch: epoch.clone() }).is_err() {
+        for bp in bps {
+            if hints.push(Hint { bp: *bp, goal: goal.clone(), _epoch: epoch.clone() }).is_err() {
                 break;
             }
         }
-        self.cache().ahead.begin((hints.len() - before) as u64);
+        let taken = hints.len() - before;
+        self.cache().ahead.begin(taken as u64);
         drop(hints);
         self.ahead().wake();
+        taken
     }
 }
 
@@ -175,9 +212,12 @@ impl Worker for Prefetcher {
             return Next::WaitForWork;
         }
         // The blocks are in the cache then, or whoever wants them will see the error.
-        for same in burst.chunk_by(|a, b| a.keep == b.keep) {
+        for same in burst.chunk_by(|a, b| a.goal.is(&b.goal)) {
             let bps: Vec<BlkPtr> = same.iter().map(|hint| hint.bp).collect();
-            storage.read_ahead(&bps, same[0].keep);
+            match &same[0].goal {
+                Goal::Cache(keep) => storage.read_ahead(&bps, *keep),
+                Goal::Shelf(places) => places.fill(&storage, &bps),
+            }
         }
         storage.cache().ahead.end(burst.len() as u64);
         Next::Again

@@ -9,7 +9,13 @@
 //! a checksum, as the verifier. A block that was not written, or is left from another chain, does not match: that is how
 //! a chain ends.
 //!
-//! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`), zio_checksum.c (ZILOG2).
+//! A block whose write or flush failed may be there all the same, on just as many disks as it takes to read it. Once an
+//! import has claimed it, it counts like any other, so it is put on all of them ([`Storage::restore`]).
+//!
+//! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`, and `zil_read_log_block`,
+//! `zil_read_log_data`: what is claimed is read as by a scrub), zio_checksum.c (ZILOG2).
+
+use std::sync::Arc;
 
 use env::{AlignedBuf, IoClass, Nanos};
 use ondisk::eck::Eck;
@@ -23,7 +29,7 @@ use super::survey::sides;
 use super::write::why;
 use super::{Flight, check, write_io};
 use crate::metaslab::{AllocError, Segment};
-use crate::vdev::{Io, Kind, Op, Verify};
+use crate::vdev::{Done, Io, Kind, Op, Vdev, Verify};
 use crate::{Payload, ReadError, Storage, WriteError};
 
 impl Storage {
@@ -83,9 +89,17 @@ impl Storage {
     /// those in use, of which the chain's `nused` tells the number. What is behind them in the block is not written but for
     /// what rounding takes.
     ///
+    /// `losses` is what [`Storage::losses`] was before anything of this was written, what lies on `also` too: where a disk has
+    /// been opened anew since, its flush says nothing about that.
+    ///
     /// The caller holds no lock. An error is final: any of the blocks may be there or not, and the disks that failed are
     /// faulted if the pool can do without them.
-    pub fn write_log(&self, blocks: Vec<(BlkPtr, Vec<u8>)>, also: &[u32]) -> Result<LogTimes, WriteError> {
+    pub fn write_log(
+        &self,
+        blocks: Vec<(BlkPtr, Vec<u8>)>,
+        also: &[u32],
+        losses: u64,
+    ) -> Result<LogTimes, WriteError> {
         if self.is_suspended() {
             return Err(WriteError::Suspended);
         }
@@ -121,6 +135,10 @@ impl Storage {
         drop(turns);
         let written = clock.now();
         self.flush_on(&tree, &tops)?;
+        if self.losses() != losses {
+            tracing::warn!("disks were opened anew while a log was written");
+            return Err(WriteError::Io);
+        }
         Ok(LogTimes { write: written.since(begun), flush: clock.now().since(written) })
     }
 
@@ -135,6 +153,47 @@ impl Storage {
         let start = if seal.chain_at == 0 { CHAIN_SIZE } else { 0 };
         let records = bytes.get(start..used).ok_or(ReadError::Corrupt)?.to_vec();
         Ok(LogBlock { records, next: chain.next, endian })
+    }
+
+    /// Writes what can be read of a block, a log's or one that only a log leads to, where a disk that should have it has
+    /// something else: from now on it bears the loss of as many disks as any. A disk that has it is not written, so that
+    /// what is good stays good if the power goes; nobody is blamed. Not of a gang, whose pieces lie elsewhere. The next
+    /// group makes it durable.
+    pub fn restore(&self, bp: &BlkPtr) {
+        let tree = self.tree();
+        let place = |dva: Dva| match self.copy(&tree, &dva, bp.psize()) {
+            Ok(Place::Whole(dva, ashift)) => Some((&tree.top(dva.vdev)?.vdev, dva.offset, ashift)),
+            _ => None,
+        };
+        let places: Vec<_> = bp.dvas().into_iter().filter(Dva::is_valid).filter_map(place).collect();
+        let count: usize = places.iter().map(|(vdev, ..)| vdev.leaves().len()).sum();
+        if count < 2 || !self.is_writable() {
+            return; // It is where it was read.
+        }
+        let seal = Seal::of(bp);
+        let is_it = |bytes: &[u8]| match &seal {
+            Some(seal) => seal.is_whole(bp, bytes),
+            None => self.is_what(bp, bytes),
+        };
+        let Ok(bytes) = self.speculate(bp, &is_it) else { return };
+        let spread = |(vdev, offset, ashift): (&Arc<Vdev>, u64, u32)| {
+            vdev.spread(offset, &Payload::padded(&bytes[..bp.psize() as usize], 1 << ashift))
+        };
+        let mut parts: Vec<(Arc<Vdev>, u64, Payload)> = places.into_iter().flat_map(spread).collect();
+        parts.retain(|(disk, ..)| disk.is_readable(&tree.leaves, None));
+        let carry = |class, ops: Vec<(&Arc<Vdev>, u64, Op)>| {
+            let io = |(disk, offset, op)| (disk, Io { op, offset, class, repair: false });
+            let ios = ops.into_iter().map(io).collect();
+            Flight::take_off_at(self.env(), &tree, class, ios).land(&|_, _| true)
+        };
+        let reads = parts.iter().map(|(disk, at, part)| (disk, *at, Op::Read(part.len())));
+        let found = carry(IoClass::SyncRead, reads.collect());
+        let has =
+            |part: &Payload, found: Done| matches!(found, Ok(Some(bytes)) if bytes[..] == *part.bytes());
+        let lacking = parts.iter().zip(found).filter_map(|((disk, at, part), found)| {
+            (!has(part, found)).then(|| (disk, *at, Op::Write(part.clone())))
+        });
+        carry(IoClass::SyncWrite, lacking.collect());
     }
 
     /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it.

@@ -12,6 +12,7 @@ use stdx::patience::is_hurried;
 use super::moved::Place;
 use super::{Flight, VerifyEach, write_io};
 use crate::arc::{Arrival, Ask, Keep, Key, is_metadata};
+use crate::unflushed::Unflushed;
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Op};
 use crate::{Block, Payload, ReadError, Storage, WriteError};
@@ -49,7 +50,7 @@ impl Storage {
 
     /// The bytes of blocks as they are stored, `psize` of each, verified; answers in the order asked. Never called for
     /// holes and embedded data.
-    pub fn read_as_stored(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Vec<u8>, ReadError>> {
+    pub(crate) fn read_as_stored(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Vec<u8>, ReadError>> {
         let wanted: Vec<&BlkPtr> = bps.iter().collect();
         let fetched = self.fetch(&self.tree(), &wanted, class).into_iter();
         let cut = |(fetched, bp): (Fetched, &BlkPtr)| {
@@ -79,15 +80,20 @@ impl Storage {
     }
 
     fn read_for(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
+        let mut losses = self.losses();
         let mut answers = self.read_once(bps, wish);
         loop {
+            // Of disks that were opened anew meanwhile an error says nothing: they were asked for what is to be recalled.
+            let before = std::mem::replace(&mut losses, self.losses());
+            let is_void =
+                |error: ReadError| losses != before && (error.may_pass() || error == ReadError::Checksum);
             let failed: Vec<usize> = (0..bps.len())
-                .filter(|&n| answers[n].as_ref().is_err_and(|error| self.awaits(*error)))
+                .filter(|&n| answers[n].as_ref().is_err_and(|error| is_void(*error) || self.awaits(*error)))
                 .collect();
             if failed.is_empty() || wish.is_prefetch {
                 return answers;
             }
-            if self.wait_resumed(WriteError::Io).is_err() {
+            if losses == before && self.wait_resumed(WriteError::Io).is_err() {
                 if is_hurried() && self.suspension().is_waiting() {
                     failed.into_iter().for_each(|n| answers[n] = Err(ReadError::Suspended));
                 }
@@ -285,6 +291,9 @@ impl Storage {
         verify: VerifyEach<'_>,
     ) -> Vec<Fetched> {
         let mut jobs: Vec<Job> = wanted.iter().map(|(dvas, len)| Job::new(self, tree, dvas, *len)).collect();
+        for (n, job) in jobs.iter_mut().enumerate() {
+            job.good = job.recall(&self.unflushed).filter(|bytes| verify(n, bytes));
+        }
         loop {
             for (n, job) in jobs.iter_mut().enumerate() {
                 while let (true, Some(Place::Split(_, pieces))) = (job.is_open(), job.untried.last()) {
@@ -307,6 +316,14 @@ impl Storage {
             self.repair(tree, &jobs);
         }
         jobs.into_iter().map(|job| job.good.ok_or(job.error)).collect()
+    }
+
+    /// Writes a block's bytes over each of these copies, whatever they have.
+    pub(super) fn write_over(&self, tree: &Tree, copies: &[Dva], bytes: AlignedBuf) {
+        let mut job = Job::new(self, tree, copies, bytes.len() as u64);
+        job.bad = std::mem::take(&mut job.untried);
+        job.good = Some(bytes);
+        self.repair(tree, &[job]);
     }
 
     fn repair(&self, tree: &Tree, jobs: &[Job]) {
@@ -364,6 +381,18 @@ impl Job {
         };
         untried.sort_by_key(readable);
         Job { untried, bad: Vec::new(), len, good: None, error }
+    }
+
+    /// The bytes of one of the copies, if the disks may have lost them.
+    fn recall(&self, unflushed: &Unflushed) -> Option<AlignedBuf> {
+        let recalled = self.untried.iter().find_map(|copy| match copy {
+            Place::Whole(dva, ashift) => {
+                let len = self.len.next_multiple_of(1 << ashift) as usize;
+                unflushed.recall(dva.vdev, dva.offset, len)
+            }
+            Place::Split(..) => None, // Nothing is written to removed vdevs.
+        })?;
+        Some(AlignedBuf::from_slice(recalled.bytes()))
     }
 
     fn is_open(&self) -> bool {

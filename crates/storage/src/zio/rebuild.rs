@@ -1,7 +1,10 @@
 //! Copying what is allocated on a mirror to the sides that lack it, in the order of places, whatever it is: sequential
 //! rebuild. Nothing is verified, for what a stretch is made of is not known; a scrub comes after.
 //!
-//! A stretch is read from one side that has taken every write, and written to all that have not. Nobody else writes there
+//! A stretch is read from one side that has everything, and written to all that have not: a side that passes for whole, for
+//! the others have not everything either, would spoil what they have. A disk that is to replace another is given what that
+//! one has, and so is as good; were it given what another side has, which may be stale or damaged without anybody's
+//! knowing, the last good copy might go with the old disk. Nobody else writes there
 //! meanwhile: the caller holds an epoch and knows the space to be in use as of a durable group, and log blocks take turns
 //! with the copy ([`crate::turns`]). Some runs of stretches are on their way at once, so that disks that are read and disks
 //! that are written all have something to do.
@@ -15,9 +18,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use env::IoClass;
 
 use super::Flight;
-use super::survey::sides;
+use super::survey::sides_below;
 use crate::metaslab::Segment;
 use crate::turns::Turn;
+use crate::vdev::leaf::Leaf;
 use crate::vdev::open::Tree;
 use crate::vdev::{Done, Io, Kind, Op, Vdev};
 use crate::{Payload, Storage};
@@ -46,11 +50,11 @@ impl Storage {
     /// before a run that is others' turn, and does nothing while no side has everything, or all have.
     pub fn rebuild(&self, top: u32, runs: &mut dyn Iterator<Item = Vec<Segment>>) -> Rebuilt {
         let tree = self.tree();
-        let is_whole = |vdev: &Vdev| matches!(vdev.kind, Kind::Leaf(leaf) if tree.leaves[leaf].is_whole());
-        let (sources, targets) = sides(&tree, top).into_iter().partition(|side| is_whole(side));
-        let copy = Copy { storage: self, tree: &tree, top, sources, targets };
+        let has_all = |leaf: &Leaf| leaf.is_whole() && leaf.dtl.is_empty();
+        let is_source = |vdev: &Vdev| matches!(vdev.kind, Kind::Leaf(leaf) if has_all(&tree.leaves[leaf]));
+        let copy = Copy { storage: self, tree: &tree, top, lanes: lanes(&tree, top, &is_source) };
         let mut rebuilt = Rebuilt::default();
-        if copy.sources.is_empty() || copy.targets.is_empty() || !self.is_writable() {
+        if copy.lanes.is_empty() || !self.is_writable() {
             return rebuilt;
         }
         let (mut reading, mut writing) = (VecDeque::new(), VecDeque::new());
@@ -72,86 +76,132 @@ impl Storage {
     }
 }
 
+/// Sides that are given the same.
+struct Lane<'t> {
+    /// Sides that have everything. The first of them, so many, take turns; the others are asked for what these cannot give.
+    sources: Vec<&'t Arc<Vdev>>,
+    near: usize,
+    targets: Vec<&'t Arc<Vdev>>,
+}
+
+impl<'t> Lane<'t> {
+    fn source(&self, stretch: &Segment, attempt: usize) -> &'t Arc<Vdev> {
+        let turn = (stretch.start >> TURN_SHIFT) as usize + attempt;
+        let far = self.sources.len() - self.near;
+        self.sources[if attempt < self.near { turn % self.near } else { self.near + turn % far }]
+    }
+}
+
+/// Those who lack something of a mirror, by whom they are copied from; none if there is nobody.
+fn lanes<'t>(tree: &'t Tree, top: u32, is_source: &dyn Fn(&Vdev) -> bool) -> Vec<Lane<'t>> {
+    let Some(top) = tree.top(top).filter(|top| top.vdev.kind == Kind::Mirror) else { return Vec::new() };
+    let places = top.vdev.children.iter().map(|place| sides_below(tree, place));
+    let places: Vec<(Vec<_>, Vec<_>)> =
+        places.map(|sides| sides.into_iter().partition(|side| is_source(side))).collect();
+    let all: Vec<&Arc<Vdev>> = places.iter().flat_map(|(sources, _)| sources.clone()).collect();
+    let (mut lanes, mut others) = (Vec::new(), Vec::new());
+    for (own, targets) in places.into_iter().filter(|(_, targets)| !targets.is_empty()) {
+        if own.is_empty() {
+            others.extend(targets);
+            continue;
+        }
+        let far = all.iter().filter(|side| !own.iter().any(|near| Arc::ptr_eq(near, side)));
+        lanes.push(Lane { near: own.len(), sources: own.iter().chain(far).copied().collect(), targets });
+    }
+    if !others.is_empty() && !all.is_empty() {
+        lanes.push(Lane { near: all.len(), sources: all, targets: others });
+    }
+    lanes
+}
+
 struct Copy<'t> {
     storage: &'t Storage,
     tree: &'t Tree,
     top: u32,
-    /// Sides that have everything, and those that do not.
-    sources: Vec<&'t Arc<Vdev>>,
-    targets: Vec<&'t Arc<Vdev>>,
+    lanes: Vec<Lane<'t>>,
 }
 
+/// A stretch for a lane.
+type Errand<'c, 't> = (&'c Lane<'t>, Segment);
+
 /// A run that is being read.
-struct Reading<'t> {
+struct Reading<'c, 't> {
     run: Vec<Segment>,
+    errands: Vec<Errand<'c, 't>>,
     flight: Flight<'t>,
     turn: Turn<'t>,
 }
 
 /// And one that is being written.
-struct Writing<'t> {
+struct Writing<'c, 't> {
     run: Vec<Segment>,
     /// Stretches that could be read.
-    found: Vec<Segment>,
+    found: Vec<Errand<'c, 't>>,
     flight: Flight<'t>,
     _turn: Turn<'t>,
 }
 
 impl<'t> Copy<'t> {
-    fn read(&self, run: Vec<Segment>) -> Option<Reading<'t>> {
+    fn read<'c>(&'c self, run: Vec<Segment>) -> Option<Reading<'c, 't>> {
         let turn = self.storage.turns.copy(self.top, &run)?;
-        Some(Reading { flight: self.ask(&run, 0), run, turn })
+        let errands = |lane| run.iter().map(move |stretch| (lane, *stretch));
+        let errands: Vec<Errand<'c, 't>> = self.lanes.iter().flat_map(errands).collect();
+        Some(Reading { flight: self.ask(&errands, 0), run, errands, turn })
     }
 
     /// Of the `attempt`th side each, counted from the one whose turn it is.
-    fn ask(&self, stretches: &[Segment], attempt: usize) -> Flight<'t> {
-        let io = |stretch: &Segment| {
-            let side = ((stretch.start >> TURN_SHIFT) as usize + attempt) % self.sources.len();
-            (self.sources[side], at(stretch, Op::Read(stretch.len as usize)))
+    fn ask(&self, errands: &[Errand<'_, 't>], attempt: usize) -> Flight<'t> {
+        let io = |(lane, stretch): &Errand<'_, 't>| {
+            (lane.source(stretch, attempt), at(stretch, Op::Read(stretch.len as usize)))
         };
-        Flight::take_off_at(self.storage.env(), self.tree, CLASS, stretches.iter().map(io).collect())
+        Flight::take_off_at(self.storage.env(), self.tree, CLASS, errands.iter().map(io).collect())
     }
 
     /// What one side could not give, the others are asked for.
-    fn write(&self, reading: Reading<'t>, rebuilt: &mut Rebuilt) -> Writing<'t> {
-        let Reading { run, flight, turn } = reading;
+    fn write<'c>(&'c self, reading: Reading<'c, 't>, rebuilt: &mut Rebuilt) -> Writing<'c, 't> {
+        let Reading { run, errands, flight, turn } = reading;
         let (mut found, mut ios) = (Vec::new(), Vec::new());
-        let mut take = |asked: &[Segment], done: Vec<Done>| {
+        let mut take = |asked: &[Errand<'c, 't>], done: Vec<Done>| {
             let mut missed = Vec::new();
-            for (stretch, read) in asked.iter().zip(done) {
+            for ((lane, stretch), read) in asked.iter().zip(done) {
                 let Ok(Some(bytes)) = read else {
-                    missed.push(*stretch);
+                    missed.push((*lane, *stretch));
                     continue;
                 };
                 let payload = Payload::from_buf(bytes);
-                found.push(*stretch);
-                ios.extend(self.targets.iter().map(|&to| (to, at(stretch, Op::Write(payload.clone())))));
+                found.push((*lane, *stretch));
+                ios.extend(lane.targets.iter().map(|&to| (to, at(stretch, Op::Write(payload.clone())))));
             }
             missed
         };
-        let mut missed = take(&run, flight.land(&|_, _| true));
-        for attempt in 1..self.sources.len() {
+        let mut missed = take(&errands, flight.land(&|_, _| true));
+        // Each lane has them all.
+        for attempt in 1..self.lanes[0].sources.len() {
             if !missed.is_empty() {
                 let done = self.ask(&missed, attempt).land(&|_, _| true);
                 missed = take(&missed, done);
             }
         }
         rebuilt.errors += missed.len() as u64;
-        rebuilt.read += found.iter().map(|stretch| stretch.len).sum::<u64>();
+        rebuilt.read += found.iter().map(|(_, stretch)| stretch.len).sum::<u64>();
         let flight = Flight::take_off_at(self.storage.env(), self.tree, CLASS, ios);
         Writing { run, found, flight, _turn: turn }
     }
 
-    fn finish(&self, writing: Writing<'t>, rebuilt: &mut Rebuilt) {
-        let done = writing.flight.land(&|_, _| true);
-        for (stretch, done) in writing.found.iter().zip(done.chunks(self.targets.len())) {
-            for (target, _) in self.targets.iter().zip(done).filter(|(_, done)| done.is_ok()) {
-                rebuilt.written += stretch.len;
-                if let Kind::Leaf(leaf) = target.kind {
-                    self.tree.leaves[leaf].counters.scan_processed.fetch_add(stretch.len, Relaxed);
+    fn finish(&self, writing: Writing<'_, 't>, rebuilt: &mut Rebuilt) {
+        let mut done = writing.flight.land(&|_, _| true).into_iter();
+        for (lane, stretch) in &writing.found {
+            let mut failed = false;
+            for (target, done) in lane.targets.iter().zip(done.by_ref()) {
+                failed |= done.is_err();
+                if done.is_ok() {
+                    rebuilt.written += stretch.len;
+                    if let Kind::Leaf(leaf) = target.kind {
+                        self.tree.leaves[leaf].counters.scan_processed.fetch_add(stretch.len, Relaxed);
+                    }
                 }
             }
-            rebuilt.errors += u64::from(done.iter().any(Result::is_err));
+            rebuilt.errors += u64::from(failed);
         }
         rebuilt.scanned += writing.run.iter().map(|stretch| stretch.len).sum::<u64>();
         rebuilt.upto = writing.run.last().map_or(rebuilt.upto, Segment::end);

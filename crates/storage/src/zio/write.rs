@@ -102,6 +102,8 @@ pub(crate) fn why(error: AllocError) -> WriteError {
 
 /// Items of a batch whose writes are under way.
 struct Chunk<'t> {
+    /// [`Storage::losses`] before it took off.
+    losses: u64,
     flight: Flight<'t>,
     /// Index in the batch, what it will be, and how many writes it has in the flight.
     blocks: Vec<(usize, Placed, Stored)>,
@@ -213,7 +215,8 @@ impl Storage {
             }
         }
         let ios = blocks.iter_mut().flat_map(|(_, placed, _)| ios_of(placed)).collect();
-        Chunk { flight: Flight::take_off(self.env(), tree, IoClass::AsyncWrite, ios), blocks }
+        let losses = self.losses();
+        Chunk { losses, flight: Flight::take_off(self.env(), tree, IoClass::AsyncWrite, ios), blocks }
     }
 
     /// A pointer and the writes for it; without bytes for the disk the pointer is all.
@@ -312,7 +315,8 @@ impl Storage {
             if let Ok(placed) = &written {
                 self.remember(&placed.bp, items[n].data.clone(), items[n].policy.keep);
                 if keep_writes {
-                    self.unflushed.note(placed.writes.iter().map(|(_, vdev, io)| (*vdev, io)));
+                    let written = placed.writes.iter().map(|(_, vdev, io)| (*vdev, io));
+                    self.unflushed.note(written, chunk.losses);
                 }
             }
             bytes += items[n].data.len() as u64;

@@ -4,7 +4,7 @@
 //! place. `PLANTED` stands for "this mutant is the chosen one". What came of them is in docs/simulator.md.
 
 use super::Mutant;
-use super::Story::{Attrition, Work};
+use super::Story::{Attrition, Units, Work};
 
 pub const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -20,9 +20,8 @@ pub const MUTANTS: &[Mutant] = &[
         what: "of the disks that are flushed before an uberblock, the last is left out",
         story: Attrition,
         file: "crates/storage/src/storage/flush.rs",
-        from: "if let Err(error) = tree.leaves[leaves[n]].flush() {",
-        to: "let is_forgotten = PLANTED && n > 0 && n + 1 == leaves.len();
-        if let Err(error) = if is_forgotten { Ok(()) } else { tree.leaves[leaves[n]].flush() } {",
+        from: "par_map(all.len(), &|n| all[n].flush(tree)),",
+        to: "par_map(all.len().saturating_sub(usize::from(PLANTED)), &|n| all[n].flush(tree)),",
     },
     Mutant {
         name: "uberblock-before-its-group",
@@ -228,5 +227,45 @@ pub const MUTANTS: &[Mutant] = &[
         from: "let below = lists.range(..bp.birth()).next_back().or(lists.iter().next());",
         to: "let until = bp.birth() + u64::from(PLANTED);
             let below = lists.range(..until).next_back().or(lists.iter().next());",
+    },
+    Mutant {
+        name: "fua-not-waited-for",
+        what: "what a volume was asked to write through is left to the next commit",
+        story: Units,
+        file: "crates/engine/src/zvol.rs",
+        from: "if soon { self.flush() } else { Ok(()) }",
+        to: "if soon && !PLANTED { self.flush() } else { Ok(()) }",
+    },
+    Mutant {
+        name: "lock-in-two-halves",
+        what: "what COMPARE AND WRITE changes is two records of the log, and two transactions",
+        story: Units,
+        file: "crates/engine/src/zvol.rs",
+        from: "        if len <= ONE_RECORD {
+            self.put_whole",
+        to: "        if PLANTED {
+            let half = len / 2;
+            self.put_logged(offset, &bytes[..half], soon)?;
+            self.put_logged(offset + half as u64, &bytes[half..], soon)?;
+        } else if len <= ONE_RECORD {
+            self.put_whole",
+    },
+    Mutant {
+        name: "unmap-not-logged",
+        what: "that a volume's range was freed is not in its log",
+        story: Units,
+        file: "crates/engine/src/zvol.rs",
+        from: "zil.log_of(&tx, zvol::DATA, record.encode());",
+        to: "if !PLANTED {
+            zil.log_of(&tx, zvol::DATA, record.encode());
+        }",
+    },
+    Mutant {
+        name: "copy-reads-late",
+        what: "a copy within a volume that moves a range up begins with its first piece",
+        story: Units,
+        file: "crates/engine/src/facade/volume_copy.rs",
+        from: "let moves_up = source.id() == target.id() && from < to && to - from < len;",
+        to: "let moves_up = source.id() == target.id() && from < to && to - from < len && !PLANTED;",
     },
 ];

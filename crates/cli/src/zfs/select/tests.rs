@@ -9,6 +9,7 @@ fn dataset(name: &str, createtxg: u64, used: &str) -> Dataset {
             value: value.into(),
             kind: PropKind::Size,
             source: Source::None,
+            received: None,
         }],
     };
     Dataset { name: name.into(), kind: DatasetKind::Filesystem, guid: 1, createtxg, props }

@@ -1,7 +1,9 @@
 //! What `zpool status` says of sequential resilvers (cmd/zpool/zpool_main.c, `print_rebuild_status_impl`).
 
+use super::super::{Place, vdev_info};
+use super::Format;
+use super::json::{bytes, count, time};
 use super::scan::{HONEST, days};
-use super::{Format, Place, bytes, count, time, vdev_info};
 use crate::clock;
 use crate::human::{nicebytes, nicetime};
 use crate::json::Json;

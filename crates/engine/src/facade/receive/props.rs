@@ -4,7 +4,7 @@
 
 use ::pool::prop::{RawValue, is_built};
 use ::pool::recv::TargetProps;
-use engine_api::{DatasetFilter, DatasetKind, Pool, PropertyChange, Received, Result, Source};
+use engine_api::{DatasetFilter, DatasetKind, Pool, Received, Result, Source};
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{FILESYSTEM, PropType, VOLUME, dataset_prop, is_user_prop};
 
@@ -12,12 +12,17 @@ use super::super::pool::LocalPool;
 use super::package::Listed;
 use super::{One, refuse};
 
-/// Properties that are no values in a list: setting them changes the dataset's content.
-const DONE: [&str; 2] = ["version", "volsize"];
+/// Properties that neither `-o` nor `-x` takes, beside those that nobody sets: the content has them
+/// (`zfs_receive_checkprops`).
+const OF_CONTENT: [&str; 2] = ["version", "volsize"];
 
-/// Whether a property is set by changing what was received.
-pub(super) fn is_done(prop: &PropertyChange) -> bool {
-    DONE.contains(&proper(&prop.name))
+/// Whether a property may be set or left out when something is received.
+pub(super) fn can_be_given(name: &str) -> bool {
+    match dataset_prop(name) {
+        None => is_user_prop(name),
+        Some(prop) if prop.name == "encryption" => true,
+        Some(prop) => !prop.is_readonly() && !prop.is_once() && !OF_CONTENT.contains(&prop.name),
+    }
 }
 
 fn proper(name: &str) -> &str {
@@ -45,8 +50,12 @@ impl LocalPool {
             snapshot: judged(listed.snapshot_props, snapshot, warnings),
             ..TargetProps::default()
         };
-        for prop in request.props.iter().filter(|prop| !is_done(prop)) {
+        for prop in &request.props {
             let name = proper(&prop.name).to_owned();
+            // It is off in any case.
+            if (name.as_str(), prop.value.as_str()) == ("encryption", "off") {
+                continue;
+            }
             match applies(&name) {
                 true if is_top => props.local.push((name, prop.value.clone())),
                 true => props.inherited.push(name),

@@ -18,8 +18,9 @@ use super::super::pool::LocalPool;
 pub(super) struct Plan {
     /// Snapshots in the order in which they are sent, with what each starts from.
     pub steps: Vec<(String, Option<String>)>,
-    /// Snapshots that a dataset of the tree has not got.
-    pub missing: Vec<String>,
+    /// Datasets of the tree that are left out, with all below them, for they have no such snapshot; and whether they are
+    /// younger than it.
+    pub skipped: Vec<(String, bool)>,
     pub is_compound: bool,
     /// Packed; empty where there is none.
     pub list: Vec<u8>,
@@ -33,9 +34,24 @@ impl LocalPool {
             let steps = vec![(request.snapshot.clone(), request.from.clone())];
             return Ok(Plan { steps, ..Plan::default() });
         }
-        let (head, to) = request.snapshot.split_once('@').unwrap_or((&request.snapshot, ""));
+        let whole = &request.snapshot;
+        let (head, to) = whole.split_once('@').ok_or_else(|| {
+            // Which snapshot's, OpenZFS would ask of properties and holds.
+            Error::Refused(format!(
+                "cannot send {whole}@: snapshot {whole}@ does not exist\nwarning: cannot send '{whole}': backup failed"
+            ))
+        })?;
         let sources = self.family(head, request.replicate)?;
+        if sources.first().is_none_or(|head| head.named(to).is_none()) {
+            let snapshot = &request.snapshot;
+            return Err(Error::Refused(format!("cannot open '{snapshot}': dataset does not exist")));
+        }
+        let mut request = request.clone();
+        check_source(&sources, &mut request)?;
+        let request = &request;
         let mut plan = Plan { is_compound, ..Plan::default() };
+        let sources = those_with(sources, request, to, &mut plan.skipped)?;
+        let origins: HashSet<&str> = sources.iter().filter_map(|source| source.origin.as_deref()).collect();
         let mut sent = HashSet::new();
         let mut waiting: Vec<&Member> = sources.iter().collect();
         while !waiting.is_empty() {
@@ -48,7 +64,7 @@ impl LocalPool {
                     return true;
                 }
                 sent.insert(source.info.name.clone());
-                steps_of(source, request, to, &mut plan);
+                steps_of(source, request, (to, &origins), &mut plan);
                 false
             });
             if waiting.len() == before {
@@ -57,12 +73,6 @@ impl LocalPool {
                     request.snapshot
                 )));
             }
-        }
-        if plan.missing.contains(&request.snapshot) {
-            return Err(Error::Refused(format!(
-                "cannot open '{}': dataset does not exist",
-                request.snapshot
-            )));
         }
         if plan.steps.is_empty() {
             const WHY: &str = "not an earlier snapshot from the same fs";
@@ -86,7 +96,7 @@ impl LocalPool {
             list.set("not_recursive", NvValue::Flag);
         }
         let mut all = NvList::new();
-        for source in sources.iter().filter(|source| source.named(to).is_some()) {
+        for source in sources {
             all.set(format!("0x{:x}", source.info.guid), self.listed(request, sources, source, from, to)?);
         }
         list.set("fss", all);
@@ -124,7 +134,7 @@ impl LocalPool {
         }
         let last = source.named(to).unwrap_or(usize::MAX);
         let is_single = !request.replicate && !request.intermediates;
-        let first = match from.and_then(|from| source.named(from)) {
+        let first = match start_of(source, request) {
             // The receiver of a whole tree learns which older ones are gone.
             Some(first) if !request.replicate => first,
             None if is_single => last,
@@ -154,16 +164,42 @@ impl LocalPool {
     }
 }
 
-/// What is sent of one dataset.
-fn steps_of(source: &Member, request: &SendRequest, to: &str, plan: &mut Plan) {
-    let Some(last) = source.named(to) else {
-        if !request.skip_missing || !request.replicate {
-            plan.missing.push(format!("{}@{to}", source.info.name));
+/// Whether snapshots of a dataset can start from where they are to. A clone's origin needs no word where all begins there.
+fn check_source(sources: &[Member], request: &mut SendRequest) -> Result<()> {
+    let (Some(head), Some(from)) = (sources.first(), &request.from) else { return Ok(()) };
+    if !request.replicate && !request.intermediates {
+        return Ok(());
+    }
+    if head.origin.as_ref() == Some(from) {
+        if request.replicate {
+            request.from = None;
         }
+        return Ok(());
+    }
+    let (of, short) = from.split_once('@').unwrap_or((from, ""));
+    if of != head.name() {
+        return Err(Error::Refused("incremental source must be in same filesystem".into()));
+    }
+    if head.named(short).is_none() {
+        return Err(Error::Refused(format!("cannot open '{from}': dataset does not exist")));
+    }
+    Ok(())
+}
+
+/// Where what is sent of a dataset starts: trees start from snapshots of one short name.
+fn start_of(source: &Member, request: &SendRequest) -> Option<usize> {
+    let (of, short) = request.from.as_deref()?.split_once('@')?;
+    if request.replicate || of == source.name() { source.named(short) } else { None }
+}
+
+/// What is sent of one dataset, up to a snapshot: with others of its snapshots, those that clones in the tree were made of.
+fn steps_of(source: &Member, request: &SendRequest, (to, origins): (&str, &HashSet<&str>), plan: &mut Plan) {
+    let Some(last) = source.named(to) else { return };
+    if request.exclude.iter().any(|top| is_within(source.name(), top)) {
         return;
-    };
+    }
     let from = request.from.as_deref();
-    let first = from.and_then(|from| source.named(short_name(from)));
+    let first = start_of(source, request);
     let all = request.intermediates || (request.replicate && from.is_none());
     let mut before = match (first, from) {
         (Some(first), _) => Some(source.snapshots[first].name.clone()),
@@ -172,8 +208,48 @@ fn steps_of(source: &Member, request: &SendRequest, to: &str, plan: &mut Plan) {
         _ if request.replicate => source.origin.clone(),
         _ => None,
     };
-    let begin = if all { first.map_or(0, |first| first + 1) } else { last };
-    for snapshot in source.snapshots.get(begin..=last).unwrap_or_default() {
+    let begin = first.map_or(0, |first| first + 1);
+    let is_sent = |n: usize, name: &str| all || n == last || (request.replicate && origins.contains(name));
+    let snapshots = source.snapshots.iter().enumerate().take(last + 1).skip(begin);
+    for (_, snapshot) in snapshots.filter(|(n, snapshot)| is_sent(*n, &snapshot.name)) {
         plan.steps.push((snapshot.name.clone(), before.replace(snapshot.name.clone())));
     }
+}
+
+/// Whether a dataset is this one, or below it.
+fn is_within(name: &str, top: &str) -> bool {
+    name.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The datasets of a tree that have the snapshot. Those that came after it need not have it; others must, unless the
+/// request says otherwise.
+fn those_with(
+    sources: Vec<Member>,
+    request: &SendRequest,
+    to: &str,
+    skipped: &mut Vec<(String, bool)>,
+) -> Result<Vec<Member>> {
+    let mut kept: Vec<Member> = Vec::new();
+    for source in sources {
+        let name = source.name();
+        if skipped.iter().any(|(top, _)| is_within(name, top)) {
+            continue;
+        }
+        if source.named(to).is_some() {
+            kept.push(source);
+            continue;
+        }
+        let above = kept.iter().rev().find(|one| is_within(name, one.name()));
+        let taken = above.and_then(|one| Some(one.snapshots[one.named(to)?].createtxg));
+        let is_new = taken.is_some_and(|taken| source.info.createtxg > taken);
+        if !is_new && !request.skip_missing {
+            let whole = &request.snapshot;
+            return Err(Error::Refused(format!(
+                "cannot send {whole} recursively: snapshot {name}@{to} does not exist\nwarning: cannot send \
+                 '{whole}': backup failed"
+            )));
+        }
+        skipped.push((name.to_owned(), is_new));
+    }
+    Ok(kept)
 }

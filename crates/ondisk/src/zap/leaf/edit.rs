@@ -81,7 +81,7 @@ impl<'a> LeafMut<'a> {
         self.add_entries(1);
     }
 
-    /// Replaces a value. The caller has seen that the difference fits.
+    /// Replaces a value, once. The caller has seen that the difference fits.
     pub fn set_value(&mut self, entry: &LeafEntry, value: &Value) {
         self.release(entry.value_chunk);
         let value_chunk = self.store(&value.encode());
@@ -91,14 +91,15 @@ impl<'a> LeafMut<'a> {
         self.put_u16(at + 10, value.len() as u16);
     }
 
-    /// Takes an entry out.
+    /// Takes an entry out; it may have been found before others were changed.
     pub fn remove(&mut self, entry: &LeafEntry) {
         let prefix_len = self.view().prefix_len;
         let mut link = self.geometry.slot_at(self.geometry.slot_of(entry.hash, prefix_len));
         while self.u16(link) != entry.chunk {
             link = self.geometry.chunk_at(self.u16(link)) + 2;
         }
-        self.put_u16(link, entry.next);
+        let next = self.u16(self.geometry.chunk_at(entry.chunk) + 2);
+        self.put_u16(link, next);
         self.drop_entry(entry);
     }
 
@@ -225,17 +226,17 @@ impl<'a> LeafMut<'a> {
 
     /// Frees an array; its chunks keep their order in the free list, so that they are reused in order.
     fn release(&mut self, first: u16) {
-        let mut chunks = Vec::new();
+        if first == END {
+            return;
+        }
+        let head = self.u16(AT_FREELIST);
         let mut chunk = first;
         while chunk != END {
-            chunks.push(chunk);
-            chunk = self.u16(self.geometry.chunk_at(chunk) + 22);
+            let next = self.u16(self.geometry.chunk_at(chunk) + 22);
+            self.free_chunk(chunk, if next == END { head } else { next });
+            chunk = next;
         }
-        for chunk in chunks.into_iter().rev() {
-            let head = self.u16(AT_FREELIST);
-            self.free_chunk(chunk, head);
-            self.put_u16(AT_FREELIST, chunk);
-        }
+        self.put_u16(AT_FREELIST, first);
     }
 
     fn clear_slots(&mut self) {

@@ -48,6 +48,16 @@ pub struct Xvattr {
 }
 
 impl Xvattr {
+    /// A project given to a node, and whether it hands that on.
+    pub fn of_project(project: u64, inherit: bool) -> Xvattr {
+        let mut map = vec![0; MAP_WORDS];
+        map[0] = xat::PROJID | xat::PROJINHERIT;
+        let mut stamp = [0; 32];
+        stamp[..8].copy_from_slice(&project.to_le_bytes());
+        let flags = if inherit { u64::from(xat::PROJINHERIT) } else { 0 };
+        Xvattr { map, flags, crtime: [0; 2], stamp }
+    }
+
     /// Whether this attribute is set at all.
     pub fn sets(&self, bit: u32) -> bool {
         self.map.first().is_some_and(|word| word & bit != 0)

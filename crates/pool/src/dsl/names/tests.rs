@@ -17,6 +17,19 @@ fn names_are_refused_in_openzfs_words() {
 }
 
 #[test]
+fn points_have_names_of_one_component() {
+    let why = |name: &str| check_point(name, '@').unwrap_err();
+    assert_eq!(why("tank/a@."), "self reference, '.' is found in name");
+    assert_eq!(why("tank/a@.."), "parent reference, '..' is found in name");
+    assert_eq!(why("tank/a@b/c"), "trailing slash in name");
+    assert_eq!(why("tank/a@b@c"), "multiple '@' and/or '#' delimiters in name");
+    assert_eq!(why("tank/a@"), "empty component or misplaced '@' or '#' delimiter in name");
+    assert_eq!(why("tank/a"), "missing '@' delimiter in snapshot name");
+    assert_eq!(check_point("tank/a@b.c", '@'), Ok(()));
+    assert_eq!(check_point("tank/a#..", '#'), Err("parent reference, '..' is found in name".into()));
+}
+
+#[test]
 fn a_name_may_not_be_deeper_than_fifty_levels() {
     assert!(check_filesystem(&["a"; 50].join("/")).is_ok());
     assert!(check_filesystem(&["a"; 51].join("/")).is_err());

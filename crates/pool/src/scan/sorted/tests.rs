@@ -5,7 +5,7 @@ use super::*;
 fn block(vdev: u32, offset: u64, asize: u64) -> Waiting {
     let mut bp = BlkPtr::new(ObjectType::PLAIN_FILE_CONTENTS, 0, asize, asize);
     bp.set_dva(0, Dva::new(vdev, offset, asize)).set_birth(4, 4);
-    Waiting::new(bp, 0, Zbookmark::default())
+    Waiting::new(bp, 0, Zbookmark::new(9, 0, 0, 0))
 }
 
 fn offsets(run: &[Waiting]) -> Vec<(u32, u64)> {
@@ -54,4 +54,20 @@ fn a_block_that_many_lead_to_waits_once() {
     assert_eq!(offsets(&run), [(0, 0), (0, 4096), (0, 8192)]);
     assert_eq!(run.iter().map(|block| block.also.len()).collect::<Vec<_>>(), [0, 2, 0]);
     assert_eq!(sorted.len(), 0);
+}
+
+#[test]
+fn what_tables_show_belongs_to_whom_trees_name() {
+    let mut sorted = Sorted::default();
+    sorted.turn_to(1);
+    let of_table = Waiting { place: OF_TABLE, ..block(0, 0, 4096) };
+    assert_eq!(sorted.add(of_table.clone()), 0);
+    assert_eq!(sorted.add(block(0, 0, 4096)), 4096);
+    sorted.turn_to(1);
+    let taken = sorted.take(&|_| 4096).remove(0);
+    assert!(taken.is_of_table());
+    assert_eq!(taken.owners().collect::<Vec<_>>(), [&Zbookmark::new(9, 0, 0, 0)]);
+    sorted.add(of_table);
+    sorted.turn_to(2);
+    assert!(sorted.is_empty());
 }

@@ -87,8 +87,15 @@ fn a_removed_object_leaves_nothing_and_an_ordered_one_its_place() {
 
 #[test]
 fn a_write_is_led_to_block_by_block() {
-    let write =
-        LoggedWrite { object: 7, generation: 1, offset: 1000, len: 9000, block_size: 4096, data: None };
+    let write = LoggedWrite {
+        object: 7,
+        generation: 1,
+        offset: 1000,
+        len: 9000,
+        block_size: 4096,
+        is_large: false,
+        data: None,
+    };
     let itxs: Vec<Itx> = What::blocks_of(&write).map(|what| Itx { txg: 5, what }).collect();
     assert_eq!(pieces(&itxs), [(1000, 3096), (4096, 4096), (8192, 1808)]);
     let mut queue = Queue::default();

@@ -4,10 +4,11 @@ use super::*;
 
 fn registry() -> Registry {
     let mut registry = Registry { persists: true, ..Registry::default() };
-    for (port, key) in [("iqn.a,i,0x01", 0xabc), ("eui.ä =%,i,0x02", u64::MAX)] {
-        registry.keys.insert(port.into(), key);
+    let nexuses = [Nexus::new("iqn.a,i,0x01", 1), Nexus::new("eui.ä =%@,i,0x02", 0xfffe)];
+    for (nexus, key) in nexuses.iter().zip([0xabc, u64::MAX]) {
+        registry.keys.insert(nexus.clone(), key);
     }
-    registry.reservation = Some(Reservation { kind: 5, holder: "eui.ä =%,i,0x02".into() });
+    registry.reservation = Some(Reservation { kind: 5, holder: nexuses[1].clone() });
     registry
 }
 

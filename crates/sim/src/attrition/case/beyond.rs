@@ -17,11 +17,15 @@ const CALLS: u64 = 5;
 
 impl Case<'_> {
     /// Disks were harmed while the power was off. Whatever can be had must have been written once. A disk may have all files
-    /// as they were when it was so.
-    pub(super) fn look_beyond(mut self) -> Result<Tally, String> {
+    /// as they were when it was so. `is_steady`: disks answer twice in the same way.
+    pub(super) fn look_beyond(mut self, is_steady: bool) -> Result<Tally, String> {
         self.tally.beyond += 1;
         let machine = self.world.boot();
-        let Ok(life) = import(&self.world, &machine, self.verbose) else { return Ok(self.tally) };
+        let Ok(life) = import(&self.world, &machine, self.verbose) else {
+            drop(machine);
+            self.world.disks.restart(Swarm::draw_loss(&mut self.prng));
+            return if is_steady { self.rescue(None) } else { Ok(self.tally) };
+        };
         self.tally.beyond_imported += 1;
         if let Ok(fs) = life.api.open_fs(POOL) {
             for (file, span) in self.story.files.iter().zip(&self.moment.marks[1].spans) {

@@ -54,8 +54,9 @@ impl Teller {
         let any = *self.prng.pick(&sides).expect("a pool has disks");
         Ok(match act {
             Act::Scan => {
-                use ScanCommand::{Pause, Resilver, Scrub, Stop};
-                Some(Change::Scan(*self.prng.pick(&[Scrub, Scrub, Pause, Stop, Resilver]).expect("some")))
+                use ScanCommand::{Pause, Resilver, Scrub, ScrubErrors, Stop};
+                let commands = [Scrub, Scrub, ScrubErrors, Pause, Stop, Resilver];
+                Some(Change::Scan(*self.prng.pick(&commands).expect("some")))
             }
             Act::Offline => {
                 let temporary = self.prng.chance(1, 2);

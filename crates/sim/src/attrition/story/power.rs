@@ -7,7 +7,7 @@ use engine_api::{Cred, Engine, FileSystem};
 use super::{Teller, all_paths, is_large};
 use crate::attrition::frozen::content;
 use crate::attrition::shape::Shape;
-use crate::machine::POOL;
+use crate::machine::{Machine, POOL};
 use crate::promised::Promised;
 use crate::swarm::Swarm;
 use crate::workload::{Done, failed};
@@ -53,9 +53,14 @@ impl Teller {
         Some((a, b))
     }
 
-    /// Imports; files are as they may be then.
     fn switch_on(&mut self) -> Done {
         let machine = self.world.boot();
+        self.import(machine)
+    }
+
+    /// Files are as they may be then.
+    pub(super) fn import(&mut self, machine: Machine) -> Done {
+        let txg = machine.newest_group().ok_or("no pool is found")?;
         let api = machine.import().map_err(failed("import"))?;
         self.machine = Some(machine);
         let fs = api.open_fs(POOL).map_err(failed("the file system"))?;
@@ -66,6 +71,8 @@ impl Teller {
             }
             file.found(found);
         }
+        let latest = self.life()?.open_txg();
+        self.groups.restart(txg, latest, &self.files);
         self.open_files(&fs)
     }
 

@@ -48,5 +48,14 @@ fn a_side_that_lacks_the_block_is_the_last_resort() {
     lost.step(vec![], &|_| true);
     let end = lost.step(vec![Err(IoError::Checksum)], &|_| true);
     assert!(matches!(end, Step::Finish(Err(IoError::Checksum))));
+    let mut unread = healing(&[0, 1], &[2]);
+    unread.step(vec![], &|_| true);
+    let failed = IoError::Disk(env::DiskError::Io(5));
+    unread.step(vec![Err(failed), Err(IoError::Checksum)], &|_| true);
+    let end = unread.step(vec![Err(IoError::Checksum)], &|_| true);
+    assert!(
+        matches!(end, Step::Finish(Err(error)) if error == failed),
+        "a side that should have it may have it"
+    );
     assert!(matches!(healing(&[], &[]).step(vec![], &|_| true), Step::Finish(Err(IoError::Unavailable))));
 }

@@ -313,21 +313,24 @@ impl Read {
     /// Too much is wrong, or not there. What came is wrong somewhere, nobody knows where: all are suspects.
     fn give_up(&mut self) -> Step {
         let came: Vec<usize> = (0..self.cells.len()).filter(|&n| self.bytes(n).is_some()).collect();
+        let failed = |cell: &Cell| match cell.got {
+            Got::Failed(error) if error != IoError::Unavailable => Some(error),
+            _ => None,
+        };
+        let failed = self.cells.iter().find_map(failed);
         if came.len() < self.data().len() {
-            let failed = |cell: &Cell| match cell.got {
-                Got::Failed(error) if error != IoError::Unavailable => Some(error),
-                _ => None,
-            };
-            let error = self.cells.iter().find_map(failed).unwrap_or(IoError::Unavailable);
-            return Step::Finish(Err(error));
+            return Step::Finish(Err(failed.unwrap_or(IoError::Unavailable)));
         }
         // Who may not repair may be looking where there was never anything.
         if !self.io.repair {
             return Step::Finish(Err(IoError::Checksum));
         }
-        let suspects = came.into_iter().filter(|&n| self.can_be_blamed(n)).map(|n| self.cells[n].place.child);
+        let suspects = came.iter().filter(|&&n| self.can_be_blamed(n)).map(|&n| self.cells[n].place.child);
         let suspects = suspects.collect();
-        self.state = State::Blamed(Err(IoError::Checksum), Vec::new());
+        // Who heals has to know that with the columns that could not be read it might be right.
+        let is_unread = matches!(self.io.op, Op::Heal { .. }) && came.len() < self.cells.len();
+        let error = if is_unread { failed.unwrap_or(IoError::Unavailable) } else { IoError::Checksum };
+        self.state = State::Blamed(Err(error), Vec::new());
         Step::Blame(suspects)
     }
 }

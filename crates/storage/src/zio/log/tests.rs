@@ -1,9 +1,10 @@
 use env::{DiskError, FaultKind, FaultOp, FaultRule};
+use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 
 use super::*;
 use crate::suspend::Cause;
-use crate::testing::{Rig, rig, rig_of_raidz, rig_with_logs};
+use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_with_logs};
 use crate::{OpenIntent, VdevState};
 
 const TXG: u64 = 4;
@@ -23,7 +24,7 @@ fn place(rig: &Rig, size: usize, sequence: u64) -> BlkPtr {
 }
 
 fn log(rig: &Rig, bp: &BlkPtr, records: &[u8]) -> Result<(), WriteError> {
-    rig.storage.write_log(vec![(*bp, block(BlkPtr::HOLE, records))], &[]).map(drop)
+    rig.storage.write_log(vec![(*bp, block(BlkPtr::HOLE, records))], &[], rig.storage.losses()).map(drop)
 }
 
 fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
@@ -44,7 +45,7 @@ fn a_log_block_comes_back_with_its_records_and_the_next() {
     assert!(first.validate().is_ok() && !rig.storage.is_on_log(&first));
     let before = rig.disks.counts("a");
     let records = vec![7; 5000];
-    rig.storage.write_log(vec![(first, block(second, &records))], &[]).unwrap();
+    rig.storage.write_log(vec![(first, block(second, &records))], &[], rig.storage.losses()).unwrap();
     let after = rig.disks.counts("a");
     assert_eq!(after.write_bytes - before.write_bytes, 8192, "only what is in use, in 4 KiB");
     assert_eq!(after.flushes - before.flushes, 1);
@@ -242,7 +243,7 @@ fn a_log_block_on_raidz_is_read_without_any_one_disk() {
             let rig = rig_of_raidz(1, 5, 12);
             let (bp, next) = (place(&rig, 64 << 10, 1), place(&rig, 64 << 10, 2));
             let records = vec![0x5a; 9000];
-            rig.storage.write_log(vec![(bp, block(next, &records))], &[]).unwrap();
+            rig.storage.write_log(vec![(bp, block(next, &records))], &[], rig.storage.losses()).unwrap();
             let leaf = &rig.storage.config().children[0].children[ill];
             if corrupt {
                 let behind_label = ondisk::label::START as usize;
@@ -256,4 +257,74 @@ fn a_log_block_on_raidz_is_read_without_any_one_disk() {
             assert_eq!(rig.storage.read_log_block(&next).unwrap_err(), ReadError::Checksum, "never written");
         }
     }
+}
+
+#[test]
+fn what_is_restored_bears_the_loss_of_other_disks() {
+    for (rig, some, others) in [
+        (rig(&[2]), &["b"][..], &["a"][..]),
+        (rig_of_raidz(1, 5, 9), &["b"], &["d"]),
+        (rig_of_raidz(3, 5, 9), &["a", "c", "e"], &["b", "d", "e"]),
+    ] {
+        let spoil = |paths: &[&str]| {
+            paths.iter().for_each(|path| rig.disks.edit(path, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee)));
+        };
+        let (bp, never) = (place(&rig, 8192, 1), place(&rig, 8192, 2));
+        let data = noise(16384, 1);
+        let target = rig.write_one(&data, plain());
+        log(&rig, &bp, &[7; 5000]).unwrap();
+        spoil(some);
+        [&bp, &never, &target].into_iter().for_each(|bp| rig.storage.restore(bp));
+        spoil(others);
+        assert_eq!(rig.storage.read_log_block(&bp).unwrap().records, [7; 5000]);
+        assert_eq!(rig.storage.read_log_block(&never).unwrap_err(), ReadError::Checksum);
+        assert!(rig.read(&target).unwrap()[..] == data[..]);
+    }
+}
+
+#[test]
+fn a_side_that_lacks_what_is_restored_is_not_blamed() {
+    let rig = rig(&[2]);
+    let (bp, target) = (place(&rig, 8192, 1), rig.write_one(&noise(16384, 1), plain()));
+    log(&rig, &bp, &[7; 5000]).unwrap();
+    rig.disks.edit("a", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+    [&bp, &target].into_iter().for_each(|bp| rig.storage.restore(bp));
+    assert_eq!([rig.leaf("a").checksum_errors, rig.leaf("b").checksum_errors], [0, 0]);
+    rig.disks.edit("b", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+    assert!(rig.storage.read_log_block(&bp).is_ok() && rig.read(&target).is_ok());
+}
+
+/// Not even for a moment may the only good copy be under way.
+#[test]
+fn only_disks_that_lack_what_is_restored_are_written() {
+    for (rig, all) in [(rig(&[3]), &["a", "b", "c"][..]), (rig_of_raidz(1, 3, 9), &["a", "b", "c"])] {
+        let writes = || all.iter().map(|path| rig.disks.counts(path).writes).collect::<Vec<_>>();
+        let bp = place(&rig, 8192, 1);
+        log(&rig, &bp, &[7; 5000]).unwrap();
+        let before = writes();
+        rig.storage.restore(&bp);
+        assert_eq!(writes(), before);
+        rig.disks.edit("b", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+        rig.storage.restore(&bp);
+        assert_eq!(writes(), [before[0], before[1] + 1, before[2]]);
+    }
+}
+
+/// Power that went and came back takes what a disk had not flushed, and lets the flush succeed.
+#[test]
+fn a_log_block_may_be_lost_with_the_handle_it_was_written_by() {
+    let rig = rig(&[1]);
+    let label = NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
+    rig.storage.leaves().iter().for_each(|leaf| {
+        leaf.device.init(&label.clone().with("guid", leaf.guid)).unwrap();
+    });
+    let (first, second) = (place(&rig, 4096, 1), place(&rig, 4096, 2));
+    let losses = rig.storage.losses();
+    let gone = FaultKind::Fail(DiskError::Gone);
+    rig.faults.inject(FaultRule { times: 1, ..on("a", FaultOp::Read, gone) });
+    assert!(rig.storage.read_log_block(&first).is_err());
+    assert_eq!(rig.storage.reopen(None).len(), 1);
+    let write = |bp, losses| rig.storage.write_log(vec![(bp, block(BlkPtr::HOLE, &[1; 8]))], &[], losses);
+    assert_eq!(write(first, losses).map(drop), Err(WriteError::Io));
+    assert_eq!(write(second, rig.storage.losses()).map(drop), Ok(()));
 }

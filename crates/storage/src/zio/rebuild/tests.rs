@@ -2,13 +2,18 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule};
 use ondisk::BlkPtr;
 
 use super::*;
-use crate::testing::{Rig, noise, plain, rig};
+use crate::metaslab::RangeTree;
+use crate::testing::{Rig, noise, plain, rig, rig_of_mirror_with};
 
 const BLOCK: usize = 16384;
 
 /// Some blocks on a mirror whose last side has lost all and is behind; and the runs that hold them.
 fn lacking(width: usize) -> (Rig, Vec<BlkPtr>, Vec<Vec<Segment>>) {
-    let rig = rig(&[width]);
+    lacking_in(rig(&[width]), width)
+}
+
+/// The same of any mirror of so many disks.
+fn lacking_in(rig: Rig, width: usize) -> (Rig, Vec<BlkPtr>, Vec<Vec<Segment>>) {
     let blocks: Vec<_> = (0..40).map(|n| noise(BLOCK, n)).collect();
     let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
     let last = [(b'a' + width as u8 - 1) as char].iter().collect::<String>();
@@ -49,6 +54,39 @@ fn nothing_is_done_where_nobody_lacks_anything() {
     let (rig, _, runs) = lacking(2);
     rig.storage.caught_up(rig.leaf("b").guid);
     assert_eq!(rig.storage.rebuild(0, &mut runs.into_iter()), Rebuilt::default());
+}
+
+/// All lack something, and one has to pass for whole.
+#[test]
+fn nothing_is_copied_from_a_side_that_lacks_something() {
+    let (rig, bps, runs) = lacking(2);
+    let [a, b] = ["a", "b"].map(|path| rig.leaf(path).guid);
+    rig.storage.caught_up(b);
+    assert!(rig.storage.mark_behind(a));
+    let lacking = |first: u64, end: u64| RangeTree::whole(first, end);
+    rig.storage.set_missing(b, &lacking(0, 100));
+    rig.storage.set_missing(a, &lacking(50, 51));
+    assert_eq!(rig.storage.rebuild(0, &mut runs.into_iter()), Rebuilt::default());
+    assert!(bps.iter().all(|bp| rig.read(bp).is_ok()), "what the other side has is still there");
+}
+
+/// The other side of the mirror is damaged, which nobody knows.
+#[test]
+fn a_disk_that_replaces_another_is_given_what_that_one_has() {
+    let (rig, bps, runs) = lacking_in(rig_of_mirror_with(2, (1, 2)), 3);
+    spoil(&rig, "a");
+    let rebuilt = rig.storage.rebuild(0, &mut runs.clone().into_iter());
+    assert_eq!((rebuilt.read, rebuilt.written, rebuilt.errors), (ALL, ALL, 0));
+    // What the old disk cannot give the other side is asked for.
+    fail(&rig, "b", FaultOp::Read);
+    let rebuilt = rig.storage.rebuild(0, &mut runs[..1].iter().cloned());
+    assert_eq!((rebuilt.written, rebuilt.errors), (ALL / 4, 0));
+    rig.faults.clear();
+    let rebuilt = rig.storage.rebuild(0, &mut runs.into_iter());
+    assert_eq!((rebuilt.written, rebuilt.errors), (ALL, 0));
+    rig.storage.caught_up(rig.leaf("c").guid);
+    spoil(&rig, "b");
+    assert!(bps.iter().all(|bp| rig.read(bp).is_ok()));
 }
 
 #[test]

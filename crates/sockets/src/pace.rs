@@ -13,28 +13,20 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::service::CLASSES;
-
 /// Up to this, work is done by a connection's reader even when more requests wait behind it.
 pub const FAST: Duration = Duration::from_micros(100);
 /// Requests of a class that takes longer are watched.
 const SUSPECT: Duration = Duration::from_micros(10);
 /// What a request counts at the most that was not.
 const UNWATCHED: Duration = Duration::from_micros(200);
-/// What is assumed of waiting for the disk until it has been measured.
-const SLOW: Duration = Duration::from_millis(10);
-/// The class of waiting for stable storage.
-pub const KEEPING: usize = CLASSES;
 
-/// How long each class of request took lately, in microseconds.
-pub struct Pace([AtomicU32; CLASSES + 1]);
+/// How long each of so many classes of request took lately, in microseconds.
+pub struct Pace<const CLASSES: usize>([AtomicU32; CLASSES]);
 
-impl Pace {
-    pub fn new() -> Pace {
-        Pace(std::array::from_fn(|class| {
-            let guess = if class == KEEPING { SLOW } else { Duration::ZERO };
-            AtomicU32::new(guess.as_micros() as u32)
-        }))
+impl<const CLASSES: usize> Pace<CLASSES> {
+    /// With what is assumed of each class until it has been measured.
+    pub fn new(guesses: [Duration; CLASSES]) -> Pace<CLASSES> {
+        Pace(guesses.map(|guess| AtomicU32::new(guess.as_micros() as u32)))
     }
 
     pub fn of(&self, class: usize) -> Duration {

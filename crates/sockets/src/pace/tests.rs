@@ -1,7 +1,7 @@
 use super::*;
 
 /// Works on requests of class 0 until their average no longer depends on what was before.
-fn requests(pace: &Pace, work: impl Fn()) -> Duration {
+fn requests(pace: &Pace<1>, work: impl Fn()) -> Duration {
     for _ in 0..30 {
         let watch = pace.watch(0);
         work();
@@ -12,7 +12,7 @@ fn requests(pace: &Pace, work: impl Fn()) -> Duration {
 
 #[test]
 fn waiting_counts_and_is_forgotten_again() {
-    let pace = Pace::new();
+    let pace = Pace::new([Duration::ZERO]);
     let waiting = requests(&pace, || std::thread::sleep(Duration::from_millis(2)));
     assert!(waiting > FAST * 10, "{waiting:?}");
     let after = requests(&pace, || {});
@@ -21,7 +21,7 @@ fn waiting_counts_and_is_forgotten_again() {
 
 #[test]
 fn one_slow_request_does_not_make_a_class_slow() {
-    let pace = Pace::new();
+    let pace = Pace::new([Duration::ZERO]);
     let watch = pace.watch(0);
     std::thread::sleep(Duration::from_millis(50));
     pace.end(watch);
@@ -31,7 +31,7 @@ fn one_slow_request_does_not_make_a_class_slow() {
 /// Giving the processor to others is no sleep.
 #[test]
 fn who_is_kept_from_the_processor_does_not_wait() {
-    let pace = Pace::new();
+    let pace = Pace::new([Duration::ZERO]);
     let over = std::sync::atomic::AtomicBool::new(false);
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
     let kept = std::thread::scope(|scope| {

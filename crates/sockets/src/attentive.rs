@@ -19,9 +19,10 @@ use nix::sys::socket::{MsgFlags, recv};
 /// How long to look, and how short a wait must have been for the next one to be worth it.
 const A_MOMENT: Duration = Duration::from_micros(100);
 
-/// Whether somebody is looking; shared by all connections.
+/// Whether somebody is looking; shared by all connections of a server.
 pub type Lookout = Arc<AtomicBool>;
 
+/// A stream of requests. See the module.
 pub struct Attentive<'a> {
     stream: &'a TcpStream,
     lookout: Lookout,
@@ -32,6 +33,12 @@ pub struct Attentive<'a> {
 impl Attentive<'_> {
     pub fn new(stream: &TcpStream, lookout: Lookout) -> Attentive<'_> {
         Attentive { stream, lookout, is_worth_it: false }
+    }
+
+    /// Whether more has arrived than was read.
+    pub fn have_arrived(&self) -> bool {
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_PEEK;
+        recv(self.stream.as_raw_fd(), &mut [0], flags).is_ok_and(|len| len > 0)
     }
 
     /// What is there within a moment.
@@ -45,20 +52,6 @@ impl Attentive<'_> {
             }
         }
         None
-    }
-}
-
-/// A stream of requests.
-pub trait Requests: Read {
-    /// Whether more has arrived than was read. The reader of records cannot know: it takes the body of a large one from
-    /// the stream and nothing behind it.
-    fn have_arrived(&self) -> bool;
-}
-
-impl Requests for Attentive<'_> {
-    fn have_arrived(&self) -> bool {
-        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_PEEK;
-        recv(self.stream.as_raw_fd(), &mut [0], flags).is_ok_and(|len| len > 0)
     }
 }
 

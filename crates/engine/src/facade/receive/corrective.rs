@@ -1,0 +1,53 @@
+//! `zfs receive -c`: a snapshot takes what it has lost from a stream of itself.
+//!
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_one`, where `heal` is asked for); messages are theirs.
+
+use ::pool::PoolError;
+use ::pool::recv::Failure;
+use ::pool::stream::RecordReader;
+use engine_api::{DatasetKind, Result};
+
+use super::super::pool::LocalPool;
+use super::words::Goal;
+use super::{One, Tell, announce, refuse, skip};
+
+pub(super) const NOT_HEALED: &str =
+    "corrective receive was not able to reconstruct the data needed for healing.";
+
+impl LocalPool {
+    /// Heals one snapshot with its stream, or with `-n` only looks whether it may.
+    pub(super) fn heal(
+        &self,
+        one: &One<'_>,
+        snapshot: &str,
+        action: &str,
+        stream: &mut RecordReader<'_>,
+        tell: Tell<'_>,
+    ) -> Result<()> {
+        let (request, begin) = (one.request, one.begin);
+        if request.keep_path || request.keep_tail || request.force || request.resumable || request.skip_holds
+        {
+            return Err(refuse(action, "corrective recv can not be used when combined with this flag"));
+        }
+        match self.dataset(snapshot)?.filter(|found| found.kind == DatasetKind::Snapshot) {
+            None => {
+                return Err(refuse(action, "corrective recv must specify an existing snapshot to heal"));
+            }
+            Some(found) if found.guid != begin.to_guid => {
+                const WHY: &str = "local snapshot doesn't match the snapshot in the provided stream";
+                return Err(refuse(action, WHY));
+            }
+            Some(_) => {}
+        }
+        let how = if begin.from_guid != 0 { "corrective incremental" } else { "corrective full" };
+        announce(one, how, snapshot, tell);
+        if request.dry_run {
+            return skip(begin, stream);
+        }
+        self.pool.heal_snapshot(snapshot, begin, stream).map_err(|error| match error {
+            // OpenZFS does not tell them apart.
+            PoolError::Receive(Failure::Stream(_)) => refuse(action, NOT_HEALED),
+            error => self.words(error, action, Goal { snapshot, is_resumable: false, is_new: false }),
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! What nobody asks for: sessions that have nothing to see any more are asked to log out, and ended where they do not; and
+//! whoever is logged in when the server stops hears of that.
+//!
+//! A session notices with its next command that it sees other units. One that is idle does not, so a thread looks now and then
+//! whether anything has changed, and what that leaves of sessions.
+//!
+//! Source: RFC 7143 11.9 (asynchronous messages).
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::catalogue::Catalogue;
+use crate::limits::LOOK_EVERY;
+use crate::sessions::Sessions;
+
+/// What an initiator is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It is to log out, in so many seconds.
+    LogOut(u16),
+    /// All connections of the session end; it may try again after so many seconds.
+    Ends(u16),
+}
+
+impl Event {
+    /// Its code, and three parameters.
+    pub fn fields(self) -> (u8, [u16; 3]) {
+        match self {
+            Event::LogOut(within) => (1, [0, 0, within]),
+            Event::Ends(wait) => (3, [0, wait, 0]),
+        }
+    }
+}
+
+/// The thread that looks. See the module.
+pub struct Watch {
+    state: Arc<State>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct State {
+    stopping: Mutex<bool>,
+    changed: Condvar,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    /// Waits for a while; false: no longer.
+    fn wait(&self) -> bool {
+        let waited = self.changed.wait_timeout_while(lock(&self.stopping), LOOK_EVERY, |stopping| !*stopping);
+        !*waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Watch {
+    pub fn start(catalogue: Arc<Catalogue>, sessions: Arc<Sessions>) -> std::io::Result<Watch> {
+        let state = Arc::new(State::default());
+        let own = state.clone();
+        let look = move || {
+            let (mut seen, mut unsettled) = (None, false);
+            while own.wait() {
+                let now = Some(catalogue.generation());
+                if seen != now || unsettled {
+                    unsettled = sessions.look();
+                    seen = now;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("iscsi-watch".to_owned()).spawn(look)?;
+        Ok(Watch { state, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Returns when it looks no more.
+    pub fn stop(&self) {
+        *lock(&self.state.stopping) = true;
+        self.state.changed.notify_all();
+        if let Some(thread) = lock(&self.thread).take() {
+            drop(thread.join());
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Units: several initiators at work on volumes, all at the same time, with what hypervisors offload. They write, with FUA and
+//! without, fill, unmap, have the target copy, and take locks from each other by COMPARE AND WRITE. What they do is recorded;
+//! then the power goes at some of the writes to the disks, sometimes again during the import, and what is found is held
+//! against the [`journal`]: what was promised is there, locks are whole and had one winner at a time, every sector is as
+//! somebody left it. The next life of the pool begins where the last of the power failures has left it.
+//!
+//! Commands take the way of the iSCSI target's, behind its transport: through `scsi`. A run is a function of its seed.
+
+mod initiator;
+mod journal;
+mod locks;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use engine_api::{Change, Engine, Pool, Volume};
+use env::Nanos;
+use pool::verify::{Options as VerifyOptions, verify};
+use scsi::{Identity, LogicalUnit, Target, TargetPort};
+use stdx::prng::Prng;
+
+use crate::crew::Crew;
+use crate::disk::tape::Tape;
+use crate::export;
+use crate::machine::{Machine, POOL, World, properties};
+use crate::swarm::{Layout, Swarm};
+use crate::workload::{Done, failed};
+use initiator::{Initiator, SECTORS, Shared, UNITS, locks, values};
+use journal::{Cut, Journal, Kind, SECTOR};
+
+const VOLUMES: [&str; UNITS] = ["sim/v0", "sim/v1"];
+/// Of power failures one is followed by a look at the whole pool.
+const VERIFIED: usize = 6;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub seed: u64,
+    /// From an import to a power failure.
+    pub lives: usize,
+    /// Of each initiator in a life, at the most.
+    pub commands: u64,
+    /// Writes and flushes of each life at which the power goes.
+    pub cuts: usize,
+    pub verbose: bool,
+    /// The disks lie about flushes: then the run must fail.
+    pub lying: bool,
+    /// Ask zdb in the end, over files in this folder, which exists.
+    pub zdb: Option<PathBuf>,
+}
+
+impl Options {
+    pub fn new(seed: u64) -> Options {
+        Options { seed, lives: 4, commands: 40, cuts: 24, verbose: false, lying: false, zdb: None }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub calls: u64,
+    /// Power failures.
+    pub cuts: u64,
+    /// Locks that were taken, and that somebody else had been faster to take.
+    pub won: u64,
+    pub lost: u64,
+}
+
+/// Circumstances of a run.
+struct Case<'a> {
+    options: &'a Options,
+    swarm: Swarm,
+    /// Property `sync` of both volumes.
+    sync: &'static str,
+    tally: Tally,
+}
+
+/// A life, write by write.
+struct Recorded {
+    tape: Tape,
+    journal: Journal,
+    now: Nanos,
+}
+
+/// Runs a seed. `Err` says what is wrong with the engine.
+pub fn run(options: &Options) -> Result<Tally, String> {
+    let mut prng = Prng::new(options.seed);
+    let layout = *prng.pick(&[Layout::Single, Layout::Single, Layout::Mirror]).expect("some");
+    let logs: &[usize] = prng.pick(&[&[][..], &[], &[1], &[2]]).expect("some");
+    let swarm = Swarm::draw(&mut prng).calm(layout, logs);
+    let sync = *prng.pick(&["standard", "standard", "always"]).expect("some");
+    let mut case = Case { options, swarm, sync, tally: Tally::default() };
+    let mut world = World::of(case.swarm.clone(), &mut prng);
+    if options.verbose {
+        eprintln!("{:?}, sync={sync}", case.swarm);
+    }
+    case.create(&mut world, &mut prng)?;
+    let mut first = vec![vec![0; SECTORS as usize]; UNITS];
+    let mut last_value = 0;
+    for _ in 0..options.lives {
+        let recorded = case.live(&mut world, Journal::new(first, last_value), &mut prng)?;
+        last_value = recorded.journal.last_value();
+        (world, first) = case.cut(&recorded, &mut prng)?;
+    }
+    if let Some(dir) = &options.zdb {
+        let machine = world.boot();
+        machine.import().map_err(failed("import"))?;
+        machine.engine.export(POOL, false).map_err(failed("export"))?;
+        drop(machine);
+        export::write_files(&world.disks, &world.swarm.all_paths(), dir)?;
+        export::zdb(dir, POOL)?;
+    }
+    Ok(case.tally)
+}
+
+fn open(api: &dyn Pool) -> engine_api::Result<Vec<Arc<dyn Volume>>> {
+    VOLUMES.iter().map(|name| api.open_volume(name)).collect()
+}
+
+/// Both volumes as units of one target.
+fn target(volumes: Vec<Arc<dyn Volume>>) -> Target {
+    let unit = |(number, volume): (usize, Arc<dyn Volume>)| {
+        let identity = Identity {
+            id: volume.id().dataset_guid.into(),
+            serial: number.to_string(),
+            name: VOLUMES[number].to_owned(),
+        };
+        (number as u16, LogicalUnit::new(volume, identity))
+    };
+    let units: BTreeMap<u16, Arc<LogicalUnit>> = volumes.into_iter().enumerate().map(unit).collect();
+    let name = "iqn.2026-01.org.cistern:sim".to_owned();
+    let port = TargetPort { id: 1, name: format!("{name},t,0x0001") };
+    Target::new(name, vec![port], units)
+}
+
+impl Case<'_> {
+    fn create(&self, world: &mut World, prng: &mut Prng) -> Done {
+        let machine = world.boot();
+        let api = machine.create(&self.swarm).map_err(failed("creating the pool"))?;
+        for name in VOLUMES {
+            let props = [
+                ("volsize", &*(SECTORS * SECTOR as u64).to_string()),
+                ("volblocksize", *prng.pick(&["4K", "8K", "16K", "64K"]).expect("some")),
+                ("compression", *prng.pick(&["off", "lz4"]).expect("some")),
+                ("logbias", *prng.pick(&["latency", "throughput"]).expect("some")),
+                ("sync", self.sync),
+            ];
+            let change = Change::CreateVolume {
+                name: name.to_owned(),
+                parents: false,
+                sparse: prng.chance(1, 2),
+                props: properties(&props),
+            };
+            api.commit(&change, "").map_err(failed(name))?;
+        }
+        drop(api);
+        machine.engine.export(POOL, false).map_err(failed("export"))
+    }
+
+    /// Imports the pool, and records what initiators do then.
+    fn live(&mut self, world: &mut World, journal: Journal, prng: &mut Prng) -> Result<Recorded, String> {
+        let machine = world.boot();
+        let api = machine.import().map_err(failed("import"))?;
+        let target = target(open(&*api).map_err(failed("opening the volumes"))?);
+        api.sync().map_err(failed("sync"))?;
+        if self.options.lying {
+            world.swarm.all_paths().iter().for_each(|path| world.disks.set_lying(path, true));
+        }
+        world.disks.start_tape();
+        let journal = Mutex::new(journal);
+        let shared = Shared {
+            target: &target,
+            journal: &journal,
+            disks: &world.disks,
+            clock: &*machine.env.clock,
+            pool: &*api,
+            is_always: self.sync == "always",
+            is_copying: &AtomicBool::new(false),
+            verbose: self.options.verbose,
+        };
+        let count = prng.range(2, 4) as usize;
+        let mut done: Vec<Done> = vec![Ok(()); count];
+        let callers = done.iter_mut().enumerate().map(|(number, done)| {
+            let mut initiator = Initiator::new(&shared, number, prng.fork());
+            let commands = prng.range(1, self.options.commands) as usize;
+            let caller = move || *done = initiator.work(commands);
+            Box::new(caller) as Box<dyn FnOnce() + Send>
+        });
+        let callers = callers.collect();
+        Crew::run(&machine.driver, callers);
+        done.into_iter().collect::<Done>()?;
+        let tape = world.disks.take_tape().ok_or("no tape runs")?;
+        Initiator::new(&shared, count, prng.fork()).read_all()?;
+        let now = machine.env.clock.now();
+        let journal = journal.into_inner().map_err(|_| "an initiator has panicked")?;
+        journal.check_answers(&locks())?;
+        let exchanges = |lost: bool| {
+            let is_one =
+                |call: &&journal::Call| matches!(call.kind, Kind::Exchange { .. }) && call.lost == lost;
+            journal.calls.iter().filter(is_one).count() as u64
+        };
+        self.tally.calls += journal.calls.len() as u64;
+        self.tally.won += exchanges(false);
+        self.tally.lost += exchanges(true);
+        Ok(Recorded { tape, journal, now })
+    }
+
+    /// Lets the power go everywhere in a life; gives the disks as the last power failure left them, and what was on them.
+    fn cut(&mut self, recorded: &Recorded, prng: &mut Prng) -> Result<(World, Vec<Vec<u64>>), String> {
+        let (tape, cuts) = (&recorded.tape, self.options.cuts);
+        let mut player = tape.play();
+        let mut last = None;
+        for n in 0..cuts {
+            let mut prng = prng.fork();
+            let (from, to) = (n * tape.len() / cuts, (n + 1) * tape.len() / cuts);
+            let at = from + prng.below((to - from).max(1) as u64) as usize;
+            player.forward(at);
+            let mut world = World::of(self.swarm.clone(), &mut prng);
+            world.time.advance_to(recorded.now);
+            for (path, image) in tape.paths().iter().zip(player.images()) {
+                let mut image = image.clone();
+                image.crash(self.swarm.sector, Swarm::draw_loss(&mut prng), &mut prng);
+                world.disks.set_image(path, image);
+            }
+            let what = |why| format!("cut {n}, event {at} of {}: {why}", tape.len());
+            let found = self.look(&mut world, n, &mut prng).map_err(what)?;
+            recorded.journal.check_after(Cut(at), &found, &locks()).map_err(what)?;
+            self.tally.cuts += 1;
+            last = Some((world, found));
+        }
+        last.ok_or_else(|| "the power never went".to_owned())
+    }
+
+    /// Switches on, perhaps more than once, and reads everything.
+    fn look(&self, world: &mut World, n: usize, prng: &mut Prng) -> Result<Vec<Vec<u64>>, String> {
+        while prng.chance(1, 4) {
+            world.disks.cut_after(prng.below(80));
+            let machine = world.boot();
+            let opened = machine.import().and_then(|api| open(&*api).map(drop));
+            drop(machine);
+            if opened.is_err() && world.disks.is_on() {
+                return Err(format!("import: {opened:?}"));
+            }
+            world.disks.restart(Swarm::draw_loss(prng));
+        }
+        let machine = world.boot();
+        let api = machine.import().map_err(failed("import"))?;
+        let mut found = Vec::new();
+        for (name, volume) in VOLUMES.iter().zip(open(&*api).map_err(failed("opening the volumes"))?) {
+            let read = volume.read(0, SECTORS as usize * SECTOR).map_err(failed(name))?;
+            found.push(values(&read.to_vec()).map_err(|why| format!("{name}: {why}"))?);
+        }
+        drop(api);
+        if n % VERIFIED == VERIFIED - 1 {
+            whole(&machine)?;
+        }
+        drop(machine);
+        // Nothing of the look itself is lost.
+        world.disks.restart(crate::disk::Loss { kept: 100, torn: 0 });
+        Ok(found)
+    }
+}
+
+fn whole(machine: &Machine) -> Done {
+    let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
+    let report = verify(&pool, VerifyOptions { data: true }, &mut |_, _| {}).map_err(failed("verify"))?;
+    if report.is_clean() { Ok(()) } else { Err(format!("verify finds {:?}", report.problems)) }
+}

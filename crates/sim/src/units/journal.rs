@@ -1,0 +1,259 @@
+//! What initiators asked of units and were told, and what may be found of that: while they work, and after the power has gone.
+//!
+//! A sector is known by the value that fills it; but for zero, each was written once. Calls overlap, so what a sector is at a
+//! moment is not one value but a few: of each call that writes it, as long as none that began after that one's end has come to
+//! its own end. After a power failure it is one of those that no later *promised* one has taken the place of: promised is what
+//! was written with FUA, or had ended before a flush began that came to its end. What a copy writes is what its source may have
+//! been meanwhile.
+//!
+//! Locks, sectors that only COMPARE AND WRITE changes, have a history of their own: see [`super::locks`].
+
+use std::collections::BTreeSet;
+
+use super::locks;
+
+/// Moments of calls' beginnings and ends, in order.
+pub type Tick = u64;
+
+/// Bytes of a sector.
+pub const SECTOR: usize = 512;
+/// Sectors of a unit at its beginning that are left to locks.
+pub const LOCKED: u64 = 64;
+
+/// A range of sectors of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub unit: usize,
+    pub lba: u64,
+    pub blocks: u64,
+}
+
+impl Extent {
+    fn contains(self, (unit, lba): Sector) -> bool {
+        self.unit == unit && (self.lba..self.lba + self.blocks).contains(&lba)
+    }
+}
+
+/// A unit and a place on it.
+pub type Sector = (usize, u64);
+
+/// What a call does.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Sector after sector one value more than the one before, from this on.
+    Write(Extent, u64),
+    /// The same value everywhere.
+    Fill(Extent, u64),
+    /// From these sectors to as many others.
+    Copy(Extent, Extent),
+    /// COMPARE AND WRITE of a lock, from a value to another.
+    Exchange { lock: Extent, old: u64, new: u64 },
+    /// What was found.
+    Read(Extent, Vec<u64>),
+    /// Of these units.
+    Flush(Vec<usize>),
+}
+
+/// A call of an initiator.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub kind: Kind,
+    pub begin: Tick,
+    /// `Tick::MAX` until it comes to an end.
+    pub end: Tick,
+    /// Writes and flushes of the disks by then.
+    pub begun_at: usize,
+    pub ended_at: usize,
+    /// Its end is a promise by itself.
+    pub promises: bool,
+    /// An exchange that found another value.
+    pub lost: bool,
+}
+
+/// A power failure, before a write or flush of the disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut(pub usize);
+
+impl Cut {
+    pub fn has_seen_begin(self, call: &Call) -> bool {
+        call.begun_at <= self.0
+    }
+
+    pub fn has_seen_end(self, call: &Call) -> bool {
+        call.end != Tick::MAX && call.ended_at <= self.0
+    }
+}
+
+/// See the module.
+pub struct Journal {
+    pub calls: Vec<Call>,
+    /// Values of all sectors at first, by unit: nothing takes them away.
+    pub first: Vec<Vec<u64>>,
+    now: Tick,
+    /// Fresh values come after this one.
+    last_value: u64,
+}
+
+impl Journal {
+    /// Fresh values are larger than `last_value`.
+    pub fn new(first: Vec<Vec<u64>>, last_value: u64) -> Journal {
+        Journal { calls: Vec::new(), first, now: 0, last_value }
+    }
+
+    /// So many values that nobody has.
+    pub fn fresh(&mut self, count: u64) -> u64 {
+        self.last_value += count;
+        self.last_value - count + 1
+    }
+
+    pub fn last_value(&self) -> u64 {
+        self.last_value
+    }
+
+    fn tick(&mut self) -> Tick {
+        self.now += 1;
+        self.now
+    }
+
+    /// A call begins; its number.
+    pub fn begin(&mut self, kind: Kind, promises: bool, at: usize) -> usize {
+        let begin = self.tick();
+        self.calls.push(Call {
+            kind,
+            begin,
+            end: Tick::MAX,
+            begun_at: at,
+            ended_at: usize::MAX,
+            promises,
+            lost: false,
+        });
+        self.calls.len() - 1
+    }
+
+    pub fn end(&mut self, number: usize, at: usize) -> &mut Call {
+        let now = self.tick();
+        let call = &mut self.calls[number];
+        (call.end, call.ended_at) = (now, at);
+        call
+    }
+
+    /// Which calls are promised at a cut, by their numbers.
+    pub fn promised(&self, cut: Cut) -> Vec<bool> {
+        let flushes: Vec<(&[usize], Tick)> = self
+            .calls
+            .iter()
+            .filter(|call| cut.has_seen_end(call))
+            .filter_map(|call| match &call.kind {
+                Kind::Flush(units) => Some((&units[..], call.begin)),
+                _ => None,
+            })
+            .collect();
+        let is_flushed = |call: &Call, unit: usize| {
+            flushes.iter().any(|(units, begin)| units.contains(&unit) && call.end < *begin)
+        };
+        let is_promised = |call: &Call| match call.kind {
+            Kind::Write(Extent { unit, .. }, _)
+            | Kind::Fill(Extent { unit, .. }, _)
+            | Kind::Copy(_, Extent { unit, .. })
+            | Kind::Exchange { lock: Extent { unit, .. }, .. } => {
+                cut.has_seen_end(call) && (call.promises || is_flushed(call, unit))
+            }
+            Kind::Read(..) | Kind::Flush(_) => false,
+        };
+        self.calls.iter().map(is_promised).collect()
+    }
+
+    /// Calls that write a sector, by their numbers.
+    fn writers(&self, sector: Sector) -> impl Iterator<Item = (usize, &Call)> {
+        self.calls.iter().enumerate().filter(move |(_, call)| match &call.kind {
+            Kind::Write(extent, _) | Kind::Fill(extent, _) | Kind::Copy(_, extent) => extent.contains(sector),
+            Kind::Exchange { .. } | Kind::Read(..) | Kind::Flush(_) => false,
+        })
+    }
+
+    /// Values that a call may put there.
+    fn values_of(&self, call: &Call, (_, lba): Sector, path: &mut Vec<Tick>) -> BTreeSet<u64> {
+        match &call.kind {
+            Kind::Write(extent, value) => BTreeSet::from([value + (lba - extent.lba)]),
+            Kind::Fill(_, value) => BTreeSet::from([*value]),
+            // No copy reads what it wrote itself, and there are no two at a time.
+            Kind::Copy(from, to) if !path.contains(&call.begin) => {
+                path.push(call.begin);
+                let values = self.between((from.unit, from.lba + (lba - to.lba)), call.begin, call.end, path);
+                path.pop();
+                values
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// Values that a sector may have had at some moment from `from` to `to`, which are no beginnings or ends of others.
+    fn between(&self, sector: Sector, from: Tick, to: Tick, path: &mut Vec<Tick>) -> BTreeSet<u64> {
+        let begun = self.writers(sector).map(|(_, call)| call).filter(|call| call.begin < to);
+        let begun: Vec<&Call> = begun.collect();
+        let gone = begun.iter().filter(|call| call.end < from).map(|call| call.begin).max();
+        self.left(sector, &begun, gone, path)
+    }
+
+    /// Values that a sector may have after a cut, when these calls are promised.
+    fn after(&self, sector: Sector, cut: Cut, promised: &[bool]) -> BTreeSet<u64> {
+        let begun = || self.writers(sector).filter(|(_, call)| cut.has_seen_begin(call));
+        let gone = begun().filter(|(number, _)| promised[*number]).map(|(_, call)| call.begin).max();
+        let begun: Vec<&Call> = begun().map(|(_, call)| call).collect();
+        self.left(sector, &begun, gone, &mut Vec::new())
+    }
+
+    /// Values of the calls that had not ended at `gone`, when somebody began who took the place of all that had been.
+    fn left(
+        &self,
+        sector: Sector,
+        calls: &[&Call],
+        gone: Option<Tick>,
+        path: &mut Vec<Tick>,
+    ) -> BTreeSet<u64> {
+        let left = calls.iter().filter(|call| gone.is_none_or(|gone| call.end > gone));
+        let mut values: BTreeSet<u64> = left.flat_map(|call| self.values_of(call, sector, path)).collect();
+        if gone.is_none() {
+            values.insert(self.first[sector.0][sector.1 as usize]);
+        }
+        values
+    }
+
+    /// Whether all that was read while the initiators worked can have been so, and nobody won a lock that was another's.
+    pub fn check_answers(&self, locked: &[Extent]) -> Result<(), String> {
+        for call in &self.calls {
+            let Kind::Read(extent, found) = &call.kind else { continue };
+            for (lba, value) in (extent.lba..).zip(found).filter(|(lba, _)| *lba >= LOCKED) {
+                let may_be = self.between((extent.unit, lba), call.begin, call.end, &mut Vec::new());
+                if !may_be.contains(value) {
+                    return Err(format!(
+                        "unit {}, sector {lba} read as {value}, can be {may_be:?}",
+                        extent.unit
+                    ));
+                }
+            }
+        }
+        locked.iter().try_for_each(|lock| locks::History::of(self, *lock)?.check_answers(self))
+    }
+
+    /// Whether this is what may be found after a cut.
+    pub fn check_after(&self, cut: Cut, found: &[Vec<u64>], locked: &[Extent]) -> Result<(), String> {
+        let promised = self.promised(cut);
+        for (unit, sectors) in found.iter().enumerate() {
+            for (lba, value) in (0..).zip(sectors).skip(LOCKED as usize) {
+                let may_be = self.after((unit, lba), cut, &promised);
+                if !may_be.contains(value) {
+                    return Err(format!("unit {unit}, sector {lba} is {value}, can be {may_be:?}"));
+                }
+            }
+        }
+        for lock in locked {
+            let sectors = &found[lock.unit][lock.lba as usize..][..lock.blocks as usize];
+            locks::History::of(self, *lock)?.check_after(self, cut, &promised, sectors)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

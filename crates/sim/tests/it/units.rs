@@ -1,0 +1,59 @@
+//! Initiators at work on volumes; the power goes at any write.
+
+use std::time::{Duration, Instant};
+
+use sim::caught;
+use sim::units::{Options, Tally, run};
+
+use crate::fresh_seed;
+
+/// Fresh runs of one test at the most, and the time after which no other is begun.
+const FRESH_RUNS: u64 = 30;
+const FRESH_TIME: Duration = Duration::from_secs(10);
+
+fn check(options: &Options) -> Tally {
+    let seed = options.seed;
+    let run = caught(|| run(options));
+    run.unwrap_or_else(|why| {
+        panic!("{why}\nreproduce: cargo run --profile ci -p sim -- --kind units --seed {seed}")
+    })
+}
+
+#[test]
+fn initiators_keep_what_they_were_promised() {
+    let begun = Instant::now();
+    let mut all = Tally::default();
+    for runs in 1..=FRESH_RUNS {
+        let tally = check(&Options::new(fresh_seed()));
+        all.calls += tally.calls;
+        all.cuts += tally.cuts;
+        all.won += tally.won;
+        all.lost += tally.lost;
+        if begun.elapsed() > FRESH_TIME || runs == FRESH_RUNS {
+            println!("{runs} fresh runs: {all:?}");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_seed_is_one_history_of_initiators() {
+    let options = Options { lives: 2, cuts: 2, ..Options::new(3) };
+    assert_eq!(check(&options), check(&options));
+}
+
+#[test]
+fn zdb_finds_units_whole() {
+    let dir = std::env::temp_dir().join(format!("sim-zdb-units-{}", std::process::id()));
+    std::fs::create_dir(&dir).expect("a new folder");
+    let run = caught(|| run(&Options { lives: 3, cuts: 2, zdb: Some(dir.clone()), ..Options::new(31) }));
+    std::fs::remove_dir_all(&dir).expect("the folder is ours");
+    assert!(run.is_ok(), "{}", run.unwrap_err());
+}
+
+#[test]
+fn initiators_notice_disks_that_lie_about_flushes() {
+    let lying = |seed| Options { lives: 1, lying: true, ..Options::new(seed) };
+    let noticed = (1..=4).filter(|&seed| caught(|| run(&lying(seed))).is_err()).count();
+    assert!(noticed >= 3, "only {noticed} of 4 runs on lying disks failed");
+}
