@@ -230,6 +230,11 @@ impl Leaf {
         self.state.store(state as u8, Relaxed);
     }
 
+    /// Whether it has a device, however that is.
+    pub fn is_open(&self) -> bool {
+        self.device.is_some()
+    }
+
     pub fn is_usable(&self) -> bool {
         self.device.is_some() && self.state() == VdevState::Online
     }

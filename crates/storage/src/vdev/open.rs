@@ -139,7 +139,9 @@ impl Tree {
     /// promised there before can be read still, and is needed until it has been replayed. Log blocks judge themselves.
     pub fn is_failed_log(&self, leaf: usize) -> bool {
         let leaf = &self.leaves[leaf];
-        leaf.state() == VdevState::Faulted && self.top(leaf.top).is_some_and(|top| top.is_log)
+        leaf.is_open()
+            && leaf.state() == VdevState::Faulted
+            && self.top(leaf.top).is_some_and(|top| top.is_log)
     }
 
     /// Whether a log was taken out of use while the pool had all it held, as its configuration tells.
@@ -455,7 +457,7 @@ pub fn infos(tree: &Tree, root: &VdevConfig) -> Vec<TopVdevInfo> {
         metaslab_array: config.metaslab_array.unwrap_or(0),
         metaslab_shift: config.metaslab_shift.unwrap_or(0) as u32,
         is_log: config.is_log,
-        is_readable: top.vdev.is_readable(&tree.leaves, None),
+        is_readable: top.vdev.is_held(&|leaf| tree.leaves[leaf].is_usable() || tree.is_failed_log(leaf)),
         leaves: top.vdev.leaves().into_iter().map(|leaf| tree.leaves[leaf].guid).collect(),
     };
     tree.tops.iter().zip(&root.children).map(info).collect()

@@ -152,6 +152,7 @@ pub struct TopVdevInfo {
     /// 0 for a vdev that was never synced.
     pub metaslab_shift: u32,
     pub is_log: bool,
+    /// What it holds can be had, also from a log's disk that was given up while it was open.
     pub is_readable: bool,
     /// Guids of its disks.
     pub leaves: Vec<u64>,
