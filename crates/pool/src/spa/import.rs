@@ -341,7 +341,7 @@ fn load(
     pool.follow_props()?;
     pool.core.open_cache();
     pool.core.open_spares();
-    begin(&pool, rewound.map(|_| uberblock.txg))?;
+    begin(&pool, rewound.map(|_| uberblock.txg), spec.missing_log)?;
     pool.core.resume_rebuilds();
     pool.core.scan.start(&pool);
     pool.core.rebuilds.start(&pool);
@@ -356,13 +356,18 @@ fn load(
 }
 
 /// The first group of the import. Before anything else it takes into use what intent logs lead to; where the import went
-/// `back_to` a group, it drops the logs.
-fn begin(pool: &Arc<Pool>, back_to: Option<u64>) -> Result<()> {
+/// `back_to` a group, it drops the logs. A log that cannot be read to its end is dropped from there on where that is
+/// `tolerated`.
+fn begin(pool: &Arc<Pool>, back_to: Option<u64>, tolerated: bool) -> Result<()> {
     let txgs = &pool.core.txgs;
     let claimed = {
         let tx = Tx::held(txgs.enter_now()?);
         let missing = pool.core.missing_logs();
-        let claimed = pool.dsl.claim_logs(tx.txg(), &|vdev| missing.contains(&vdev), back_to)?;
+        let mut claimed = pool.dsl.claim_logs(tx.txg(), &|vdev| missing.contains(&vdev), back_to)?;
+        if !tolerated && let Some((_, vdev)) = claimed.unknown.first() {
+            return Err(unreadable_log(&pool.config(), *vdev));
+        }
+        claimed.lost.append(&mut claimed.unknown);
         claimed.store(&tx);
         claimed
     };
@@ -383,14 +388,23 @@ const DAMAGED: &str = "I/O error";
 
 /// What `zpool import` says when logs are missing, with the tree of them (`zpool_import_props`).
 fn missing_logs(found: &FoundPool, tree: &VdevConfig) -> PoolError {
+    let missing = |top: &&VdevConfig| top.is_log && found_vdev_state(found, top) == VdevState::Unavail;
+    without_logs(&found.config.name, tree.children.iter().filter(missing))
+}
+
+/// The same, of a device that is there and does not give what it has.
+fn unreadable_log(config: &PoolConfig, vdev: u32) -> PoolError {
+    without_logs(&config.name, config.tree.children.get(vdev as usize).into_iter())
+}
+
+fn without_logs<'a>(pool: &str, tops: impl Iterator<Item = &'a VdevConfig>) -> PoolError {
     let mut text =
         String::from("The devices below are missing or corrupted, use '-m' to import the pool anyway:\n");
-    let missing = |top: &&VdevConfig| top.is_log && found_vdev_state(found, top) == VdevState::Unavail;
-    for top in tree.children.iter().filter(missing) {
-        text += &format!("\t    {} [log]\n", config_name(top));
+    for top in tops {
+        text += &format!("\t    {}{}\n", config_name(top), if top.is_log { " [log]" } else { "" });
         top.children.iter().for_each(|side| text += &format!("\t      {}\n", config_name(side)));
     }
-    PoolError::Refused(format!("{text}\ncannot import '{}': {UNAVAILABLE}", found.config.name))
+    PoolError::Refused(format!("{text}\ncannot import '{pool}': {UNAVAILABLE}"))
 }
 
 fn config_name(vdev: &VdevConfig) -> String {

@@ -4,6 +4,9 @@
 //! its file system is opened and replays it, so it is claimed for the first group of the import, and the header says
 //! how far. A record that leads to a block which cannot be read is the end of its log.
 //!
+//! A log ends where a block was never written. Where no disk answers, nobody knows whether it was: what was promised is
+//! not given up for that, unless an operator says so.
+//!
 //! What was under way when the power went may be on some disks only. From the claim on it is waited for: losing as many
 //! disks as the pool can do without must not make it unreadable, so it is put on the others. Should the import fail then,
 //! nothing is lost by that: as long as an uberblock leads to the log, or the next one would, nobody else has its places.
@@ -36,6 +39,8 @@ pub(crate) struct Claimed {
     pub newest: u64,
     /// Datasets whose logs, or ends of them, are on devices that are missing, with the vdev.
     pub lost: Vec<(String, u32)>,
+    /// Datasets whose logs may go on where no disk answers, though the device is not missing, with the vdev.
+    pub unknown: Vec<(String, u32)>,
 }
 
 impl Dsl {
@@ -96,13 +101,15 @@ impl Dsl {
                 continue;
             }
             let mut vdevs = Walk::new(self.parts.store(), &header).map(|found| found.bp.dva(0).vdev);
-            claimed.lost.extend(vdevs.find(|vdev| missing(*vdev)).map(|vdev| (name, vdev)));
+            claimed.lost.extend(vdevs.find(|vdev| missing(*vdev)).map(|vdev| (name.clone(), vdev)));
             if missing(header.log.dva(0).vdev) {
                 self.give_up(&header, txg);
                 claimed.headers.push((self.open_object(object)?, ZilHeader::default()));
             } else if header.claim_txg == 0 {
                 let dataset = self.open_object(object)?;
-                let header = self.claim_log(&header, txg, &mut claimed.newest);
+                let (header, unknown) = self.claim_log(&header, txg, &mut claimed.newest);
+                let unknown = unknown.map(|bp| bp.dva(0).vdev).filter(|vdev| !missing(*vdev));
+                claimed.unknown.extend(unknown.map(|vdev| (name, vdev)));
                 claimed.headers.push((dataset, header));
             }
         }
@@ -167,24 +174,28 @@ impl Dsl {
         Ok(names)
     }
 
-    fn claim_log(&self, header: &ZilHeader, txg: u64, newest: &mut u64) -> ZilHeader {
+    /// The header that says so, and the block at which it is not known whether the log ends there.
+    fn claim_log(&self, header: &ZilHeader, txg: u64, newest: &mut u64) -> (ZilHeader, Option<BlkPtr>) {
         let mut claimed =
             ZilHeader { claim_txg: txg, flags: header.flags | FLAG_CLAIM_LR_SEQ_VALID, ..header.clone() };
         let mut seen = HashSet::new();
-        let (mut blocks, mut any) = (0, false);
+        let (mut blocks, mut any, mut unknown) = (0, false, None);
         'chain: for found in Walk::new(self.parts.store(), header) {
             if !self.claim_block(&found.bp, txg, &mut seen, newest) {
                 break;
             }
             claimed.claim_blk_seq = found.bp.checksum()[SEQUENCE];
-            let Some(block) = &found.content else { break };
+            let Ok(block) = &found.content else {
+                unknown = found.is_unknown().then_some(found.bp);
+                break;
+            };
             self.restore(&found.bp);
             blocks += 1;
             for (head, bytes, endian) in records(block) {
                 if let Some(bp) = target(&head, bytes, endian, txg) {
-                    if self.parts.store().read_undeciphered(&bp, IoClass::SyncRead).is_err()
-                        || !self.claim_block(&bp, txg, &mut seen, newest)
-                    {
+                    let read = self.parts.store().read_undeciphered(&bp, IoClass::SyncRead);
+                    if read.is_err() || !self.claim_block(&bp, txg, &mut seen, newest) {
+                        unknown = read.is_err_and(|error| error.may_pass()).then_some(bp);
                         break 'chain;
                     }
                     self.restore(&bp);
@@ -196,7 +207,7 @@ impl Dsl {
         if any || blocks > 1 {
             claimed.flags |= FLAG_REPLAY_NEEDED;
         }
-        claimed
+        (claimed, unknown)
     }
 
     /// Puts a claimed block that was read on all the disks that should have it.

@@ -15,6 +15,7 @@ use storage::LogBlock;
 
 use super::Zil;
 use super::chain::Chain;
+use super::commit::SEQUENCE;
 use super::walk::{Walk, records, target};
 
 /// A record to be done again.
@@ -71,7 +72,7 @@ impl Zil {
     }
 
     fn give_back(&self, header: &ZilHeader) -> Result<(), DmuError> {
-        let (blocks, targets) = self.owned(header);
+        let (blocks, targets) = self.owned(header)?;
         // The end of the replay is in the header of some group before the log is gone in a later one, or in the same.
         lock(&self.state).chain = Some(Chain::replayed(blocks, targets));
         self.retire()
@@ -89,7 +90,7 @@ impl Zil {
 
     fn replay_records(&self, header: &ZilHeader, to: &dyn Replay) -> Result<u64, DmuError> {
         let (mut done, mut reached) = (0, 0);
-        let result = Walk::new(&self.parts.storage, header).filter_map(|found| found.content).try_for_each(
+        let result = Walk::new(&self.parts.storage, header).filter_map(|found| found.content.ok()).try_for_each(
             |block: LogBlock| {
                 for (head, bytes, endian) in records(&block) {
                     reached = reached.max(head.seq);
@@ -129,10 +130,14 @@ impl Zil {
         Ok(Some(block.to_vec()))
     }
 
-    /// All blocks that go when the log goes: its own, and what only its records lead to.
-    fn owned(&self, header: &ZilHeader) -> (Vec<BlkPtr>, Vec<BlkPtr>) {
+    /// All blocks that go when the log goes: its own, and what only its records lead to. None may be forgotten: where a
+    /// block before the last one cannot be read, the log has to wait.
+    fn owned(&self, header: &ZilHeader) -> Result<(Vec<BlkPtr>, Vec<BlkPtr>), DmuError> {
         let (mut blocks, mut targets): (Vec<BlkPtr>, Vec<BlkPtr>) = (Vec::new(), Vec::new());
         for found in Walk::new(&self.parts.storage, header) {
+            if found.is_unknown() && found.bp.checksum()[SEQUENCE] < header.claim_blk_seq {
+                return Err(DmuError::Io);
+            }
             blocks.push(found.bp);
             for (head, bytes, endian) in found.content.iter().flat_map(records) {
                 if head.seq <= header.claim_lr_seq {
@@ -142,6 +147,6 @@ impl Zil {
         }
         targets.sort_by_key(|bp| bp.dvas()[0].offset);
         targets.dedup_by_key(|bp| bp.dvas());
-        (blocks, targets)
+        Ok((blocks, targets))
     }
 }

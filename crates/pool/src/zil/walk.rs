@@ -1,11 +1,11 @@
 //! Following a log on disk, block by block, record by record.
 //!
-//! The chain ends where a block does not sum to what its pointer says: it was allocated and never written. What the
-//! header says was claimed is the limit of a log that an import has seen. Source: `zil_parse` in module/zfs/zil.c.
+//! The chain ends where a block does not sum to what its pointer says: it was allocated and never written. Where no disk
+//! answers it ends too, but nobody knows whether that is its end ([`Found::is_unknown`]). What the header says was claimed is the limit of a log that an import has seen. Source: `zil_parse` in module/zfs/zil.c.
 
 use ondisk::zil::{self, RecordHead, Records, ZilHeader};
 use ondisk::{BlkPtr, Endian};
-use storage::{LogBlock, Storage};
+use storage::{LogBlock, ReadError, Storage};
 
 use super::commit::SEQUENCE;
 use crate::frees::FreeQueue;
@@ -25,7 +25,14 @@ pub(crate) struct Walk<'a> {
 /// One step of a [`Walk`].
 pub(crate) struct Found {
     pub bp: BlkPtr,
-    pub content: Option<LogBlock>,
+    pub content: Result<LogBlock, ReadError>,
+}
+
+impl Found {
+    /// No disk has answered: it may have been written, and promised, or not.
+    pub fn is_unknown(&self) -> bool {
+        self.content.as_ref().is_err_and(|error| error.may_pass())
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -45,8 +52,8 @@ impl Iterator for Walk<'_> {
             return None;
         }
         self.left -= 1;
-        let content = self.storage.read_log_block(&bp).ok();
-        if let Some(block) = &content
+        let content = self.storage.read_log_block(&bp);
+        if let Ok(block) = &content
             && block.next.checksum()[SEQUENCE] == sequence.wrapping_add(1)
         {
             self.next = block.next;
@@ -72,7 +79,7 @@ pub(crate) fn target(head: &RecordHead, bytes: &[u8], endian: Endian, since: u64
 pub(crate) fn free_on_disk(storage: &Storage, header: &ZilHeader, frees: &FreeQueue) {
     for found in Walk::new(storage, header) {
         frees.free(&found.bp);
-        let Some(block) = found.content.filter(|_| header.claim_txg != 0) else { continue };
+        let Some(block) = found.content.ok().filter(|_| header.claim_txg != 0) else { continue };
         records(&block)
             .filter(|(head, ..)| head.seq <= header.claim_lr_seq)
             .filter_map(|(head, bytes, endian)| target(&head, bytes, endian, header.claim_txg))

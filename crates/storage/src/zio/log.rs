@@ -30,7 +30,10 @@ use super::write::why;
 use super::{Flight, check, write_io};
 use crate::metaslab::{AllocError, Segment};
 use crate::vdev::{Done, Io, Kind, Op, Vdev, Verify};
-use crate::{Payload, ReadError, Storage, WriteError};
+use crate::{IoError, Payload, ReadError, Storage, WriteError};
+
+/// How often disks are asked for a block that only a log leads to, before it is said that they do not answer.
+const TRIES: usize = 3;
 
 impl Storage {
     /// A place for a log block of `size` bytes (a multiple of 4 KiB), in use from `txg` on, which the caller holds open.
@@ -143,7 +146,8 @@ impl Storage {
     }
 
     /// A block of an intent log, which checks itself: its bytes in use, and where the next one is. A chain simply ends at
-    /// a block that was never written, so an error here is how most logs end.
+    /// a block that was never written, so [`ReadError::Checksum`] is how most logs end. What no disk has answered to
+    /// ([`ReadError::may_pass`]) is no end: it may have been promised.
     pub fn read_log_block(&self, bp: &BlkPtr) -> Result<LogBlock, ReadError> {
         let seal = Seal::of(bp).ok_or(ReadError::Corrupt)?;
         let bytes = self.speculate(bp, &|bytes| seal.is_whole(bp, bytes))?;
@@ -196,22 +200,41 @@ impl Storage {
         carry(IoClass::SyncWrite, lacking.collect());
     }
 
-    /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it.
+    /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it; where none answers,
+    /// they are asked again.
     fn speculate(&self, bp: &BlkPtr, verify: Verify<'_>) -> Result<AlignedBuf, ReadError> {
+        let mut found = self.speculate_once(bp, verify);
+        for _ in 1..TRIES {
+            if !found.as_ref().is_err_and(|error| error.may_pass()) {
+                break;
+            }
+            found = self.speculate_once(bp, verify);
+        }
+        found
+    }
+
+    fn speculate_once(&self, bp: &BlkPtr, verify: Verify<'_>) -> Result<AlignedBuf, ReadError> {
         let tree = self.tree();
-        let mut ios = Vec::new();
+        let (mut ios, mut answer) = (Vec::new(), ReadError::Corrupt);
         for dva in bp.dvas().into_iter().filter(Dva::is_valid) {
             let Ok(Place::Whole(dva, ashift)) = self.copy(&tree, &dva, bp.psize()) else { continue };
             let op = Op::Read(bp.psize().next_multiple_of(1 << ashift) as usize);
             let io = Io { op, offset: dva.offset, class: IoClass::SyncRead, repair: false };
             ios.extend(sides(&tree, dva.vdev).into_iter().map(|leaf| (leaf, io.clone())));
+            answer = ReadError::Missing;
         }
         // A disk is judged here, without being told; parity cannot help but who knows what is right.
         let parity: Vec<bool> = ios.iter().map(|(vdev, _)| matches!(vdev.kind, Kind::Raidz(_))).collect();
         let flight = Flight::take_off_at(self.env(), &tree, IoClass::SyncRead, ios);
-        let done = flight.land(&|n, bytes| !parity[n] || verify(bytes));
-        let found = done.into_iter().filter_map(|done| done.ok().flatten());
-        found.into_iter().find(|bytes| verify(bytes)).ok_or(ReadError::Checksum)
+        for done in flight.land(&|n, bytes| !parity[n] || verify(bytes)) {
+            match done {
+                Ok(Some(bytes)) if verify(&bytes) => return Ok(bytes),
+                Ok(_) | Err(IoError::Checksum) => answer = ReadError::Checksum,
+                Err(error) if answer != ReadError::Checksum => answer = error.into(),
+                Err(_) => {}
+            }
+        }
+        Err(answer)
     }
 }
 

@@ -101,6 +101,72 @@ fn a_log_device_that_fails_costs_no_promise() {
     }
 }
 
+/// A pool left with a promise that only its log has: the copy that a crash leaves, the pool's name, the file.
+fn with_promise(name: &str, text: &[u8]) -> (Dir, String, u64) {
+    let dir = with_log(name, false);
+    let pool = import_with(&dir, Env::real(), false).unwrap();
+    let file = file(&pool, &pool.name());
+    let txg = file.write(0, text, true);
+    file.commit();
+    assert!(pool.core().txgs.synced() < txg);
+    let crashed = crash(&dir, &format!("{name}-after"));
+    let left = (crashed, pool.name(), file.object);
+    drop(file);
+    leave(&pool, &dir);
+    left
+}
+
+/// What is there after the log was done again.
+fn bytes_after_replay(pool: &Pool, name: &str, object: u64, len: usize) -> Vec<u8> {
+    let fs = dataset(pool, name);
+    Again::default().run(&fs);
+    fs.objset().hold(object).unwrap().read_bytes(0, len).unwrap()
+}
+
+#[test]
+fn a_log_that_fails_while_a_pool_is_imported_is_replayed() {
+    for op in [FaultOp::Write, FaultOp::Flush] {
+        let (dir, name, object) = with_promise("log-fails-early", b"only in the log");
+        let faults = FaultDisks::new(Env::real().disks);
+        let path = Some(dir.image_path("log0").to_str().unwrap().to_owned());
+        faults.inject(FaultRule { path, ..FaultRule::new(op, FaultKind::Fail(DiskError::Io(5))) });
+        let pool = import_with(&dir, Env::with_disks(Arc::new(faults)), false).unwrap();
+        assert_eq!(log(&pool).state, VdevState::Faulted, "{op:?}");
+        assert_eq!(bytes_after_replay(&pool, &name, object, 15), b"only in the log", "{op:?}");
+        is_sound(&pool);
+        leave(&pool, &dir);
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_read_is_not_given_up_unasked() {
+    let (dir, name, object) = with_promise("log-unread", b"only in the log");
+    let [tried, asked] = ["log-unread-tried", "log-unread-asked"].map(|name| crash(&dir, name));
+    let import_unread = |dir: &Dir, times: u64, missing_log: bool| {
+        let faults = FaultDisks::new(Env::real().disks);
+        let path = Some(dir.image_path("log0").to_str().unwrap().to_owned());
+        let bytes = (4 << 20..127 << 20).into(); // Between the labels.
+        let failing = FaultRule::new(FaultOp::Read, FaultKind::Fail(DiskError::Io(5)));
+        faults.inject(FaultRule { path, bytes, times, ..failing });
+        import_with(dir, Env::with_disks(Arc::new(faults)), missing_log)
+    };
+
+    let refused = import_unread(&dir, u64::MAX, false).err().unwrap().to_string();
+    assert!(refused.contains("use '-m' to import the pool anyway"), "{refused}");
+    assert!(refused.contains("log0 [log]"), "{refused}");
+    // It is nobody's loss that it was tried; and a read that fails once or twice is no reason.
+    for (dir, times) in [(&dir, 0), (&tried, 2)] {
+        let pool = import_unread(dir, times, false).unwrap();
+        assert_eq!(bytes_after_replay(&pool, &name, object, 15), b"only in the log");
+        is_sound(&pool);
+        leave(&pool, dir);
+    }
+    let pool = import_unread(&asked, u64::MAX, true).unwrap();
+    assert_eq!(bytes_after_replay(&pool, &name, object, 5), b"start");
+    is_sound(&pool);
+    leave(&pool, &asked);
+}
+
 #[test]
 fn a_pool_whose_log_is_missing_opens_only_when_told_so() {
     let dir = with_log("log-missing", true);
