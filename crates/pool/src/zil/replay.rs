@@ -90,8 +90,9 @@ impl Zil {
 
     fn replay_records(&self, header: &ZilHeader, to: &dyn Replay) -> Result<u64, DmuError> {
         let (mut done, mut reached) = (0, 0);
-        let result = Walk::new(&self.parts.storage, header).filter_map(|found| found.content.ok()).try_for_each(
-            |block: LogBlock| {
+        let result = Walk::new(&self.parts.storage, header)
+            .filter_map(|found| found.content.ok())
+            .try_for_each(|block: LogBlock| {
                 for (head, bytes, endian) in records(&block) {
                     reached = reached.max(head.seq);
                     let wanted = head.seq > header.replay_seq
@@ -105,8 +106,7 @@ impl Zil {
                     }
                 }
                 Ok(())
-            },
-        );
+            });
         self.replaying.store(0, Relaxed);
         result?;
         // The claim has seen that there is more: a device does not answer, and what it holds was promised.
