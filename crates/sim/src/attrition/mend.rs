@@ -12,6 +12,8 @@ use crate::workload::{Done, Life, failed};
 
 /// Seconds that a pool of a few megabytes may take.
 const PATIENCE: u32 = 240;
+/// Seconds in which a scan of it has to end, however its disks dawdle.
+const SCAN_PATIENCE: u32 = 7200;
 /// After so many of them a disk that is out of use is replaced.
 const HOPE: u32 = 2;
 /// Every so many somebody looks after the pool.
@@ -98,14 +100,22 @@ fn change(life: &Life<'_>, change: &Change) -> Result<bool, String> {
     }
 }
 
+/// Waits until no scan is under way.
+pub(super) fn scan_ends(life: &Life<'_>) -> Done {
+    for _ in 0..SCAN_PATIENCE {
+        if !life.pool.core().scan.is_running() {
+            return Ok(());
+        }
+        wait(life)?;
+    }
+    Err("a scan does not end".to_owned())
+}
+
 fn scrub(life: &Life<'_>) -> Done {
     change(life, &Change::Scan(ScanCommand::Stop))?;
     for _ in 0..PATIENCE {
         if change(life, &Change::Scan(ScanCommand::Scrub))? {
-            while life.pool.core().scan.is_running() {
-                wait(life)?;
-            }
-            return Ok(());
+            return scan_ends(life);
         }
         wait(life)?;
     }

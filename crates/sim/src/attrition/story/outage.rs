@@ -6,6 +6,7 @@ use env::{Driver, Nanos, Quirk, WorkerHandle};
 
 use super::Teller;
 use crate::attrition::frozen::content;
+use crate::attrition::mend::scan_ends;
 use crate::attrition::shape::Shape;
 use crate::disk::Faults;
 use crate::machine::POOL;
@@ -53,7 +54,6 @@ impl Teller {
             return Err("an outage does not end".to_owned());
         }
         if self.life()?.pool.core().storage.suspension().is_patient() {
-            self.dismiss_operator()?;
             self.recover()?;
             return self.settle_doubts();
         }
@@ -102,7 +102,6 @@ impl Teller {
         }
         set(Faults::default());
         operator.stop_and_join();
-        self.dismiss_operator()?;
         self.recover()?;
         self.forget_errors()
     }
@@ -158,15 +157,20 @@ impl Teller {
     }
 
     /// Whatever was given up for its errors is used again, and gets what it missed, as those do too that count as whole
-    /// because nobody was.
+    /// because nobody was. Until it has, a disk that errs once can be one too many: so somebody is there to clear that.
     fn recover(&mut self) -> Done {
+        let operator = self.call_operator(false)?;
+        self.use_all_again()?;
+        operator.stop_and_join();
+        self.dismiss_operator()
+    }
+
+    fn use_all_again(&mut self) -> Done {
         for _ in 0..PATIENCE {
             self.change(&Change::ClearErrors { guid: None })?;
             let is_begun = self.change(&Change::Scan(ScanCommand::Resilver))?;
             let life = self.life()?;
-            while life.pool.core().scan.is_running() {
-                life.machine.env.clock.sleep(Nanos::from_secs(1));
-            }
+            scan_ends(&life)?;
             if is_begun && Shape::of(&life.pool).is_held(&|path| self.is_sound(path)) {
                 return Ok(());
             }
