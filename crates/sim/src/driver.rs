@@ -3,7 +3,8 @@
 //! A worker is stepped only inside [`Driver::wait_step`], which some blocked caller calls until what it waits for has
 //! happened. Each step takes a moment of virtual time, so that deadlines pass even while there is always work. When
 //! nothing can run, the clock jumps to the next moment anybody waits for; when there is none, it is a deadlock, and that
-//! is a panic: the seed shows who waits for whom.
+//! is a panic: the seed shows who waits for whom. So is a machine that has been on for longer than any ever has to: who waits
+//! looks again and again, and a worker that only looks at the clock would let that go on for ever.
 //!
 //! A step that itself waits for something that has not happened is a bug in the worker, for another worker would have to
 //! run inside it: also a panic. But where it waits for the operator of a suspended pool, the others do run inside it.
@@ -24,12 +25,16 @@ use crate::trace::Trace;
 const STEP: Nanos = Nanos::from_micros(5);
 /// More steps than this in one run without the clock moving on by itself mean that the workers keep each other busy.
 const BUSY_MAX: u64 = 10_000_000;
+/// No machine has to be on for so long.
+const LIFE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
 /// How often each of several callers has to look in vain, where no worker ever runs by itself, until that is a deadlock.
 const LOOKS_MAX: usize = 100;
 
 /// See the module.
 pub struct SimDriver {
     time: Time,
+    /// When the machine was switched on.
+    begun: Nanos,
     trace: Trace,
     state: Mutex<State>,
     me: Weak<SimDriver>,
@@ -81,7 +86,8 @@ impl SimDriver {
     pub fn new(time: Time, trace: Trace, prng: Prng) -> Arc<SimDriver> {
         let state =
             State { prng, slots: Vec::new(), next_id: 0, stepping: None, busy: 0, crew: None, looks: 0 };
-        Arc::new_cyclic(|me| SimDriver { time, trace, state: Mutex::new(state), me: me.clone() })
+        let begun = time.now();
+        Arc::new_cyclic(|me| SimDriver { time, begun, trace, state: Mutex::new(state), me: me.clone() })
     }
 
     /// Lets the workers run until none has anything to do now. Time passes, but does not jump.
@@ -232,6 +238,7 @@ impl Driver for SimDriver {
             Some(moment) => {
                 self.trace.note(moment.0);
                 self.time.advance_to(moment);
+                assert!(moment.since(self.begun) < LIFE_MAX, "what is waited for never comes");
             }
             None => panic!("deadlock: nothing runnable"),
         }

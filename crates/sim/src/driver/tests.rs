@@ -71,6 +71,24 @@ fn waiting_for_what_nobody_does_is_a_deadlock() {
 }
 
 #[test]
+#[should_panic(expected = "what is waited for never comes")]
+fn waiting_for_ever_is_noticed_though_a_worker_looks_at_the_clock() {
+    struct Looks;
+    impl Worker for Looks {
+        fn name(&self) -> &'static str {
+            "looks"
+        }
+        fn step(&mut self, now: Nanos) -> Next {
+            Next::WaitUntil(now + Nanos::from_secs(10))
+        }
+    }
+    let (env, driver, _) = world(1);
+    driver.spawn(Box::new(Looks));
+    let (mutex, changed) = (Mutex::new(()), Condvar::new());
+    drop(env.wait(&mutex, lock(&mutex), &changed, &mut |()| false));
+}
+
+#[test]
 #[should_panic(expected = "a worker's step waits for another worker")]
 fn a_step_must_not_wait() {
     struct Waits(Env);
