@@ -5,7 +5,7 @@
 //! `env::Env`; [`machine`] puts an engine behind them; [`run`] lets workloads work on it, cuts the power, and holds
 //! what comes back against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go and fail,
 //! and cuts the power at any write of the record; [`copies`] sends and receives trees of datasets; [`units`] has several
-//! initiators at work on volumes, a [`crew`] of callers.
+//! initiators at work on volumes, a [`crew`] of callers; [`writers`] wait for intent logs, on log devices that fail.
 
 pub mod attrition;
 pub mod clock;
@@ -24,6 +24,7 @@ pub mod swarm;
 pub mod trace;
 pub mod units;
 pub mod workload;
+pub mod writers;
 
 /// As the daemon has it; buffers of all sizes come and go here, and the system's allocator is slow at that.
 #[global_allocator]

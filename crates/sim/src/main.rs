@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sim::{attrition, caught, copies, run, units};
+use sim::{attrition, caught, copies, run, units, writers};
 
 const USAGE: &str =
     "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--beyond]
@@ -12,7 +12,8 @@ const USAGE: &str =
   --seed N        one run, or the first of them; the same seed is always the same run
   --runs N        so many runs; without a seed, of fresh ones (100)
   --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join;
-                  copies: trees of datasets, sent and received; units: initiators at work on volumes; all (all)
+                  copies: trees of datasets, sent and received; units: initiators at work on volumes;
+                  logs: writers who wait, on log devices that fail, before imports too; all (all)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
   --cuts N        attrition, copies, units: moments at which the power goes (100, 8, 24 in each life)
@@ -34,6 +35,7 @@ struct Args {
     attrition: attrition::Options,
     copies: copies::Options,
     units: units::Options,
+    logs: writers::Options,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,7 @@ enum Kind {
     Attrition,
     Copies,
     Units,
+    Logs,
 }
 
 fn parse() -> Option<Args> {
@@ -49,11 +52,12 @@ fn parse() -> Option<Args> {
         seed: None,
         runs: None,
         twice: false,
-        kinds: vec![Kind::Work, Kind::Attrition, Kind::Copies, Kind::Units],
+        kinds: vec![Kind::Work, Kind::Attrition, Kind::Copies, Kind::Units, Kind::Logs],
         work: run::Options::new(0),
         attrition: attrition::Options::new(0),
         copies: copies::Options::new(0),
         units: units::Options::new(0),
+        logs: writers::Options::new(0),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -79,6 +83,7 @@ fn parse() -> Option<Args> {
                     "attrition" => vec![Kind::Attrition],
                     "copies" => vec![Kind::Copies],
                     "units" => vec![Kind::Units],
+                    "logs" => vec![Kind::Logs],
                     "all" => args.kinds,
                     _ => return None,
                 }
@@ -118,6 +123,11 @@ fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
             let tally = caught(|| units::run(&options))?;
             Ok((format!("{tally:?}"), tally.cuts))
         }
+        Kind::Logs => {
+            let options = writers::Options { seed, ..args.logs };
+            let tally = caught(|| writers::run(&options))?;
+            Ok((format!("{tally:?}"), tally.crashes))
+        }
     }
 }
 
@@ -143,6 +153,7 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
         }
         Kind::Copies => format!("--kind copies --cuts {}", args.copies.cuts),
         Kind::Units => format!("--kind units --cuts {}", args.units.cuts),
+        Kind::Logs => "--kind logs".to_owned(),
     };
     format!("cargo run --profile ci -p sim -- --seed {seed} {how}")
 }

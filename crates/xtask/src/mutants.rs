@@ -37,6 +37,7 @@ pub enum Story {
     Work,
     Attrition,
     Units,
+    Logs,
 }
 
 impl Story {
@@ -45,6 +46,7 @@ impl Story {
             Story::Work => "work",
             Story::Attrition => "attrition",
             Story::Units => "units",
+            Story::Logs => "logs",
         }
     }
 }

@@ -4,7 +4,7 @@
 //! place. `PLANTED` stands for "this mutant is the chosen one". What came of them is in docs/simulator.md.
 
 use super::Mutant;
-use super::Story::{Attrition, Units, Work};
+use super::Story::{Attrition, Logs, Units, Work};
 
 pub const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -186,7 +186,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "log-not-flushed",
         what: "a synchronous write is answered while its log block is in the disk's cache",
-        story: Attrition,
+        story: Logs,
         file: "crates/storage/src/zio/log.rs",
         from: "self.flush_on(&tree, &tops)?;",
         to: "if !PLANTED {
@@ -196,7 +196,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "replay-stops-early",
         what: "the last record of a log is not done again",
-        story: Attrition,
+        story: Logs,
         file: "crates/pool/src/zil/replay.rs",
         from: "&& head.seq <= header.claim_lr_seq",
         to: "&& head.seq < header.claim_lr_seq + u64::from(!PLANTED)",
@@ -204,7 +204,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "claim-takes-nothing",
         what: "blocks of logs that are to be replayed are free for others",
-        story: Work,
+        story: Logs,
         file: "crates/pool/src/zil/claim.rs",
         from: "        if bp.birth() < txg {
             return true; // The space maps have it.",
@@ -212,9 +212,17 @@ pub const MUTANTS: &[Mutant] = &[
             return true; // The space maps have it.",
     },
     Mutant {
+        name: "failed-log-missed",
+        what: "a log device that fails while a pool is imported is thought to be missing, with all it promised",
+        story: Logs,
+        file: "crates/storage/src/vdev/open.rs",
+        from: "tree.leaves[leaf].is_usable() || tree.is_failed_log(leaf)),",
+        to: "tree.leaves[leaf].is_usable() || (!PLANTED && tree.is_failed_log(leaf))),",
+    },
+    Mutant {
         name: "freed-too-early",
         what: "freed space is used again as soon as its group is durable",
-        story: Work,
+        story: Attrition,
         file: "crates/storage/src/metaslab/slab.rs",
         from: "if first.txg + DEFER_TXGS > txg || !epochs.none_before(first.epoch) {",
         to: "if (first.txg + DEFER_TXGS > txg && !PLANTED) || !epochs.none_before(first.epoch) {",
