@@ -17,6 +17,8 @@ pub const UNITS: usize = 2;
 /// Sectors of a transfer at the most, and of a segment that is copied.
 const TRANSFER: u64 = 700;
 const SEGMENT: u64 = 5_000;
+/// Sectors of WRITE ATOMIC at the most: more than one record of a log has.
+const ATOMIC: u64 = 2 << 10;
 const FUA: u8 = 0x08;
 const MISCOMPARE: u8 = 0xe;
 
@@ -102,19 +104,20 @@ impl<'a> Initiator<'a> {
 
     pub fn work(&mut self, commands: usize) -> Done {
         for _ in 0..commands {
-            match self.prng.weighted(&[30, 8, 8, 8, 10, 25, 20, 5, 2, 6]) {
+            match self.prng.weighted(&[30, 10, 8, 8, 8, 10, 25, 20, 5, 2, 6]) {
                 0 => self.write()?,
-                1 => self.fill()?,
-                2 => self.fill_zeroes()?,
-                3 => self.unmap()?,
-                4 => self.copy()?,
-                5 => self.exchange()?,
-                6 => {
+                1 => self.write_atomic()?,
+                2 => self.fill()?,
+                3 => self.fill_zeroes()?,
+                4 => self.unmap()?,
+                5 => self.copy()?,
+                6 => self.exchange()?,
+                7 => {
                     let extent = self.extent(TRANSFER);
                     self.read(extent)?;
                 }
-                7 => self.flush()?,
-                8 => self.sync()?,
+                8 => self.flush()?,
+                9 => self.sync()?,
                 _ => self.shared.clock.sleep(Nanos::from_millis(self.prng.below(3000))),
             }
         }
@@ -189,6 +192,18 @@ impl<'a> Initiator<'a> {
         let (cdb, promises) = (cdb(code, flags, extent), is_verified || flags == FUA);
         self.send(Command { unit: extent.unit, kinds: vec![Kind::Write(extent, first)], cdb, out, promises })
             .map(drop)
+    }
+
+    /// WRITE ATOMIC, of what is one record of the log and of what is more.
+    fn write_atomic(&mut self) -> Done {
+        let extent = self.extent(ATOMIC);
+        let first = self.fresh(extent.blocks);
+        let out = (first..first + extent.blocks).flat_map(sector).collect();
+        let promises = self.prng.chance(1, 2);
+        let mut cdb = cdb(0x9c, if promises { FUA } else { 0 }, Extent { blocks: 0, ..extent });
+        cdb[12..14].copy_from_slice(&(extent.blocks as u16).to_be_bytes());
+        let kinds = vec![Kind::Atomic(extent, first)];
+        self.send(Command { unit: extent.unit, kinds, cdb, out, promises }).map(drop)
     }
 
     /// WRITE SAME of a pattern.

@@ -3,8 +3,8 @@
 //! A sector is known by the value that fills it; but for zero, each was written once. Calls overlap, so what a sector is at a
 //! moment is not one value but a few: of each call that writes it, as long as none that began after that one's end has come to
 //! its own end. After a power failure it is one of those that no later *promised* one has taken the place of: promised is what
-//! was written with FUA, or had ended before a flush began that came to its end. What a copy writes is what its source may have
-//! been meanwhile.
+//! was written with FUA, or had ended before a flush began that came to its end, or is atomic and shows anywhere. What a copy
+//! writes is what its source may have been meanwhile.
 //!
 //! Locks, sectors that only COMPARE AND WRITE changes, have a history of their own: see [`super::locks`].
 
@@ -42,6 +42,8 @@ pub type Sector = (usize, u64);
 pub enum Kind {
     /// Sector after sector one value more than the one before, from this on.
     Write(Extent, u64),
+    /// As `Write`, and whole or not at all, whatever happens.
+    Atomic(Extent, u64),
     /// The same value everywhere.
     Fill(Extent, u64),
     /// From these sectors to as many others.
@@ -153,6 +155,7 @@ impl Journal {
         };
         let is_promised = |call: &Call| match call.kind {
             Kind::Write(Extent { unit, .. }, _)
+            | Kind::Atomic(Extent { unit, .. }, _)
             | Kind::Fill(Extent { unit, .. }, _)
             | Kind::Copy(_, Extent { unit, .. })
             | Kind::Exchange { lock: Extent { unit, .. }, .. } => {
@@ -163,10 +166,23 @@ impl Journal {
         self.calls.iter().map(is_promised).collect()
     }
 
+    /// Of what is to be there whole, whatever some sector shows is as good as promised: then no sector of it shows what was
+    /// before. Every value is written once, so a sector that shows one of its values shows that it happened.
+    fn promise_shown(&self, found: &[Vec<u64>], promised: &mut [bool]) {
+        for (call, promised) in self.calls.iter().zip(promised) {
+            let Kind::Atomic(extent, first) = call.kind else { continue };
+            let sectors = &found[extent.unit][extent.lba as usize..][..extent.blocks as usize];
+            *promised |= (first..).zip(sectors).any(|(value, found)| value == *found);
+        }
+    }
+
     /// Calls that write a sector, by their numbers.
     fn writers(&self, sector: Sector) -> impl Iterator<Item = (usize, &Call)> {
         self.calls.iter().enumerate().filter(move |(_, call)| match &call.kind {
-            Kind::Write(extent, _) | Kind::Fill(extent, _) | Kind::Copy(_, extent) => extent.contains(sector),
+            Kind::Write(extent, _)
+            | Kind::Atomic(extent, _)
+            | Kind::Fill(extent, _)
+            | Kind::Copy(_, extent) => extent.contains(sector),
             Kind::Exchange { .. } | Kind::Read(..) | Kind::Flush(_) => false,
         })
     }
@@ -174,7 +190,9 @@ impl Journal {
     /// Values that a call may put there.
     fn values_of(&self, call: &Call, (_, lba): Sector, path: &mut Vec<Tick>) -> BTreeSet<u64> {
         match &call.kind {
-            Kind::Write(extent, value) => BTreeSet::from([value + (lba - extent.lba)]),
+            Kind::Write(extent, value) | Kind::Atomic(extent, value) => {
+                BTreeSet::from([value + (lba - extent.lba)])
+            }
             Kind::Fill(_, value) => BTreeSet::from([*value]),
             // No copy reads what it wrote itself, and there are no two at a time.
             Kind::Copy(from, to) if !path.contains(&call.begin) => {
@@ -238,7 +256,8 @@ impl Journal {
 
     /// Whether this is what may be found after a cut.
     pub fn check_after(&self, cut: Cut, found: &[Vec<u64>], locked: &[Extent]) -> Result<(), String> {
-        let promised = self.promised(cut);
+        let mut promised = self.promised(cut);
+        self.promise_shown(found, &mut promised);
         for (unit, sectors) in found.iter().enumerate() {
             for (lba, value) in (0..).zip(sectors).skip(LOCKED as usize) {
                 let may_be = self.after((unit, lba), cut, &promised);

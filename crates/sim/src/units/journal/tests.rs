@@ -41,6 +41,24 @@ fn what_is_promised_is_there_and_other_things_may_be() {
 }
 
 #[test]
+fn what_is_atomic_is_whole_or_not_there() {
+    let mut journal = journal();
+    done(&mut journal, Kind::Write(A, 10), true, (0, 1));
+    done(&mut journal, Kind::Atomic(A, 20), false, (2, 4));
+    let check = |journal: &Journal, cut, values| journal.check_after(Cut(cut), &found(A, values), &[]);
+    for cut in [3, 9] {
+        assert!([[10, 11], [20, 21]].into_iter().all(|values| check(&journal, cut, values).is_ok()));
+        assert!([[10, 21], [20, 11]].into_iter().all(|values| check(&journal, cut, values).is_err()));
+    }
+    // A later write may show beside it, and alone.
+    done(&mut journal, Kind::Write(A, 30), false, (5, 6));
+    assert!([[20, 31], [30, 21], [30, 11]].into_iter().all(|values| check(&journal, 9, values).is_ok()));
+    assert!(check(&journal, 9, [20, 11]).is_err());
+    done(&mut journal, Kind::Atomic(A, 40), true, (7, 8));
+    assert!(check(&journal, 9, [40, 41]).is_ok() && check(&journal, 9, [20, 21]).is_err(), "promised");
+}
+
+#[test]
 fn a_copy_is_what_its_source_was_meanwhile() {
     let mut journal = journal();
     done(&mut journal, Kind::Write(A, 10), true, (0, 0));
