@@ -110,11 +110,12 @@ impl<'a> Emit<'a> {
     }
 
     fn form(&self, item: &Item, bp: &BlkPtr) -> Form {
+        // What is too long for the stream is cut, which only bytes can be.
+        let is_cut = bp.lsize() > OLD_MAX_BLOCK && !self.has(feature::LARGE_BLOCKS);
         if bp.is_embedded() {
-            return if self.embeds(item, bp) { Form::Embedded } else { Form::Decoded };
+            return if !is_cut && self.embeds(item, bp) { Form::Embedded } else { Form::Decoded };
         }
         let Item::Data { .. } = item else { return Form::Decoded };
-        let is_cut = bp.lsize() > OLD_MAX_BLOCK && !self.has(feature::LARGE_BLOCKS);
         let as_stored = self.has(feature::COMPRESSED)
             && !is_cut
             && bp.byteorder() == Endian::Little
