@@ -25,7 +25,6 @@ use stdx::prng::Prng;
 use crate::disk::image::Image;
 use crate::disk::tape::{Player, Torn};
 use crate::export;
-use crate::machine::POOL;
 pub use case::Tally;
 use case::{Case, Moment};
 use story::Story;
@@ -107,7 +106,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
     if let Some(dir) = &options.zdb {
         let paths: Vec<String> = story::all_paths(&story.swarm).collect();
         export::write_files(&story.world.disks, &paths, dir)?;
-        export::zdb(dir, POOL)?;
+        export::zdb(dir)?;
     }
     Ok(tally)
 }

@@ -96,7 +96,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
     drop(machine);
     if let Some(dir) = &options.zdb {
         export::write_files(&world.disks, &world.swarm.all_paths(), dir)?;
-        export::zdb(dir, POOL)?;
+        export::zdb(dir)?;
     }
     recorded.cut(&world.swarm, &contents, options, prng, &mut tally)?;
     Ok(tally)

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use env::{Disks, FileDisks, IoClass, OpenMode, Quirks};
+use env::{Disks, Env, FileDisks, IoClass, OpenMode, Quirks};
+use pool::spa::labels;
 
 use crate::disk::SimDisks;
 
@@ -28,10 +29,14 @@ pub fn write_files(disks: &SimDisks, paths: &[String], dir: &Path) -> Result<(),
     Ok(())
 }
 
-/// Whether zdb finds the exported pool in `dir` whole: every checksum right, nothing leaked.
-pub fn zdb(dir: &Path, pool: &str) -> Result<(), String> {
+/// Whether zdb finds the exported pool in `dir` whole: every checksum right, nothing leaked. A disk that was left behind
+/// may still call itself one of a pool of the same name with an older guid, so zdb is told the guid of the newest.
+pub fn zdb(dir: &Path) -> Result<(), String> {
+    let found = labels::search(&Env::real(), &[dir.to_string_lossy().into_owned()]);
+    let newest = found.iter().max_by_key(|pool| pool.uberblocks().first().map(|uberblock| uberblock.txg));
+    let pool = newest.ok_or_else(|| format!("no pool in {}", dir.display()))?.guid.to_string();
     let zdb = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/zdb");
-    let output = Command::new(zdb).args(["-e", "-p"]).arg(dir).args(["-bcc", pool]).output();
+    let output = Command::new(zdb).args(["-e", "-p"]).arg(dir).args(["-bcc", &pool]).output();
     let output = output.map_err(|error| format!("zdb cannot be started: {error}"))?;
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);

@@ -262,7 +262,7 @@ impl Run {
         let Some(dir) = &self.options.zdb else { return Ok(()) };
         let swarm = &self.world.swarm;
         export::write_files(&self.world.disks, &swarm.all_paths(), dir)?;
-        export::zdb(dir, POOL)
+        export::zdb(dir)
     }
 }
 

@@ -110,7 +110,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
         machine.engine.export(POOL, false).map_err(failed("export"))?;
         drop(machine);
         export::write_files(&world.disks, &world.swarm.all_paths(), dir)?;
-        export::zdb(dir, POOL)?;
+        export::zdb(dir)?;
     }
     Ok(case.tally)
 }
