@@ -1,7 +1,8 @@
 //! Following a log on disk, block by block, record by record.
 //!
 //! The chain ends where a block does not sum to what its pointer says: it was allocated and never written. Where no disk
-//! answers it ends too, but nobody knows whether that is its end ([`Found::is_unknown`]). What the header says was claimed is the limit of a log that an import has seen. Source: `zil_parse` in module/zfs/zil.c.
+//! answers it ends too, but nobody knows whether that is its end ([`Found::is_unknown`]). What the header says was claimed
+//! is the limit of a log that an import has seen. Source: `zil_parse` in module/zfs/zil.c.
 
 use ondisk::zil::{self, RecordHead, Records, ZilHeader};
 use ondisk::{BlkPtr, Endian};

@@ -1,9 +1,11 @@
 //! Trees of datasets, sent and received; the power goes in a receive.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sim::caught;
 use sim::copies::{Options, Tally, run};
+
+use crate::try_seeds;
 
 /// Runs of one test at the most, and the time after which no other is begun.
 const RUNS: u64 = 30;
@@ -20,15 +22,9 @@ fn check(options: &Options) -> Tally {
 
 #[test]
 fn copies_are_what_was_sent() {
-    let begun = Instant::now();
     let mut cuts = 0;
-    for runs in 1..=RUNS {
-        cuts += check(&Options::new(FIRST_SEED + runs)).cuts;
-        if begun.elapsed() > TIME || runs == RUNS {
-            println!("{runs} runs with {cuts} power failures");
-            return;
-        }
-    }
+    let runs = try_seeds(FIRST_SEED, RUNS, TIME, |seed| cuts += check(&Options::new(seed)).cuts);
+    println!("{runs} runs with {cuts} power failures");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Initiators at work on volumes; the power goes at any write.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sim::caught;
 use sim::units::{Options, Tally, run};
+
+use crate::try_seeds;
 
 /// Runs of one test at the most, and the time after which no other is begun.
 const RUNS: u64 = 30;
@@ -20,19 +22,15 @@ fn check(options: &Options) -> Tally {
 
 #[test]
 fn initiators_keep_what_they_were_promised() {
-    let begun = Instant::now();
     let mut all = Tally::default();
-    for runs in 1..=RUNS {
-        let tally = check(&Options::new(FIRST_SEED + runs));
+    let runs = try_seeds(FIRST_SEED, RUNS, TIME, |seed| {
+        let tally = check(&Options::new(seed));
         all.calls += tally.calls;
         all.cuts += tally.cuts;
         all.won += tally.won;
         all.lost += tally.lost;
-        if begun.elapsed() > TIME || runs == RUNS {
-            println!("{runs} runs: {all:?}");
-            return;
-        }
-    }
+    });
+    println!("{runs} runs: {all:?}");
 }
 
 #[test]
