@@ -76,6 +76,11 @@ impl Holds {
     pub const fn freeing(meta_blocks: u64) -> Holds {
         Holds { netfree: true, ..Holds::new(0, meta_blocks) }
     }
+
+    /// As [`Holds::freeing`], for a range of blocks of this size, those at its two ends not freed as a whole.
+    pub const fn freeing_range(block_size: u64, meta_blocks: u64) -> Holds {
+        Holds { write: 2 * block_size, block_size, ..Holds::freeing(meta_blocks) }
+    }
 }
 
 /// The right to change things in an open transaction group. Dropping it leaves the group.

@@ -322,8 +322,7 @@ impl Zvol {
         if len > FREE_STEP {
             self.objset.free_range_in_steps(&self.data, offset, len).map_err(api_error)?;
         }
-        let holds = Holds { write: 2 * u64::from(self.data.block_size()), ..Holds::freeing(META_BLOCKS) };
-        let tx = self.begin(holds)?;
+        let tx = self.begin(Holds::freeing_range(self.data.block_size().into(), META_BLOCKS))?;
         self.data.free_range(offset, len, &tx).map_err(api_error)?;
         Ok(tx)
     }

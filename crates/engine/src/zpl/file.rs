@@ -12,15 +12,13 @@ use super::error::api_error;
 use super::log::Settled;
 use super::node::Node;
 use super::perm::{check_data, check_mutable, check_read, refused, rules, who};
-use super::size::grow_block;
+use super::size::{FREE_META, grow_block, write_holds};
 use super::{Zpl, acl};
 use crate::readbuf::slices;
 
 /// Largest file in bytes: 2^63 - 1.
 pub const MAX_FILE_SIZE: u64 = i64::MAX as u64;
 const DAY_SECS: i64 = 24 * 60 * 60;
-/// Blocks of metadata a write may dirty: its dnode, and the way down to its blocks.
-const META_BLOCKS: u64 = 4;
 
 impl Zpl {
     pub(super) fn read_file(&self, cred: &Cred, id: NodeId, offset: u64, len: usize) -> Result<ReadBuf> {
@@ -138,11 +136,7 @@ impl Zpl {
         let dnode = node.dnode();
         let end = at + data.len() as u64;
         let recordsize = self.settings().recordsize;
-        let mut block = u64::from(dnode.block_size());
-        if dnode.max_blkid() == 0 {
-            block = block.max(end.min(recordsize.into())); // The one block of a small file grows.
-        }
-        let tx = self.begin(Holds::covering(at, data.len() as u64, block, META_BLOCKS))?;
+        let tx = self.begin(write_holds(dnode, at..end, recordsize))?;
         let size = self.stored_attrs(dnode)?.size;
         if end > size {
             grow_block(dnode, size, end, recordsize, &tx).map_err(api_error)?;
@@ -189,8 +183,7 @@ impl Zpl {
         if to_end {
             self.free_most(&node, offset)?;
         }
-        let tx =
-            self.begin(Holds { write: 2 * u64::from(node.dnode().block_size()), ..Holds::freeing(8) })?;
+        let tx = self.begin(Holds::freeing_range(node.dnode().block_size().into(), FREE_META))?;
         if offset < size {
             let len = if to_end { u64::MAX } else { len };
             node.dnode().free_range(offset, len, &tx).map_err(api_error)?;

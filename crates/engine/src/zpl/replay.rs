@@ -33,7 +33,7 @@ use super::error::api_error;
 use super::file::MAX_FILE_SIZE;
 use super::node::{Node, lock_all};
 use super::project::Owner;
-use super::size::grow_block;
+use super::size::{grow_block, write_holds};
 use super::{Zpl, acl as modes};
 
 /// Blocks of metadata that a record may dirty.
@@ -57,9 +57,9 @@ const FLAGS: [(u32, u64); 14] = [
     (xat::PROJINHERIT, flags::PROJINHERIT),
 ];
 
-/// Promises are kept even where the quota is full.
-const fn holds(write: u64) -> Holds {
-    Holds { write, ..Holds::freeing(META_BLOCKS) }
+/// What the operation itself was admitted with. Promises are kept even where the quota is full.
+const fn again(holds: Holds) -> Holds {
+    Holds { meta_blocks: META_BLOCKS, netfree: true, ..holds }
 }
 
 pub(super) fn time(words: [u64; 2]) -> Time {
@@ -146,10 +146,11 @@ impl Zpl {
     /// `end`: the file ends there at the earliest.
     fn replay_bytes(&self, node: &Node, at: u64, data: &[u8], end: u64) -> Result<()> {
         let dnode = node.dnode();
-        let tx = self.begin(holds(data.len() as u64 + 2 * u64::from(dnode.block_size())))?;
+        let recordsize = self.settings().recordsize;
+        let reach = end.max(at.saturating_add(data.len() as u64));
+        let tx = self.begin(again(write_holds(dnode, at..reach, recordsize)))?;
         let size = self.stored_attrs(dnode)?.size;
-        let written = at.saturating_add(data.len() as u64);
-        grow_block(dnode, size, written.max(end), self.settings().recordsize, &tx).map_err(api_error)?;
+        grow_block(dnode, size, reach, recordsize, &tx).map_err(api_error)?;
         if !data.is_empty() {
             dnode.write(at, data, &tx).map_err(api_error)?;
         }
@@ -157,7 +158,7 @@ impl Zpl {
     }
 
     fn replay_hole(&self, node: &Node, at: u64, end: u64) -> Result<()> {
-        let tx = self.begin(holds(2 * u64::from(node.dnode().block_size())))?;
+        let tx = self.begin(Holds::freeing_range(node.dnode().block_size().into(), META_BLOCKS))?;
         let size = self.stored_attrs(node.dnode())?.size;
         if at < size {
             node.dnode().free_range(at, end - at, &tx).map_err(api_error)?;
@@ -189,7 +190,7 @@ impl Zpl {
         if end < size {
             self.free_most(&node, end)?;
         }
-        let tx = self.begin(holds(2 * u64::from(node.dnode().block_size())))?;
+        let tx = self.begin(again(self.resize_holds(node.dnode(), size, end)))?;
         self.resize(&node, size, end, &tx)?;
         self.replay_content(&node, end, &tx)
     }
@@ -216,7 +217,8 @@ impl Zpl {
             project: set.xvattr.as_ref().and_then(Xvattr::project),
         };
         self.move_xattrs(&node, owner)?;
-        let tx = self.begin(holds(2 * u64::from(node.dnode().block_size())))?;
+        let holds = size.map(|size| self.resize_holds(node.dnode(), old_size, size));
+        let tx = self.begin(again(holds.unwrap_or(Holds::freeing(META_BLOCKS))))?;
         if let Some(size) = size {
             self.resize(&node, old_size, size, &tx)?;
         }
@@ -255,7 +257,7 @@ impl Zpl {
         } else {
             list.set(name, NvValue::ByteArray(set.value.to_vec()));
         }
-        let tx = self.begin(holds(0))?;
+        let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         self.store_system_list(&node, &list, &tx)?;
         self.update(&node, &tx, |_, _| Change::default())?;
         self.replayed(&tx);

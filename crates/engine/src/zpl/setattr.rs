@@ -45,10 +45,7 @@ impl Zpl {
         }
         self.move_xattrs(&node, Owner { uid, gid, project: None })?;
         let holds = match set.size {
-            Some(size) if size < attrs.size => {
-                Holds { write: 2 * u64::from(node.dnode().block_size()), ..Holds::freeing(8) }
-            }
-            Some(_) => Holds::new(u64::from(self.settings().recordsize), 4),
+            Some(size) => self.resize_holds(node.dnode(), attrs.size, size),
             None => Holds::new(0, 4),
         };
         let tx = self.begin(holds)?;

@@ -3,6 +3,8 @@
 //! A file of one block has a block as long as the file, in sectors of 512 bytes, until it outgrows the record size;
 //! from then on it has blocks of the record size for ever. Source: `zfs_write` and `zfs_extend` in module/zfs.
 
+use std::ops::Range;
+
 use dmu::{DmuError, Dnode, Holds, Seek, Tx};
 use engine_api::Result;
 
@@ -11,6 +13,9 @@ use super::error::api_error;
 use super::node::Node;
 
 const SECTOR: u64 = 512;
+/// Blocks of metadata that a write may dirty (its dnode, and the way down to its blocks), and that giving back may.
+const WRITE_META: u64 = 4;
+pub const FREE_META: u64 = 8;
 /// Bytes given back in one transaction.
 pub const FREE_STEP: u64 = 8 << 30;
 
@@ -40,7 +45,26 @@ pub fn grow_block(
     }
 }
 
+/// What a write of these bytes may do at most.
+pub fn write_holds(dnode: &Dnode, bytes: Range<u64>, recordsize: u32) -> Holds {
+    let mut block = u64::from(dnode.block_size());
+    if dnode.max_blkid() == 0 {
+        block = block.max(bytes.end.min(recordsize.into())); // The one block of a small file grows.
+    }
+    Holds::covering(bytes.start, bytes.end - bytes.start, block, WRITE_META)
+}
+
 impl Zpl {
+    /// What a change of a file's size may do at most.
+    pub(super) fn resize_holds(&self, dnode: &Dnode, old: u64, new: u64) -> Holds {
+        let block = u64::from(dnode.block_size());
+        if new < old {
+            Holds::freeing_range(block, FREE_META)
+        } else {
+            Holds::covering(0, 1, block.max(self.settings().recordsize.into()), WRITE_META)
+        }
+    }
+
     /// Gives back all but the last bounded part of what lies at and after `from`, a bounded part a transaction. The
     /// caller holds the whole range, and frees the rest together with what makes it official.
     pub(super) fn free_most(&self, node: &Node, from: u64) -> Result<()> {
@@ -53,7 +77,7 @@ impl Zpl {
             if dnode.next_offset(end, Seek::Data).map_err(api_error)?.is_none() {
                 break;
             }
-            let tx = self.begin(Holds::freeing(8))?;
+            let tx = self.begin(Holds::freeing(FREE_META))?;
             dnode.free_range(data, FREE_STEP, &tx).map_err(api_error)?;
             at = end;
         }

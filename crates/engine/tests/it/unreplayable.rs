@@ -1,5 +1,5 @@
 //! A log with a record that cannot be done again: what is before it counts, nothing behind it is guessed, and the file
-//! system is read-only with its log kept, until an operator gives that up.
+//! system is read-only with its log kept, until an operator gives that up. And one that looks so, but for want of room.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use dmu::Holds;
 use engine::facade::{LocalEngine, Options};
 use engine_api::{
-    Change, CreateMode, Cred, Engine, Error, FileSystem, ImportOptions, Pool, PoolSpec, SetAttr, Stable,
-    VdevSpec,
+    Change, CreateMode, Cred, Engine, Error, FileSystem, ImportOptions, Pool, PoolSpec, PropertyChange,
+    SetAttr, Stable, VdevSpec,
 };
 use env::{Disks, Env, MemDisks, lock};
 use ondisk::zil::record::{LoggedNode, LrCreate, Record};
@@ -61,6 +61,13 @@ fn machine(image: Option<Vec<u8>>) -> (Arc<MemDisks>, Arc<LocalEngine>) {
     (disks.clone(), LocalEngine::new(Env::with_disks(disks as Arc<dyn Disks>), options))
 }
 
+fn create(engine: &LocalEngine) -> Arc<dyn Pool> {
+    let vdevs = vec![VdevSpec::Leaf(DISK.into())];
+    let props = vec![PropertyChange { name: "ashift".into(), value: "12".into() }];
+    let mountpoint = Some("none".into());
+    engine.create(&PoolSpec { name: "tank".into(), vdevs, props, mountpoint, ..PoolSpec::default() }).unwrap()
+}
+
 /// Leaves a good record, one that leads into a directory which never was, and another good one.
 fn leave_log(engine: &LocalEngine, fs: &dyn FileSystem) {
     let attr = SetAttr { mode: Some(0o644), ..SetAttr::default() };
@@ -93,10 +100,7 @@ fn give_up(pool: &dyn Pool) {
 #[test]
 fn a_record_that_cannot_be_done_again_makes_a_file_system_read_only() {
     let (disks, engine) = machine(None);
-    let vdevs = vec![VdevSpec::Leaf(DISK.into())];
-    let mountpoint = Some("none".into());
-    let spec = PoolSpec { name: "tank".into(), vdevs, mountpoint, ..PoolSpec::default() };
-    let fs = engine.create(&spec).unwrap().open_fs("tank").unwrap();
+    let fs = create(&engine).open_fs("tank").unwrap();
     leave_log(&engine, &*fs);
     let mut left = disks.image(DISK);
 
@@ -138,4 +142,41 @@ fn a_record_that_cannot_be_done_again_makes_a_file_system_read_only() {
     let dir = Dir::new("unreplayable");
     std::fs::write(dir.0.join("a"), left).unwrap();
     zdb_is_content(dir.0.to_str().unwrap(), "tank");
+}
+
+/// A pool has room for an operation, so it has for doing that again. What is feared of records in large blocks may not be
+/// more than was feared of the operation itself.
+#[test]
+fn what_a_pool_had_room_for_is_done_again() {
+    let (disks, engine) = machine(None);
+    let pool = create(&engine);
+    let props = vec![PropertyChange { name: "recordsize".into(), value: "4M".into() }];
+    pool.commit(&Change::CreateFilesystem { name: "tank/large".into(), parents: false, props }, "").unwrap();
+    let fs = pool.open_fs("tank/large").unwrap();
+    let attr = SetAttr { mode: Some(0o644), ..SetAttr::default() };
+    let file = fs.create(&ROOT, fs.root(), b"file", CreateMode::Guarded, &attr).unwrap().attr.node;
+    let size = 5 << 20;
+    fs.write(&ROOT, file, 0, &vec![7; size], Stable::FileSync).unwrap();
+    let shorter = SetAttr { size: Some(size as u64 - 5000), ..SetAttr::default() };
+    fs.write(&ROOT, file, 100, b"written", Stable::FileSync).unwrap();
+    fs.setattr(&ROOT, file, &shorter).unwrap();
+    fs.punch(&ROOT, file, 1000, 100).unwrap();
+    fs.write(&ROOT, file, 200, b"again", Stable::FileSync).unwrap();
+    let left = disks.image(DISK);
+
+    let (_disks, engine) = machine(Some(left));
+    let options = ImportOptions { force: true, ..ImportOptions::default() };
+    let pool = engine.import("tank", &options).unwrap();
+    let fs = pool.open_fs("tank/large").unwrap();
+    let dataset = engine.pool_below("tank").unwrap().dsl.open_dataset("tank/large").unwrap();
+    assert!(!dataset.zil().unwrap().needs_replay());
+    let file = fs.lookup(&ROOT, fs.root(), b"file").unwrap();
+    let mut wanted = vec![7; size - 5000];
+    wanted[100..107].copy_from_slice(b"written");
+    wanted[1000..1100].fill(0);
+    wanted[200..205].copy_from_slice(b"again");
+    assert_eq!(file.size, wanted.len() as u64);
+    let found = fs.read(&ROOT, file.node, 0, size).unwrap().to_vec();
+    assert!(found == wanted, "the file differs at {:?}", found.iter().zip(&wanted).position(|(a, b)| a != b));
+    fs.write(&ROOT, file.node, 0, b"x", Stable::FileSync).unwrap();
 }

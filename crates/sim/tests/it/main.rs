@@ -65,7 +65,7 @@ fn runs_that_failed_once_are_right_now() {
 // Two tests, for two processors.
 #[test]
 fn runs_lose_nothing() {
-    check_from(50_000);
+    check_from(10_000);
 }
 
 #[test]

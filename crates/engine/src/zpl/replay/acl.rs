@@ -2,6 +2,7 @@
 //!
 //! Source: `zfs_mode_compute` in module/os/linux/zfs/zfs_acl.c.
 
+use dmu::Holds;
 use engine_api::{Error, Result};
 use ondisk::sa::pack_words;
 use ondisk::zil::record::{LoggedAcl, LrAcl};
@@ -11,7 +12,7 @@ use ondisk::znode::acl::{
 };
 use ondisk::znode::{attr, flags};
 
-use super::{Zpl, holds};
+use super::{META_BLOCKS, Zpl};
 use crate::zpl::attrs::{Attrs, Change};
 use crate::zpl::node::lock_all;
 
@@ -22,7 +23,7 @@ impl Zpl {
             return Err(Error::Unsupported("replay of an ACL that names another domain".into()));
         }
         let _ops = lock_all(&[&node]);
-        let tx = self.begin(holds(0))?;
+        let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         self.update(&node, &tx, |old, _| store(Change::default(), &set.acl, old))?;
         self.replayed(&tx);
         Ok(())

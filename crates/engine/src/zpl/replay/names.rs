@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use dmu::Holds;
 use engine_api::{Error, Result};
 use ondisk::zil::record::{Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, RenameKind};
 use ondisk::znode::{attr, flags, kind, kind_of_mode};
 
-use super::{holds, time};
+use super::{META_BLOCKS, time};
 use crate::zpl::Zpl;
 use crate::zpl::attrs::{Attrs, Change};
 use crate::zpl::create::{Body, Born, NewAttrs, new_object};
@@ -33,7 +34,7 @@ impl Zpl {
         let body = Body { kind: kind_of_mode(create.node.mode), rdev: create.node.rdev, target, size: 0 };
         let new = born_again(&create.node, 0);
         let project = self.inherited_project(&dir, &parent)?;
-        let tx = self.begin(holds(0))?;
+        let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         let dnode = new_object(&self.new_nodes(project), &body, &new, dir.object(), parent.flags, &tx);
         let node = self.adopt(dnode.map_err(api_error)?, create.node.generation, tx.txg());
         let attrs = self.attrs(&node)?;
@@ -58,7 +59,7 @@ impl Zpl {
     fn replay_xattr_dir(&self, create: &LrCreate<'_>, owner: &Arc<Node>, attrs: &Attrs) -> Result<()> {
         let new = born_again(&create.node, flags::XATTR);
         let project = self.inherited_project(owner, attrs)?;
-        let tx = self.begin(holds(0))?;
+        let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         let body = Body::plain(kind::DIR);
         let dir = new_object(&self.new_nodes(project), &body, &new, owner.object(), attrs.flags, &tx);
         let dir = dir.map_err(api_error)?;
@@ -80,7 +81,7 @@ impl Zpl {
             _ => {}
         }
         let range = victim.ranges().whole(&self.env);
-        let tx = self.begin(holds(0))?;
+        let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         let fate = self.take_name(&dir, &found, &victim, attrs.is_dir(), &tx)?;
         self.replayed(&tx);
         drop((tx, range, ops));
@@ -98,7 +99,7 @@ impl Zpl {
         if self.find_entry(&dir, link.name)?.is_some() {
             return Err(Error::Exists);
         }
-        let tx = self.begin(holds(0))?;
+        let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         self.give_name(&dir, link.name, &node, &attrs, &tx)?;
         self.replayed(&tx);
         Ok(())
@@ -110,7 +111,7 @@ impl Zpl {
         let plan = self.plan_rename((from, rename.from), (to, rename.to))?;
         let ops = lock_all(&plan.involved());
         let range = plan.target().map(|target| target.ranges().whole(&self.env));
-        let tx = self.begin(holds(0))?;
+        let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         let fate = match &rename.kind {
             RenameKind::Exchange => self.exchange(&plan, &tx)?,
             RenameKind::Replace => self.move_name(&plan, &tx)?,
