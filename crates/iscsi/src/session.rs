@@ -402,13 +402,14 @@ impl Session {
         view.target.clone()
     }
 
-    /// Joins the units that it sees, and leaves those that it does not see any more. Which those are is told, but `at_first`.
+    /// Joins the units that it sees, and leaves those that it does not see any more. That a number stands for another unit, for
+    /// one or for none now is told, but `at_first`.
     fn turn(&self, before: &Target, now: &Target, at_first: bool) {
         let own: Weak<dyn Tasks> = self.own.clone();
         let is_gone = |unit: &&Arc<LogicalUnit>| !now.units().any(|one| Arc::ptr_eq(one, unit));
         before.units().filter(is_gone).for_each(|unit| unit.leave(&self.nexus, &own));
         now.units().for_each(|unit| unit.join(&self.nexus, own.clone()));
-        if !at_first && !before.numbers().eq(now.numbers()) {
+        if !at_first && !before.inventory().eq(now.inventory()) {
             now.units().for_each(|unit| unit.luns_changed(&self.nexus));
         }
     }

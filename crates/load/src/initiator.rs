@@ -298,6 +298,8 @@ impl Initiator {
                     self.heard(&pdu, true);
                     return judged(&pdu, Ended { tag, bytes: 0 });
                 }
+                // That it is to log out, say: what became of its units it hears by their answers.
+                0x32 => self.heard(&pdu, true),
                 other => return Err(format!("the target answered with opcode {other:#04x}").into()),
             }
         }

@@ -6,7 +6,7 @@ use crate::bytes::{cut, u16_at, u32_at, u64_at};
 use crate::inquiry;
 use crate::limits::BLOCK;
 use crate::opcodes::{self, OPCODES, Opcode};
-use crate::sense::{INVALID_FIELD, Refusal};
+use crate::sense::{INVALID_FIELD, Refusal, Sense};
 use crate::target::Target;
 use crate::unit::{Command, Done, LogicalUnit};
 
@@ -76,6 +76,9 @@ fn port_groups(target: &Target, cdb: &[u8]) -> Result<Vec<u8>, Refusal> {
 /// Times are not told: the descriptor says so.
 const TIMEOUTS: [u8; 12] = [0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// REPORTING OPTIONS of REPORT SUPPORTED OPERATION CODES.
+const WRONG_OPTIONS: Sense = Sense::invalid_field(2, 2);
+
 fn supported(cdb: &[u8]) -> Result<Vec<u8>, Refusal> {
     let (with_timeouts, how, code, action) = (cdb[2] & 0x80 != 0, cdb[2] & 7, cdb[3], u16_at(cdb, 4));
     let found = match how {
@@ -90,12 +93,12 @@ fn supported(cdb: &[u8]) -> Result<Vec<u8>, Refusal> {
             let has_actions =
                 OPCODES.iter().find(|opcode| opcode.code == code).map(|opcode| opcode.action.is_some());
             if has_actions.is_some_and(|has| has != (how == 2)) {
-                return Err(INVALID_FIELD.into());
+                return Err(WRONG_OPTIONS.into());
             }
             opcodes::find(code, action)
         }
         3 => opcodes::find(code, action),
-        _ => return Err(INVALID_FIELD.into()),
+        _ => return Err(WRONG_OPTIONS.into()),
     };
     let timed = if with_timeouts && found.is_some() { 0x80 } else { 0 };
     let mut bytes = vec![0, timed | if found.is_some() { 3 } else { 1 }];

@@ -1,6 +1,6 @@
 //! How a command ended: status, and sense data where there is more to say.
 //!
-//! Source: SPC-4 4.5 (fixed format), annex of additional sense codes.
+//! Source: SPC-4 4.5 (fixed format, field pointers), annex of additional sense codes.
 
 use engine_api::Error;
 
@@ -24,6 +24,8 @@ pub struct Sense {
     pub code: u16,
     /// What INFORMATION says.
     pub info: Option<u32>,
+    /// Where in the CDB the field is that is wrong: its byte, and its highest bit there.
+    pub field: Option<(u16, u8)>,
 }
 
 pub const NO_SENSE: Sense = Sense::new(0x0, 0x0000);
@@ -53,12 +55,18 @@ pub const COPY_WRONG_TYPE: Sense = Sense::new(0xa, 0x0d03);
 
 impl Sense {
     pub const fn new(key: u8, code: u16) -> Sense {
-        Sense { key, code, info: None }
+        Sense { key, code, info: None, field: None }
     }
 
     /// What was to be equal is not, from this byte on.
     pub const fn miscompare(at: u32) -> Sense {
-        Sense { key: 0xe, code: 0x1d00, info: Some(at) }
+        Sense { info: Some(at), ..Sense::new(0xe, 0x1d00) }
+    }
+
+    /// A field of the CDB makes no sense. Of commands that share an operation code this says that there is such a command:
+    /// initiators take a refusal that names no field for none.
+    pub const fn invalid_field(byte: u16, bit: u8) -> Sense {
+        Sense { field: Some((byte, bit)), ..INVALID_FIELD }
     }
 
     pub const fn attention(code: u16) -> Sense {
@@ -73,6 +81,11 @@ impl Sense {
         bytes[3..7].copy_from_slice(&self.info.unwrap_or(0).to_be_bytes());
         bytes[7] = 10;
         bytes[12..14].copy_from_slice(&self.code.to_be_bytes());
+        if let Some((byte, bit)) = self.field {
+            // Such data are there, are about the CDB, and name a bit.
+            bytes[15] = 0xc8 | bit;
+            bytes[16..].copy_from_slice(&byte.to_be_bytes());
+        }
         bytes
     }
 }

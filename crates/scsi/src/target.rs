@@ -55,8 +55,9 @@ impl Target {
         self.units.values()
     }
 
-    pub fn numbers(&self) -> impl Iterator<Item = &u16> {
-        self.units.keys()
+    /// The numbers that there are, and whose they are.
+    pub fn inventory(&self) -> impl Iterator<Item = (u16, u128)> {
+        self.units.iter().map(|(number, unit)| (*number, unit.identity.id))
     }
 
     pub fn unit(&self, lun: u64) -> Option<&Arc<LogicalUnit>> {

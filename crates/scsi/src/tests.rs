@@ -212,6 +212,22 @@ fn space_is_given_back_and_its_state_is_told() {
     rig.good(&long(0x93, 0x09, 0, 16), &[]);
     assert_eq!(status(0).1, 1);
     assert_eq!(rig.refused(&long(0x93, 0, 0, 0), &[0; 512]), (0x5, 0x2400));
+    // UNMAP does not make zeroes of what is none: it is written.
+    rig.good(&long(0x93, 0x08, 4, 4), &[6; 512]);
+    assert_eq!(rig.good(&short(0x28, 0, 7, 1), &[]), [6; 512]);
+    assert_eq!(status(0).1, 0);
+}
+
+#[test]
+fn a_wrong_option_is_named_by_its_place() {
+    let rig = rig();
+    // TEST UNIT READY has no service actions, MAINTENANCE IN has; there is no option 7.
+    for (options, code) in [(2, 0x00), (1, 0xa3), (7, 0x00)] {
+        let mut cdb = [0; 12];
+        (cdb[0], cdb[1], cdb[2], cdb[3], cdb[9]) = (0xa3, 0x0c, options, code, 0xff);
+        let sense = rig.by(0, &cdb, &[]).sense.unwrap().encode();
+        assert_eq!((sense[2], &sense[12..]), (0x5, &[0x24, 0, 0, 0xca, 0, 2][..]), "{options} {code:02x}");
+    }
 }
 
 #[test]

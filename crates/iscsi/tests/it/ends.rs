@@ -205,4 +205,7 @@ fn each_hears_when_it_sees_other_units() {
     assert_eq!((two.told(1), two.told(1), two.told(1)), (Some(0x2900), Some(0x3f0e), None));
     both("off");
     assert_eq!((one.told(0), two.told(0)), (None, Some(0x3f0e)));
+    // The number is the same, and stands for another volume.
+    rig.engine.set_volumes(vec![served("tank/v", "target=iqn.x:t,lun=0", &second)]);
+    assert_eq!((one.told(0), one.told(0), one.told(0)), (Some(0x2900), Some(0x3f0e), None));
 }
