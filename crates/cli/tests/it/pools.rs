@@ -42,7 +42,10 @@ fn devices_beside_the_tree_have_headings() {
         json("status -j")["pools"]["g_som"]["vdevs"]["g_som"]["vdevs"].as_object().expect("two").len(),
         2
     );
-    assert!(json("status -j --json-flat-vdevs")["pools"]["g_som"]["vdevs"]["vdg"].is_object());
+    let flat = &json("status -j --json-flat-vdevs")["pools"]["g_som"]["vdevs"];
+    assert!(flat["vdg"].is_object());
+    assert_eq!((&flat["vda"]["parent"], &flat["mirror-0"]["parent"]), (&"mirror-0".into(), &"g_som".into()));
+    assert_eq!(flat["mirror-0"]["vdevs"]["vda"], flat["vda"]);
     {
         let pool = daemon.engine.named("g_som");
         let spare = &mut pool.status.lock().expect("unpoisoned").spares[0];
@@ -50,6 +53,7 @@ fn devices_beside_the_tree_have_headings() {
     }
     let status = daemon.zpool("status").out;
     assert!(status.contains("\tspares\n\t  vdg       UNAVAIL   cannot open\n"), "{status}");
+    assert_eq!(json("status -j")["pools"]["g_som"]["spares"]["vdg"]["aux"], "OPEN_FAILED");
     let list = daemon.zpool("list -v").out;
     assert!(
         list.ends_with("  vdg           -      -      -        -         -      -      -      -   UNAVAIL\n"),
@@ -175,6 +179,7 @@ fn status_of_a_pool_with_problems() {
     let mirror = &pool["vdevs"]["g_mirror2"]["vdevs"]["mirror-0"];
     assert_eq!(mirror["vdevs"]["vdb"]["checksum_errors"], "1.21K");
     assert_eq!(mirror["vdevs"]["vdb"]["path"], "/dev/vdb");
+    assert_eq!((&mirror["vdevs"]["vdb"]["aux"], mirror.get("aux")), (&"CORRUPT_DATA".into(), None));
     let json: serde_json::Value = serde_json::from_str(&daemon.zpool("status -jitvD").out).expect("JSON");
     let pool = &json["pools"]["g_mirror2"];
     assert_eq!(pool["errlist"][1], "<0x36>:<0x2>");
@@ -201,6 +206,9 @@ fn scrubs_are_asked_for_waited_for_and_shown() {
     let json: serde_json::Value = serde_json::from_str(&daemon.zpool("status -j").out).expect("JSON");
     let stats = &json["pools"]["g_mirror2"]["scan_stats"];
     assert_eq!((&stats["function"], &stats["state"]), (&"SCRUB".into(), &"SCANNING".into()));
+    // The one is a date, the other never is.
+    let seconds = |name: &str| stats[name].as_str().and_then(|text| text.parse::<u64>().ok());
+    assert!(seconds("start_time").is_none() && seconds("pass_start").is_some(), "{stats}");
     // What pauses is not waited for.
     assert_eq!(daemon.zpool("wait -t scrub g_mirror2"), said(""));
     assert_eq!(daemon.zpool("scrub -s g_mirror2"), said(""));
@@ -502,6 +510,14 @@ fn removals_classes_and_trims_are_shown() {
     assert!(status.contains(removed), "{status}");
     assert!(status.contains("2027\n\t96 memory used for removed device mappings\n"), "{status}");
     assert!(status.contains("\n\tspecial\t\n\t  mirror-0"), "{status}");
+    let json: serde_json::Value = serde_json::from_str(&daemon.zpool("status -jp").out).expect("JSON");
+    assert_eq!(
+        json["pools"]["g_mirror2"]["removal_stats"],
+        serde_json::json!({
+            "name": "indirect-1", "state": "FINISHED", "removing_vdev": "1", "start_time": "1800000000",
+            "end_time": "1800003900", "to_copy": "12650000", "copied": "12650000", "mapping_memory": "96",
+        })
+    );
     assert!(status.contains("     0     0     0  (trimming)\n"), "{status}");
     assert!(!status.contains("trimmed"), "{status}");
     let status = daemon.zpool("status -t").out;

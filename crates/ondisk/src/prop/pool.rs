@@ -45,7 +45,7 @@ pub const POOL: &[Prop] = &[
         .values("<file[,file...]> | off | legacy"),
     Prop::new("bcloneused", "BCLONE_USED", Number(0), ReadOnly, 0).values("<size>"),
     Prop::new("bclonesaved", "BCLONE_SAVED", Number(0), ReadOnly, 0).values("<size>"),
-    Prop::new("bcloneratio", "BCLONE_RATIO", Number(100), ReadOnly, 0)
+    Prop::new("bcloneratio", "BCLONE_RATIO", Number(0), ReadOnly, 0)
         .values("<1.00x or higher if cloned>")
         .render(Ratio),
     Prop::new("dedup_table_size", "DDTSIZE", Number(0), ReadOnly, 0).values("<size>"),

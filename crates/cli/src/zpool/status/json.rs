@@ -1,6 +1,7 @@
 //! `zpool status -j`: the same as one document.
 //!
-//! Source: cmd/zpool/zpool_main.c (`status_callback_json`, `vdev_stats_nvlist`, `scan_status_nvlist`, `dedup_stats_nvlist`).
+//! Source: cmd/zpool/zpool_main.c (`status_callback_json`, `vdev_stats_nvlist`, `scan_status_nvlist`,
+//! `removal_status_nvlist`, `dedup_stats_nvlist`, `vdev_aux_str`).
 
 use super::super::{Place, pool_info, pool_key, vdev_info};
 use super::{Format, MESSAGES, is_healthy, leaf_is_healthy, rebuild};
@@ -10,8 +11,8 @@ use crate::json::Json;
 use crate::program::Cx;
 use crate::{clock, ddt, vdevs};
 use api_types::{
-    DedupBucket, DedupTables, ErrorScrubStatus, Pool, ScanKind, ScanState, ScanStatus, SweepState,
-    SweepStatus, Vdev, routes,
+    DedupBucket, DedupTables, ErrorScrubStatus, Pool, Removal, RemovalState, ScanKind, ScanState, ScanStatus,
+    SweepState, SweepStatus, Vdev, routes,
 };
 
 pub(super) fn print(
@@ -34,7 +35,8 @@ pub(super) fn print(
             item.put("moreinfo", format!("{MESSAGES}{msgid}"));
         }
         let mut scan = pool.scan.as_ref().map_or_else(Json::object, |scan| scan_stats(format, scan));
-        if let Some(errors) = &pool.error_scrub {
+        let last = pool.scan.as_ref().map_or(0, |scan| scan.start);
+        if let Some(errors) = pool.error_scrub.as_ref().filter(|errors| errors.start > last) {
             error_scrub(format, errors, &mut scan);
         }
         if let Some(rebuilds) = rebuild::json(format, pool) {
@@ -42,6 +44,9 @@ pub(super) fn print(
         }
         if scan != Json::object() {
             item.put("scan_stats", scan);
+        }
+        if let Some(removal) = &pool.removal {
+            item.put("removal_stats", removal_stats(format, pool, removal));
         }
         let mut tree = Json::object();
         vdev_stats(format, &pool.root, &pool.name, Place::Normal, None, &mut tree);
@@ -81,9 +86,9 @@ fn scan_stats(format: &Format, scan: &ScanStatus) -> Json {
     item.put("processed", bytes(scan.processed));
     item.put("errors", count(format, scan.errors));
     item.put("bytes_per_scan", bytes(scan.pass_examined));
-    item.put("pass_start", time(scan.pass_start));
+    item.put("pass_start", Json::number(scan.pass_start, format.json.as_int));
     item.put("scrub_pause", time(scan.paused));
-    item.put("scrub_spent_paused", count(format, scan.spent_paused));
+    item.put("scrub_spent_paused", Json::number(scan.spent_paused, format.json.as_int));
     item.put("issued_bytes_per_scan", bytes(scan.pass_issued));
     item.put("issued", bytes(scan.issued));
     item
@@ -101,7 +106,31 @@ fn error_scrub(format: &Format, scrub: &ErrorScrubStatus, scan: &mut Json) {
     scan.put("err_scrub_end_time", time(format, scrub.end));
     scan.put("err_scrub_examined", count(format, scrub.examined));
     scan.put("err_scrub_to_examine", count(format, scrub.to_examine));
-    scan.put("err_scrub_pause", count(format, scrub.paused));
+    scan.put("err_scrub_pause", Json::number(scrub.paused, format.json.as_int));
+}
+
+/// `removal_stats`; what was removed is no vdev of the pool any more, and has a name only.
+fn removal_stats(format: &Format, pool: &Pool, removal: &Removal) -> Json {
+    let top = pool.root.children.iter().find(|top| !removal.name.is_empty() && top.name == removal.name);
+    let mut item = match top {
+        Some(top) => {
+            let place = top.class.as_deref().map_or(Place::Normal, Place::titled);
+            vdev_info(top, &vdevs::name(top, format.naming), place, format.json.as_int)
+        }
+        None => Json::object().with("name", format!("indirect-{}", removal.vdev)),
+    };
+    let state = match removal.state {
+        RemovalState::Running => "SCANNING",
+        RemovalState::Finished => "FINISHED",
+        RemovalState::Canceled => "CANCELED",
+    };
+    item.put("state", state);
+    item.put("removing_vdev", Json::number(removal.vdev, format.json.as_int));
+    item.put("start_time", time(format, removal.start));
+    item.put("end_time", time(format, removal.end));
+    item.put("to_copy", bytes(format, removal.to_copy));
+    item.put("copied", bytes(format, removal.copied));
+    item.with("mapping_memory", bytes(format, removal.mapping))
 }
 
 pub(super) fn bytes(format: &Format, value: u64) -> Json {
@@ -158,6 +187,14 @@ fn vdev_stats(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Op
     }
     let bytes = |value| bytes(format, value);
     if place == Place::Spare {
+        if let Some(user) = &vdev.used_by {
+            if vdev.note.as_deref() != Some("currently in use") {
+                item.put("used_by", user.as_str());
+            }
+            item.put("aux", "SPARED");
+        } else if let Some(aux) = aux(vdev) {
+            item.put("aux", aux);
+        }
         into.put(name, item);
         return;
     }
@@ -166,6 +203,9 @@ fn vdev_stats(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Op
     }
     if vdev.size > 0 {
         item.put("total_space", bytes(vdev.size));
+    }
+    if vdev.expandable > 0 {
+        item.put("ex_dev_size", bytes(vdev.expandable));
     }
     if vdev.physical > 0 {
         item.put("phys_space", bytes(vdev.physical));
@@ -176,6 +216,11 @@ fn vdev_stats(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Op
     if vdev.children.is_empty() {
         // None is ever counted.
         item.put("slow_ios", count(format, 0));
+    }
+    if let Some(aux) = aux(vdev) {
+        item.put("aux", aux);
+    }
+    if vdev.children.is_empty() {
         if format.initialize {
             let names = ["init_state", "initialized", "to_initialize", "init_time", "init_errors"];
             sweep_stats(format, vdev, &vdev.initialize, names, "UNINITIALIZED", &mut item);
@@ -196,13 +241,28 @@ fn vdev_stats(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Op
     };
     for child in below.into_iter().filter(|child| !format.unhealthy || !leaf_is_healthy(child)) {
         let child_name = vdevs::name(child, format.naming);
-        let target = if format.json.flat { &mut *into } else { &mut children };
-        vdev_stats(format, child, &child_name, place, Some(name), target);
+        // A flat tree has them here as well.
+        if format.json.flat {
+            vdev_stats(format, child, &child_name, place, Some(name), into);
+        }
+        vdev_stats(format, child, &child_name, place, Some(name), &mut children);
     }
     if children != Json::object() {
         item.put("vdevs", children);
     }
     into.put(name, item);
+}
+
+/// The constant for what is wrong with a vdev.
+fn aux(vdev: &Vdev) -> Option<&'static str> {
+    match vdev.note.as_deref()? {
+        "cannot open" => Some("OPEN_FAILED"),
+        "corrupted data" => Some("CORRUPT_DATA"),
+        "insufficient replicas" => Some("NO_REPLICAS"),
+        "too many errors" => Some("ERR_EXCEEDED"),
+        "external device fault" => Some("EXTERNAL"),
+        _ => None,
+    }
 }
 
 /// How far a disk is trimmed or initialized. `names`: of its state, of the bytes done and to be done, of when, and of errors.
