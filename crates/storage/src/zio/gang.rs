@@ -6,11 +6,14 @@
 //!
 //! A header proves that it is of this place and group, no more: later passes of a group rewrite gangs where they lie, and
 //! a disk that was lost between two passes has an older header that is just as good. So a gang is read by another copy
-//! of its header if what the first leads to is not what the pointer promises; and no header is written over another
-//! before the whole has proved it.
+//! of its header if what the first leads to is not what the pointer promises. Nothing of it is repaired before the whole
+//! has proved itself: two columns of a RAID-Z may have two headers, and two passes of a piece that these lead to; one made
+//! like the other by mistake, and nobody can go back to it. What disks could not read is left to a scrub.
 //! Source: module/zfs/zio.c, "Gang blocks".
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use env::{AlignedBuf, IoClass};
 use ondisk::eck::{Eck, gang_verifier};
@@ -18,7 +21,7 @@ use ondisk::gang::{HEADER_POINTERS, HEADER_SIZE, decode, encode};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, Dva};
 
-use super::read::is_good;
+use super::read::{is_good, refuse};
 use super::transform::{Stored, Transformed};
 use super::write::{Placed, allocate};
 use crate::vdev::open::Tree;
@@ -49,6 +52,10 @@ fn is_header(bp: &BlkPtr, bytes: &[u8]) -> bool {
     }
 }
 
+fn header_places(bp: &BlkPtr) -> Vec<Dva> {
+    bp.dvas().into_iter().filter(|dva| dva.is_valid() && dva.gang).collect()
+}
+
 /// The pieces that a header names, judged as any pointer from disk.
 pub(super) fn pieces_of(header: &[u8]) -> Result<Vec<BlkPtr>, ReadError> {
     let pieces = decode(&header[..HEADER_SIZE]).map_err(|_| ReadError::Corrupt)?;
@@ -65,14 +72,29 @@ struct Reading {
     depth: u32,
     /// Pieces that may still be read.
     budget: u64,
+    /// Something that was read is not what it should be.
+    any_bad: AtomicBool,
     proved: Vec<Proved>,
+}
+
+impl Reading {
+    fn new(bp: &BlkPtr, class: IoClass) -> Reading {
+        let budget = bp.psize() / 512 * TRIES;
+        Reading { class, depth: 0, budget, any_bad: AtomicBool::new(false), proved: Vec::new() }
+    }
+
+    fn note(&self, is_good: bool) -> bool {
+        self.any_bad.fetch_or(!is_good, Relaxed);
+        is_good
+    }
 }
 
 /// A gang, and the header that has proved to be its own.
 pub(super) type Proved = (BlkPtr, AlignedBuf);
 
 impl Storage {
-    /// Reads a gang and everything below; the pieces are verified one by one, and the whole.
+    /// Reads a gang and everything below; the pieces are verified one by one, and the whole. Where anything was wrong, all
+    /// is written again.
     pub(crate) fn read_gang(
         &self,
         tree: &Tree,
@@ -80,7 +102,17 @@ impl Storage {
         class: IoClass,
     ) -> Result<AlignedBuf, ReadError> {
         let mut whole = AlignedBuf::zeroed(bp.psize() as usize);
-        self.read_proved(tree, bp, class, &mut whole).map(|_| whole)
+        let mut reading = Reading::new(bp, class);
+        self.read_whole(tree, bp, &mut reading, &mut whole)?;
+        if self.is_writable() && reading.any_bad.into_inner() {
+            for (gang, header) in reading.proved {
+                let header = AlignedBuf::from_slice(&header[..HEADER_SIZE]);
+                self.write_over(tree, &header_places(&gang), header);
+            }
+            // It has been read, whatever comes of this.
+            let _ = self.overwrite(tree, bp, &whole);
+        }
+        Ok(whole)
     }
 
     /// As [`Storage::read_gang`], into a buffer as long as the block; gives its header and all below.
@@ -91,7 +123,7 @@ impl Storage {
         class: IoClass,
         into: &mut [u8],
     ) -> Result<Vec<Proved>, ReadError> {
-        let mut reading = Reading { class, depth: 0, budget: bp.psize() / 512 * TRIES, proved: Vec::new() };
+        let mut reading = Reading::new(bp, class);
         self.read_whole(tree, bp, &mut reading, into)?;
         Ok(reading.proved)
     }
@@ -110,7 +142,7 @@ impl Storage {
         loop {
             let is_new =
                 |bytes: &[u8]| wrong.iter().all(|wrong| wrong[..HEADER_SIZE] != bytes[..HEADER_SIZE]);
-            let header = match self.fetch_header(tree, bp, how, wrong.is_empty(), &is_new) {
+            let header = match self.fetch_header(tree, bp, how, &reading.any_bad, &is_new) {
                 Ok(header) => header,
                 Err(error) => return Err(failure.unwrap_or(error)),
             };
@@ -118,11 +150,7 @@ impl Storage {
             let below = pieces_of(&header);
             match below.and_then(|pieces| self.read_pieces(tree, &pieces, reading, into)) {
                 Ok(()) if is_good(bp, into, salt.as_ref()) => {
-                    if !wrong.is_empty() {
-                        let is_it = |bytes: &[u8]| bytes[..HEADER_SIZE] == header[..HEADER_SIZE];
-                        // The others become what this is; it has been read, whatever comes of that.
-                        let _ = self.fetch_header(tree, bp, how, true, &is_it);
-                    }
+                    reading.any_bad.fetch_or(!wrong.is_empty(), Relaxed);
                     reading.proved.push((*bp, header));
                     return Ok(());
                 }
@@ -157,11 +185,21 @@ impl Storage {
                 reading.depth -= 1;
                 read?;
             } else {
-                let bytes = self.fetch(tree, std::slice::from_ref(&piece), reading.class).remove(0)?;
+                let bytes = self.fetch_piece(tree, piece, reading)?;
                 here.copy_from_slice(&bytes[..here.len()]);
             }
         }
         Ok(())
+    }
+
+    fn fetch_piece(&self, tree: &Tree, piece: &BlkPtr, reading: &Reading) -> Result<AlignedBuf, ReadError> {
+        let salt = self.salt();
+        if let Some(error) = refuse(piece, salt.as_ref()) {
+            return Err(error);
+        }
+        let copies = piece.dvas().into_iter().filter(Dva::is_valid).collect();
+        let verify = |_, bytes: &[u8]| reading.note(is_good(piece, bytes, salt.as_ref()));
+        self.try_copies(tree, &[(copies, piece.psize())], (reading.class, false), &verify).remove(0)
     }
 
     /// The pieces that a gang's first good header names.
@@ -172,25 +210,27 @@ impl Storage {
         class: IoClass,
         depth: u32,
     ) -> Result<Vec<BlkPtr>, ReadError> {
-        pieces_of(&self.fetch_header(tree, bp, (class, depth), true, &|_| true)?)
+        pieces_of(&self.fetch_header(tree, bp, (class, depth), &AtomicBool::new(false), &|_| true)?)
     }
 
-    /// The first copy of a gang's header that is wanted; those before it that are not are repaired, if asked to.
+    /// The first copy of a gang's header that is wanted; says when there were others that are not.
     fn fetch_header(
         &self,
         tree: &Tree,
         bp: &BlkPtr,
         (class, depth): (IoClass, u32),
-        repair: bool,
+        any_bad: &AtomicBool,
         wanted: &(dyn Fn(&[u8]) -> bool + Sync),
     ) -> Result<AlignedBuf, ReadError> {
         if depth > MAX_DEPTH {
             return Err(ReadError::Corrupt);
         }
-        let places: Vec<Dva> = bp.dvas().into_iter().filter(|dva| dva.is_valid() && dva.gang).collect();
-        let verify = |_, bytes: &[u8]| is_header(bp, bytes) && wanted(bytes);
-        let how = (class, repair && self.is_writable());
-        self.try_copies(tree, &[(places, HEADER_SIZE as u64)], how, &verify).remove(0)
+        let verify = |_, bytes: &[u8]| {
+            let is_wanted = is_header(bp, bytes) && wanted(bytes);
+            any_bad.fetch_or(!is_wanted, Relaxed);
+            is_wanted
+        };
+        self.try_copies(tree, &[(header_places(bp), HEADER_SIZE as u64)], (class, false), &verify).remove(0)
     }
 
     /// Finds room in pieces for what has no room as a whole.
@@ -356,3 +396,6 @@ impl Storage {
 pub(crate) fn header_asize(tree: &Arc<Tree>, vdev: u32) -> u64 {
     tree.top(vdev).map_or(0, |top| top.asize_of(HEADER_SIZE as u64))
 }
+
+#[cfg(test)]
+mod tests;

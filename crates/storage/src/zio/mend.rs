@@ -55,7 +55,7 @@ impl Storage {
     }
 
     /// Writes stored bytes where each copy of a block is.
-    fn overwrite(&self, tree: &Tree, bp: &BlkPtr, bytes: &[u8]) -> Result<(), ReadError> {
+    pub(super) fn overwrite(&self, tree: &Tree, bp: &BlkPtr, bytes: &[u8]) -> Result<(), ReadError> {
         if !self.is_what(bp, bytes) {
             return Err(ReadError::Checksum);
         }
