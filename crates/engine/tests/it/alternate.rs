@@ -166,6 +166,9 @@ fn wait(pool: &dyn Pool, what: &str, done: impl Fn(&dyn Pool) -> bool) {
 
 /// Nothing wrong is found.
 fn scrub(pool: &dyn Pool) {
+    let is_running =
+        |pool: &dyn Pool| pool.status().scan.is_some_and(|scan| scan.state == ScanState::Running);
+    wait(pool, "a scrub that ztest began", |pool| !is_running(pool));
     pool.commit(&Change::Scan(ScanCommand::Scrub), "zpool scrub").unwrap();
     let scan = |pool: &dyn Pool| pool.status().scan.expect("there was one");
     wait(pool, "a scrub", |pool| scan(pool).state != ScanState::Running);
