@@ -2,34 +2,35 @@
 //!
 //! ```text
 //!   sim/a ──changes──@1──changes──@2── …       file systems, volumes and clones, one below the other
-//!     │  -R, -I, -i, from bookmarks; -L -e -c -p -b -h; cut anywhere and resumed
+//!     │  -R with -I or -i, -I, -i, from bookmarks; -L -e -c -p -b -h; cut anywhere and resumed
 //!     ▼
 //!   sim/b                                      the whole tree: names, origins, contents, properties, holds
 //!   sim/fs, sim/volume                         two datasets of it, from snapshot to snapshot
 //!     ▼
 //!   sim/again                                  a copy of the copy sim/fs
 //! ```
-//! What was received equals what was sent, and so do heads that nobody wrote to. Copies are bookmarked as the tree is; no
-//! receive disturbs that, and their bookmarks are as good to send from. The last receive of a story is recorded, and
-//! the power goes at some of its writes (`cuts`): what can be seen then was sent like that, whole, or waits to be resumed;
-//! and the same stream, or the rest of it, makes the copy what it was to be. A run is a function of its seed.
+//! What was received equals what was sent, and so do heads that nobody wrote to; the copy of the tree is written to at times,
+//! which the next receive takes back (-F). Copies are bookmarked as the tree is; no receive disturbs that, and their
+//! bookmarks are as good to send from. The last receive of a story is recorded, and the power goes at some of its writes
+//! (`cuts`): what can be seen then was sent like that, whole, or waits to be resumed; and the same stream, or the rest of
+//! it, makes the copy what it was to be. A run is a function of its seed.
 
 mod contents;
 mod cuts;
 mod source;
 mod transfer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use engine_api::{Change, Engine, SendRequest};
+use engine_api::{Change, DatasetKind, Engine, SendRequest};
 use stdx::prng::Prng;
 
 use crate::export;
 use crate::machine::{POOL, World};
 use crate::swarm::{Layout, Swarm};
 use crate::workload::{Done, Life, failed};
-use contents::{Contents, Marks, Seen, marks, see};
+use contents::{Contents, Marks, Seen, later_than, marks, see};
 use cuts::Recorded;
 use source::Source;
 use transfer::Transfer;
@@ -132,6 +133,8 @@ struct Copies<'a> {
     /// The round that the copy of the tree has come to.
     base: Option<usize>,
     large_blocks: bool,
+    /// The tree may be sent without the snapshots in between.
+    leaves_out: bool,
     singles: Vec<Single>,
     /// Bookmarks that copies have been given.
     marks: BTreeMap<&'static str, Marks>,
@@ -146,6 +149,7 @@ impl<'a> Copies<'a> {
         Ok(Copies {
             life,
             large_blocks: prng.chance(1, 2),
+            leaves_out: prng.chance(1, 2),
             prng,
             source,
             contents: Contents::default(),
@@ -162,7 +166,7 @@ impl<'a> Copies<'a> {
         let spared = self.base.into_iter().chain(self.singles.iter().filter_map(|single| single.base));
         let spared: Vec<usize> = spared.collect();
         for _ in 0..self.prng.range(2, 30) {
-            self.source.step(self.life, &mut self.prng, &spared)?;
+            self.source.step(self.life, &mut self.prng, self.base, &spared)?;
         }
         self.round += 1;
         self.source.snapshot(self.life, &mut self.prng, self.round)?;
@@ -182,6 +186,10 @@ impl<'a> Copies<'a> {
         let Some(chosen) = chosen else {
             if self.prng.chance(2, 3) {
                 let transfer = self.next_of_tree();
+                self.leave_out(&transfer)?;
+                if self.base.is_some() && self.prng.chance(1, 3) {
+                    source::disturb(self.life, &mut self.prng, COPY)?;
+                }
                 self.pass(&transfer)?;
                 self.base = Some(self.round);
                 self.check_tree(&transfer)?;
@@ -202,7 +210,7 @@ impl<'a> Copies<'a> {
         let send = SendRequest {
             snapshot: format!("{SOURCE}@{}", self.round),
             from: self.base.map(|base| format!("{SOURCE}@{base}")),
-            intermediates: self.base.is_some(),
+            intermediates: self.base.is_some() && !(self.leaves_out && self.prng.chance(2, 3)),
             replicate: true,
             holds: true,
             large_blocks: self.large_blocks,
@@ -211,6 +219,26 @@ impl<'a> Copies<'a> {
             ..SendRequest::default()
         };
         Transfer { send, to: COPY, force: true, resumable: self.prng.chance(1, 2) }
+    }
+
+    /// Notes what the copy will not have: snapshots in between that no clone was made of.
+    fn leave_out(&mut self, transfer: &Transfer) -> Done {
+        if transfer.send.from.is_none() || transfer.send.intermediates {
+            return Ok(());
+        }
+        let api = &*self.life.api;
+        let copied: BTreeSet<u64> = see(api, COPY)?.into_iter().map(|one| one.guid).collect();
+        let seen = see(api, SOURCE)?;
+        let origins: BTreeSet<&str> = seen.iter().map(|one| one.origin.as_str()).collect();
+        let now = format!("@{}", self.round);
+        let is_left_out = |one: &&Seen| {
+            one.kind == DatasetKind::Snapshot
+                && !one.name.ends_with(&now)
+                && !origins.contains(&*one.name)
+                && !copied.contains(&one.guid)
+        };
+        self.source.left_out.extend(seen.iter().filter(is_left_out).map(|one| one.guid));
+        Ok(())
     }
 
     /// How one dataset is sent.
@@ -291,34 +319,50 @@ impl<'a> Copies<'a> {
 
     fn check_single(&self, n: usize, transfer: &Transfer) -> Done {
         let Single { of, to, .. } = self.singles[n];
-        self.contents.check(&*self.life.api, to)?;
-        let (from, there) = (format!("{of}@{}", self.round), format!("{to}@{}", self.round));
-        if transfer.send.props || transfer.send.backup {
-            self.check_props(of, to, transfer.send.backup)?;
-            self.check_props(&from, &there, transfer.send.backup)?;
+        let (api, send) = (&*self.life.api, &transfer.send);
+        self.contents.check(api, to)?;
+        let base = send.from.as_ref().and_then(|from| from.split(['@', '#']).nth(1));
+        let mut sent = later_than(api, of, base.filter(|_| send.intermediates))?;
+        if !send.intermediates {
+            sent.retain(|(name, _)| *name == self.round.to_string());
         }
-        if transfer.send.holds { self.check_holds(&from, &there) } else { Ok(()) }
+        let came = later_than(api, to, base)?;
+        if sent != came {
+            return Err(format!("of {of} were sent {sent:?}, {to} got {came:?}"));
+        }
+        let has_props = send.props || send.backup;
+        if has_props {
+            self.check_props(of, to, send.backup)?;
+        }
+        for (name, _) in sent {
+            let (from, there) = (format!("{of}@{name}"), format!("{to}@{name}"));
+            if has_props {
+                self.check_props(&from, &there, send.backup)?;
+            }
+            if send.holds {
+                self.check_holds(&from, &there)?;
+            }
+        }
+        Ok(())
     }
 
-    /// All of the tree is there, and nothing else.
+    /// All of the tree is there but for what was left out, and nothing else.
     fn check_tree(&self, transfer: &Transfer) -> Done {
         let api = &*self.life.api;
         self.contents.check(api, COPY)?;
         let outline = |root: &str| -> Result<Vec<(String, String)>, String> {
             let name = |seen: &Seen| (seen.name[root.len()..].to_owned(), seen.origin.replacen(root, "", 1));
-            Ok(see(api, root)?.iter().map(name).collect())
+            let is_left_out = |seen: &&Seen| root == SOURCE && self.source.left_out.contains(&seen.guid);
+            Ok(see(api, root)?.iter().filter(|seen| !is_left_out(seen)).map(name).collect())
         };
         let (wanted, found) = (outline(SOURCE)?, outline(COPY)?);
         if wanted != found {
             return Err(format!("the tree is {wanted:#?}, its copy {found:#?}"));
         }
-        let now = format!("@{}", self.round);
         for (name, _) in &wanted {
             let (from, to) = (format!("{SOURCE}{name}"), format!("{COPY}{name}"));
-            if !name.contains('@') || name.ends_with(&now) {
-                self.check_props(&from, &to, transfer.send.backup)?;
-            }
-            if name.ends_with(&now) {
+            self.check_props(&from, &to, transfer.send.backup)?;
+            if name.contains('@') {
                 self.check_holds(&from, &to)?;
             }
         }

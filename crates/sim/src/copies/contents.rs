@@ -80,6 +80,18 @@ pub fn see(api: &dyn Pool, root: &str) -> Result<Vec<Seen>, String> {
     Ok(seen.collect())
 }
 
+/// Snapshots of a dataset that are newer than the one of this name, oldest first: their short names and guids.
+pub fn later_than(api: &dyn Pool, dataset: &str, base: Option<&str>) -> Result<Vec<(String, u64)>, String> {
+    let of_it = |one: Seen| {
+        let (_, name) = one.name.split_once('@').filter(|(of, _)| *of == dataset)?;
+        Some((one.createtxg, name.to_owned(), one.guid))
+    };
+    let mut snapshots: Vec<_> = see(api, dataset)?.into_iter().filter_map(of_it).collect();
+    snapshots.sort_unstable();
+    let base = snapshots.iter().find(|(_, name, _)| Some(&**name) == base).map_or(0, |(txg, ..)| *txg);
+    Ok(snapshots.into_iter().filter(|(txg, ..)| *txg > base).map(|(_, name, guid)| (name, guid)).collect())
+}
+
 /// Bookmarks of a dataset by their short names, and the guids of what they are of.
 pub type Marks = BTreeMap<String, u64>;
 

@@ -1,12 +1,14 @@
 //! What is copied: a tree of datasets that changes.
 
+use std::collections::BTreeSet;
+
 use engine_api::{
-    Change, CreateMode, Cred, Error, FileSystem, NewNode, NodeId, RenameMode, Result, SetAttr, Stable,
-    XattrMode,
+    Change, CreateMode, Cred, DatasetKind, Error, FileSystem, NewNode, NodeId, RenameMode, Result, SetAttr,
+    Stable, XattrMode,
 };
 use stdx::prng::Prng;
 
-use super::contents::see;
+use super::contents::{Seen, see};
 use super::{SOURCE, VOLUME, commit};
 use crate::machine::properties;
 use crate::workload::{Done, Life, failed};
@@ -37,6 +39,8 @@ pub struct Source {
     /// File systems below the top that may go and get other names.
     loose: Vec<String>,
     number: u64,
+    /// Snapshots that no copy of the tree will have, by guid.
+    pub left_out: BTreeSet<u64>,
 }
 
 impl Source {
@@ -51,7 +55,7 @@ impl Source {
             props: properties(&[("volsize", &SIZE.to_string()), ("volblocksize", "8K")]),
         };
         commit(life, &volume)?;
-        Ok(Source { loose: Vec::new(), number: 0 })
+        Ok(Source { loose: Vec::new(), number: 0, left_out: BTreeSet::new() })
     }
 
     /// Of everything, with properties of its own now and then, and a bookmark of what is copied alone; some are held.
@@ -72,18 +76,19 @@ impl Source {
         Ok(())
     }
 
-    /// Snapshots of the rounds `spared` stay.
-    pub fn step(&mut self, life: &Life<'_>, prng: &mut Prng, spared: &[usize]) -> Done {
-        match prng.weighted(&[20, 6, 3, 2, 1, 1, 1, 1, 2]) {
+    /// Snapshots of the rounds `spared` stay. `base`: the round that the copy of the tree has come to.
+    pub fn step(&mut self, life: &Life<'_>, prng: &mut Prng, base: Option<usize>, spared: &[usize]) -> Done {
+        match prng.weighted(&[20, 6, 3, 2, 1, 1, 1, 1, 2, 1]) {
             0 => self.change_files(life, prng),
             1 => change_volume(life, prng),
             2 => self.set(life, prng),
             3 => self.add(life, prng),
             4 => self.clone(life, prng),
-            5 => self.promote(life, prng),
+            5 => self.promote(life, prng, base),
             6 => self.remove(life, prng),
             7 => self.rename(life, prng),
-            _ => thin(life, prng, spared),
+            8 => thin(life, prng, spared),
+            _ => self.rename_snapshot(life, prng, spared),
         }
     }
 
@@ -137,8 +142,8 @@ impl Source {
         let Some(of) = prng.pick(&self.loose).cloned().filter(|_| self.loose.len() < DATASETS) else {
             return Ok(());
         };
-        let snapshots: Vec<_> =
-            see(&*life.api, &of)?.into_iter().filter(|seen| seen.name.contains('@')).collect();
+        let can = |one: &Seen| one.kind == DatasetKind::Snapshot && !self.left_out.contains(&one.guid);
+        let snapshots: Vec<_> = see(&*life.api, &of)?.into_iter().filter(can).collect();
         let Some(snapshot) = prng.pick(&snapshots) else { return Ok(()) };
         let name = self.new_name();
         let (snapshot, props) = (snapshot.name.clone(), Vec::new());
@@ -148,8 +153,19 @@ impl Source {
         Ok(())
     }
 
-    fn promote(&self, life: &Life<'_>, prng: &mut Prng) -> Done {
+    /// A clone that takes along snapshots which the copy has, but not the one that streams start from, would be sent from
+    /// its beginning: OpenZFS's receiver has these snapshots in a dataset of another name then, and gets them twice.
+    fn promote(&self, life: &Life<'_>, prng: &mut Prng, base: Option<usize>) -> Done {
         let Some(name) = prng.pick(&self.loose).cloned() else { return Ok(()) };
+        let seen = see(&*life.api, SOURCE)?;
+        let find = |name: &str| seen.iter().find(|one| one.name == name);
+        let txg = |name: &str| find(name).map(|one| one.createtxg);
+        let origin = find(&name).map_or("", |one| &one.origin);
+        let is_sent = |base| txg(&format!("{name}@{base}")).is_some();
+        let is_new = |base| txg(origin) >= txg(&format!("{SOURCE}@{base}"));
+        if base.is_some_and(|base| !is_sent(base) && !is_new(base)) {
+            return Ok(());
+        }
         may(life, &Change::Promote { name }).map(drop)
     }
 
@@ -173,6 +189,43 @@ impl Source {
         life.say(|| format!("rename {from} {to}"));
         commit(life, &Change::Rename { from, to, parents: false, force: false, recursive: false })
     }
+
+    /// Gives the snapshots of a round another name, of one dataset or of all.
+    fn rename_snapshot(&mut self, life: &Life<'_>, prng: &mut Prng, spared: &[usize]) -> Done {
+        let seen = see(&*life.api, SOURCE)?;
+        let can = |one: &&Seen| round_of(&one.name).is_some_and(|round| !spared.contains(&round));
+        let snapshots: Vec<_> = seen.iter().filter(can).collect();
+        let Some(one) = prng.pick(&snapshots) else { return Ok(()) };
+        self.number += 1;
+        let (of, _) = one.name.split_once('@').expect("a snapshot");
+        let (from, to) = (one.name.clone(), format!("{of}@s{}", self.number));
+        let recursive = prng.chance(1, 2);
+        may(life, &Change::Rename { from, to, parents: false, force: false, recursive }).map(drop)
+    }
+}
+
+/// Changes something of a copy, and may take a snapshot of that.
+pub fn disturb(life: &Life<'_>, prng: &mut Prng, copy: &str) -> Done {
+    let seen = see(&*life.api, copy)?;
+    let files: Vec<_> = seen.iter().filter(|one| one.kind == DatasetKind::Filesystem).collect();
+    let Some(one) = prng.pick(&files) else { return Ok(()) };
+    life.say(|| format!("somebody works on {}", one.name));
+    let fs = life.api.open_fs(&one.name).map_err(failed(&one.name))?;
+    for _ in 0..prng.range(1, 6) {
+        if let Some(error) = change_files(&*fs, prng).err().filter(is_damage) {
+            return Err(failed(&one.name)(error));
+        }
+    }
+    if prng.chance(1, 2) {
+        let names = vec![format!("{}@own", one.name)];
+        commit(life, &Change::Snapshot { names, recursive: prng.chance(1, 2), props: Vec::new() })?;
+    }
+    Ok(())
+}
+
+/// Of which round a snapshot is, as long as it has that name.
+fn round_of(name: &str) -> Option<usize> {
+    name.split_once('@').and_then(|(_, round)| round.parse().ok())
 }
 
 /// Rounds whose snapshots may be held: those are never destroyed, for copies of them could not be.
@@ -198,8 +251,7 @@ fn is_damage(error: &Error) -> bool {
 /// Destroys a snapshot.
 fn thin(life: &Life<'_>, prng: &mut Prng, spared: &[usize]) -> Done {
     let seen = see(&*life.api, SOURCE)?;
-    let round = |name: &str| name.split_once('@').and_then(|(_, round)| round.parse::<usize>().ok());
-    let can_go = |name: &str| round(name).is_some_and(|round| !is_held(round) && !spared.contains(&round));
+    let can_go = |name: &str| round_of(name).is_some_and(|round| !is_held(round) && !spared.contains(&round));
     let snapshots: Vec<_> = seen.into_iter().filter(|seen| can_go(&seen.name)).collect();
     let Some(snapshot) = prng.pick(&snapshots) else { return Ok(()) };
     may(life, &Change::Destroy { names: vec![snapshot.name.clone()], force: false, defer: false }).map(drop)
