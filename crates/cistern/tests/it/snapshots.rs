@@ -125,3 +125,49 @@ fn snapshots_are_seen_rolled_back_to_cloned_held_and_destroyed() {
     drop((client, inside));
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
+
+#[test]
+fn snapshots_of_a_tree_are_held_renamed_and_destroyed_together() {
+    let scratch = Scratch::new("snapshots-tree");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    let at = scratch.text("fs");
+    let options = "-o copies=3 -o compression=off -o sharenfs=rw,no_root_squash";
+    daemon.zfs(&format!("create {options} -o mountpoint={at} tank/fs")).done();
+    daemon.zfs("create tank/fs/below").done();
+    let client = Client::mount(&daemon, &at).expect("mounted");
+    daemon.zfs("snapshot -r tank/fs@one").done();
+    client.write_file("/file", 0o644, &[7; 1 << 20]).expect("written");
+    daemon.zpool("sync tank").done();
+    let used = daemon.zfs("get -Hp -o value usedbydataset tank/fs").done();
+    assert!(used.trim_end().parse::<u64>().is_ok_and(|used| used >= 3 << 20), "{used}");
+
+    // When something changed is told beside what did.
+    let lines = |line: &str| daemon.zfs(line).done().lines().map(str::to_owned).collect::<Vec<_>>();
+    let (plain, timed) = (lines("diff -F tank/fs@one"), lines("diff -Ft tank/fs@one"));
+    assert!(plain.contains(&format!("+\tF\t{at}/file")), "{plain:?}");
+    let timed: Vec<_> = timed.iter().map(|line| line.split_once('\t').expect("two columns")).collect();
+    let is_time = |time: &str| {
+        let (seconds, nanos) = time.split_once('.').expect("a fraction");
+        seconds.parse::<u64>().is_ok_and(|seconds| seconds > 1_700_000_000) && nanos.len() == 9
+    };
+    assert!(timed.iter().all(|(time, _)| is_time(time)), "{timed:?}");
+    assert_eq!(timed.iter().map(|(_, rest)| *rest).collect::<Vec<_>>(), plain);
+
+    let snapshots = || daemon.zfs("list -H -t snapshot -o name -r tank").done();
+    daemon.zfs("hold -r keep tank/fs@one").done();
+    assert_eq!(lines("holds -rH tank/fs@one").len(), 2);
+    daemon.zfs("rename -r tank/fs@one @uno").done();
+    assert_eq!(snapshots(), "tank/fs@uno\ntank/fs/below@uno\n");
+    // Whoever holds them keeps them for as long as that, and no longer.
+    daemon.zfs("destroy -d -r tank/fs@uno").done();
+    let shown = daemon.zfs("get -H -o value defer_destroy,userrefs tank/fs@uno tank/fs/below@uno").done();
+    assert_eq!(shown, "on\n1\non\n1\n");
+    daemon.zfs("release keep tank/fs@uno").done();
+    assert_eq!(snapshots(), "tank/fs/below@uno\n");
+    daemon.zfs("release -r keep tank/fs/below@uno").done();
+    assert_eq!(snapshots(), "");
+    drop(client);
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}

@@ -98,6 +98,7 @@ fn snapshots_are_sent_and_received() {
     received_properties(&daemon);
     long_options(&daemon, &scratch);
 
+    places(&daemon, &scratch);
     refusals(&daemon, &scratch);
     goes_on(&daemon, &scratch);
     drop(client);
@@ -152,6 +153,36 @@ fn long_options(daemon: &Daemon, scratch: &Scratch) {
     let mut from = sender.stdout.take().expect("piped");
     std::io::copy(&mut from, &mut std::io::sink()).expect("read");
     assert!(sender.wait().expect("ends").success());
+}
+
+/// Below a target (`-d`, `-e`), without holds (`-h`), and only told (`-n`).
+fn places(daemon: &Daemon, scratch: &Scratch) {
+    let below = |root: &str| daemon.zfs(&format!("list -H -o name -t all -r {root}")).done();
+    let before = below("backup");
+    let said = receive(daemon, scratch, "-n -v -d backup", "plain.full").done();
+    assert_eq!(said, "would receive full stream of tank/fs@one into backup/fs@one\n");
+    assert_eq!(below("backup"), before);
+    send(daemon, scratch, "tank/fs/below@three", "below").done();
+    receive(daemon, scratch, "-u -d backup", "plain.full").done();
+    receive(daemon, scratch, "-u -d backup", "below").done();
+    receive(daemon, scratch, "-u -e backup/fs/below", "below").done();
+    let deep = "backup/fs/below/below";
+    let wanted = ["", "/below", "/below/below"].map(|name| format!("backup/fs{name}\n"));
+    let marks = ["@one\n", "@three\n", "@three\n"];
+    let wanted = wanted.iter().zip(marks).map(|(name, mark)| format!("{name}{}{mark}", name.trim_end()));
+    assert_eq!(below("backup/fs"), wanted.collect::<String>());
+    let guid = |name: &str| daemon.zfs(&format!("get -H -o value guid {name}@three")).done();
+    assert_eq!(guid(deep), guid("tank/fs/below"));
+    for flag in ["-d", "-e"] {
+        let ran = receive(daemon, scratch, &format!("{flag} backup/fs@x"), "below");
+        let why = format!("cannot receive: invalid argument - snapshot not allowed with {flag}\n");
+        assert_eq!((ran.status, ran.err), (1, why));
+    }
+    send(daemon, scratch, "-R -s -h tank/fs@three", "held").done();
+    receive(daemon, scratch, "-u -h backup/loose", "held").done();
+    assert_eq!(daemon.zfs("holds -H -r backup/loose@three").done(), "");
+    daemon.zfs("destroy -r backup/loose").done();
+    daemon.zfs("destroy -r backup/fs").done();
 }
 
 /// Streams that ended early, and their rest.
