@@ -3,7 +3,7 @@
 //! A logical unit lives as long as its volume is served, whatever becomes of sessions. What is learnt is kept until the
 //! engine says that it may have changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine_api::{Engine, Volume, VolumeId};
@@ -74,7 +74,12 @@ impl Catalogue {
     fn refresh(&self, state: &mut State) {
         let mut targets: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         let mut units = BTreeMap::new();
-        for served in self.engine.served_volumes(PROPERTY) {
+        let mut served = self.engine.served_volumes(PROPERTY);
+        // A replica says of itself what its original says: who has a number keeps it.
+        let placed: BTreeSet<(u64, u64)> =
+            state.targets.values().flatten().map(|entry| key(entry.unit.volume.id())).collect();
+        served.sort_by_key(|one| !placed.contains(&key(one.volume.id())));
+        for served in served {
             let dataset = served.dataset;
             let share = match parse(&served.share) {
                 Ok(Some(share)) => share,

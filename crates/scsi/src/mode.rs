@@ -146,6 +146,9 @@ pub fn select(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal
         }
         pages = &pages[whole.len()..];
     }
+    if !pages.is_empty() {
+        return Err(PARAMETER_LIST_LENGTH.into());
+    }
     unit.set_control(control, command.nexus);
     Ok(Done::taking(len))
 }

@@ -266,6 +266,13 @@ fn write_protection_is_the_one_mode_that_changes() {
     list[4 + 4] &= !0x08;
     rig.good(&[0x15, 0x10, 0, 0, 16, 0], &list);
     rig.good(&short(0x2a, 0, 0, 1), &[1; 512]);
+    // Cut short, it changes nothing; only a head asks for nothing.
+    list[4 + 4] |= 0x08;
+    for len in (1..16).filter(|len| *len != 4) {
+        let cut = &list[..usize::from(len)];
+        assert_eq!(rig.refused(&[0x15, 0x10, 0, 0, len, 0], cut), (0x5, 0x1a00), "{len}");
+    }
+    rig.good(&short(0x2a, 0, 0, 1), &[1; 512]);
     list[4 + 2] |= 0x80;
     assert_eq!(rig.refused(&[0x15, 0x10, 0, 0, 16, 0], &list), (0x5, 0x2600));
 }

@@ -182,6 +182,11 @@ fn libiscsi_finds_one_unit_at_the_end_of_two_paths() {
     };
     assert!(with("quite_a_secret").done().contains("Vendor:CISTERN"));
     assert_ne!(with("another_secret").status, 0);
+    let log = daemon.log();
+    let failed = log.lines().find(|line| line.contains("login failed")).expect("it is logged");
+    let said =
+        ["peer=127.0.0.1:", "initiator=\"iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-inq\"", "0x0201"];
+    assert!(said.iter().all(|part| failed.contains(part)) && !log.contains("r_secret"), "{failed}");
     let told = [
         daemon.zfs("get -H -o value cistern:iscsi tank/v").done(),
         daemon.run(&["iscsi", "list"]).done(),

@@ -33,5 +33,6 @@ mod thin;
 mod tools;
 mod tree;
 mod trim;
+mod views;
 mod virtual_disks;
 mod zdb;

@@ -208,4 +208,11 @@ fn each_hears_when_it_sees_other_units() {
     // The number is the same, and stands for another volume.
     rig.engine.set_volumes(vec![served("tank/v", "target=iqn.x:t,lun=0", &second)]);
     assert_eq!((one.told(0), one.told(0), one.told(0)), (Some(0x2900), Some(0x3f0e), None));
+    // A replica that says the same takes nothing from it, wherever it stands.
+    let share = "target=iqn.x:t,lun=0";
+    let replica = served("a/v", share, &volume(4));
+    rig.engine.set_volumes(vec![replica.clone(), served("tank/v", share, &second)]);
+    assert_eq!(one.told(0), None);
+    rig.engine.set_volumes(vec![replica]);
+    assert_eq!(one.told(0), Some(0x2900));
 }

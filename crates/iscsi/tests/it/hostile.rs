@@ -144,6 +144,14 @@ fn what_cannot_be_followed_is_rejected() {
     peer.stream.write_all(&wire).unwrap();
     assert_eq!(why(&peer.hear().unwrap()), 2, "a data digest");
     assert_eq!(peer.hear(), None);
+    // With a wrong header nobody knows what follows.
+    let mut peer = Peer::logged_in(&rig);
+    let mut wire = Vec::new();
+    read(1).write(&mut wire, peer.digests).unwrap();
+    wire[33] ^= 1;
+    peer.stream.write_all(&wire).unwrap();
+    assert_eq!(peer.hear(), None, "a header digest");
+    assert_eq!(Peer::logged_in(&rig).ask(&read(1)).data, [0; 512], "others are served");
 }
 
 #[test]
