@@ -1,4 +1,4 @@
-//! Numbers for people, in five characters (lib/libzutil/zutil_nicenum.c), and sizes as people type them.
+//! Numbers for people, in five characters (lib/libzutil/zutil_nicenum.c).
 
 const UNITS: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
 
@@ -34,20 +34,6 @@ pub fn nicetime(nanos: u64) -> String {
         index += 1;
     }
     if nanos == 0 { "-".to_owned() } else { format!("{value}{}", TIMES[index]) }
-}
-
-/// Bytes as people type them: 512, 64K, 1.5G; `None` for anything else (`zfs_nicestrtonum`).
-pub fn bytes(text: &str) -> Option<u64> {
-    let unit = text.trim_end_matches(['B', 'b']);
-    let (number, shift) = match unit.char_indices().last()? {
-        (at, letter) if letter.is_ascii_alphabetic() => {
-            let index = UNITS.iter().position(|unit| *unit == letter.to_ascii_uppercase().to_string())?;
-            (&unit[..at], 10 * index as u32)
-        }
-        _ => (unit, 0),
-    };
-    let value = number.parse::<f64>().ok().filter(|value| *value >= 0.0)? * (1u64 << shift) as f64;
-    (value < u64::MAX as f64).then_some(value as u64)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`), libzfs_util.c (`zprop_parse_value`).
 
 mod check;
-mod number;
 
 use ondisk::prop::{Prop, PropType, Render, UNLIMITED, dataset_prop};
 use ondisk::version::newest_file_system;
@@ -14,7 +13,6 @@ use ondisk::znode;
 
 pub(crate) use check::is_too_new;
 pub use check::{AUTO, Checker, is_built, parse_pool_value};
-pub use number::parse_number;
 
 /// A stored value.
 #[derive(Debug, Clone, PartialEq, Eq)]

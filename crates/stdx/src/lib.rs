@@ -6,6 +6,7 @@ pub mod bits;
 pub mod bounded;
 pub mod cursor;
 pub mod mark;
+pub mod number;
 pub mod patience;
 pub mod posix;
 pub mod prng;

@@ -28,7 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("load", &["sunrpc", "iscsi", "stdx"]),
     ("api-types", &[]),
     ("api", &["engine-api", "api-types"]),
-    ("cli", &["api-types"]),
+    ("cli", &["api-types", "stdx"]),
     (
         "sim",
         &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "scsi", "model", "nfs"],

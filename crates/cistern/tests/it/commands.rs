@@ -300,6 +300,15 @@ fn what_create_would_do_is_told_in_openzfs_lines() {
         said("create -s -nP -V 1T tank/v"),
         done("create\ttank/v\nproperty\tvolsize\t1099511627776\n", "")
     );
+    // A size of nothing is refused by who makes volumes.
+    assert_eq!(
+        said("create -nP -V 0 tank/v"),
+        done("create\ttank/v\nproperty\tvolsize\t0\nproperty\trefreservation\t1835008\n", "")
+    );
+    assert_eq!(
+        said("create -s -nP -V 1.5GiB tank/v"),
+        done("create\ttank/v\nproperty\tvolsize\t1610612736\n", "")
+    );
     assert_eq!(
         said("create -p -nv -V 1M -o refreservation=none tank/x/v"),
         done(
@@ -314,6 +323,10 @@ fn what_create_would_do_is_told_in_openzfs_lines() {
     let refusals = [
         ("create -n -V 1M none/v", "cannot open 'none': no such pool"),
         ("create -V 1M none/v", "cannot open 'none': no such pool"),
+        ("create -V 0 tank/v", "cannot create 'tank/v': volume size cannot be zero"),
+        ("create -n -V much tank/v", "bad volume size 'much': bad numeric value 'much'"),
+        ("create -n -V 1M -b 8Q tank/v", "bad volume block size '8Q': invalid numeric suffix 'Q'"),
+        ("create -n -V 16E tank/v", "bad volume size '16E': numeric value is too large"),
         ("create -n -o used=1 tank/x", "cannot verify 'tank/x': 'used' is readonly"),
         (
             "create -n -V 1M -o atime=off tank/v",

@@ -39,15 +39,3 @@ fn times_are_cut_off() {
         assert_eq!(nicetime(nanos), text);
     }
 }
-
-#[test]
-fn sizes_are_read_as_people_type_them() {
-    let read = |text: &str| bytes(text);
-    assert_eq!(
-        [read("512"), read("64K"), read("1.5g"), read("2MB")],
-        [512, 64 << 10, 3 << 29, 2 << 20].map(Some)
-    );
-    for nonsense in ["", "K", "-1", "1X", "1 K", "99999999E"] {
-        assert_eq!(read(nonsense), None, "{nonsense}");
-    }
-}

@@ -3,10 +3,11 @@
 use super::name_fault;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
-use crate::{getopt, human, props};
+use crate::{getopt, props};
 use api_types::{
     Changed, Dataset, DatasetCreate, DatasetPlan, Edit, PropSet, dataset_property, kind, routes,
 };
+use stdx::number;
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "PV:b:nso:puv", &[])?;
@@ -34,8 +35,9 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for (option, name, what) in [("V", "volsize", "volume size"), ("b", "volblocksize", "volume block size")]
     {
         if let Some(text) = options.value(option) {
-            let Some(value) = human::bytes(text) else {
-                return fail(format!("bad {what} '{text}': bad numeric value"));
+            let value = match number::parse(text) {
+                Ok(value) => value,
+                Err(why) => return fail(format!("bad {what} '{text}': {why}")),
             };
             props::add(&mut request.props, PropSet { name: name.into(), value: value.to_string() })?;
         }
@@ -102,7 +104,8 @@ const DEFAULT_BLOCK: u64 = 16 << 10;
 
 fn warn_of_small_blocks(cx: &mut Cx<'_>, request: &DatasetCreate) -> Result<(), Stop> {
     let block = request.props.iter().find(|prop| prop.name == "volblocksize");
-    let Some(block) = block.and_then(|prop| human::bytes(&prop.value)).filter(|block| *block < DEFAULT_BLOCK)
+    let Some(block) =
+        block.and_then(|prop| number::parse(&prop.value).ok()).filter(|block| *block < DEFAULT_BLOCK)
     else {
         return Ok(());
     };
@@ -122,7 +125,7 @@ fn asked(options: &getopt::Parsed, plan: &DatasetPlan) -> Vec<(String, String)> 
     };
     let mut texts = Vec::new();
     for option in &options.options {
-        let number = || human::bytes(&option.value).unwrap_or(0).to_string();
+        let number = || number::parse(&option.value).unwrap_or(0).to_string();
         match (option.name.as_str(), option.value.split_once('=')) {
             ("V", _) => put(&mut list, "volsize", number()),
             ("b", _) => put(&mut list, "volblocksize", number()),

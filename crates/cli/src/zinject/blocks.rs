@@ -5,10 +5,10 @@
 use crate::client::Client;
 use crate::fail::{Stop, fail, usage};
 use crate::getopt::Parsed;
-use crate::human;
 use crate::program::Io;
 use api_types::{BlockError, BlockFault, BlockKind, BlockRange, Fault, Mount, routes};
 use std::os::unix::fs::MetadataExt;
+use stdx::number;
 
 use super::{ALWAYS, pool, rate, register};
 
@@ -134,11 +134,11 @@ fn copies(options: &Parsed) -> Result<u8, Stop> {
 /// `-r start[,end]`: the end is not of the range; none is the end of everything.
 fn range(text: &str) -> Result<BlockRange, Stop> {
     let (first, end) = match text.split_once(',') {
-        Some((first, end)) => (human::bytes(first), human::bytes(end)),
-        None => (human::bytes(text), Some(u64::MAX)),
+        Some((first, end)) => (number::parse(first), number::parse(end)),
+        None => (number::parse(text), Ok(u64::MAX)),
     };
     match (first, end) {
-        (Some(first), Some(end)) if first < end => Ok(BlockRange::Bytes(first, end - 1)),
+        (Ok(first), Ok(end)) if first < end => Ok(BlockRange::Bytes(first, end - 1)),
         _ => fail(format!("invalid range '{text}': must be in the form 'start[,end]'")),
     }
 }

@@ -7,12 +7,13 @@ use super::add::known;
 use super::pools;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
-use crate::{getopt, human, jobs, vdevs};
+use crate::{getopt, jobs, vdevs};
 use api_types::{
     InitializeCommand, Pool, PoolInitialize, PoolTrim, SweepState, TrimCommand, Vdev, kind, routes,
 };
 use serde::Serialize;
 use std::time::Duration;
+use stdx::number;
 
 /// How often a pool is asked whether it is done.
 const ASK_EVERY: Duration = Duration::from_millis(500);
@@ -34,9 +35,9 @@ pub fn trim(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let rate = match options.value("r") {
         None => 0,
-        Some(text) => match human::bytes(text) {
-            Some(rate) => rate,
-            None => return usage(format!("invalid value for rate: bad numeric value '{text}'")),
+        Some(text) => match number::parse(text) {
+            Ok(rate) => rate,
+            Err(why) => return usage(format!("invalid value for rate: {why}")),
         },
     };
     let (all, wait) = (is("a", "all"), is("w", "wait"));

@@ -198,7 +198,7 @@ fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
 
 /// What a volume's size is to be; what is no number is refused later.
 fn new_size(props: &[PropertyChange]) -> Option<u64> {
-    ::pool::prop::parse_number(&props.iter().find(|prop| prop.name == "volsize")?.value).ok()
+    stdx::number::parse(&props.iter().find(|prop| prop.name == "volsize")?.value).ok()
 }
 
 /// `None`: a change this version of the engine does not know.

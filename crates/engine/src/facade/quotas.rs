@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use ::pool::prop::parse_number;
 use engine_api::{Change, Error, PropertyChange, Result, SpaceUse, Spender};
 use ondisk::prop::{self, UserspaceProp};
+use stdx::number;
 
 use super::convert::api_error;
 use super::pool::LocalPool;
@@ -73,7 +73,7 @@ fn limit(quota: UserspaceProp, who: &str, set: &PropertyChange) -> std::result::
     }
     let limit = match set.value.as_str() {
         "none" => 0,
-        value => parse_number(value)?,
+        value => number::parse(value)?,
     };
     Ok(Limit { quota, id: id.into(), limit })
 }

@@ -41,9 +41,6 @@ pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String
     }
     let size = size.checked_next_multiple_of(block).filter(|size| i64::try_from(*size).is_ok());
     let size = size.ok_or_else(|| refuse(name, "volume size exceeds limit for this system"))?;
-    if size == 0 {
-        return Err(refuse(name, "volume size cannot be zero"));
-    }
     let whole = || dsl.volume_reservation(size, block, copies.unwrap_or(1));
     let reserved = match reserved {
         None if sparse => None,
@@ -66,6 +63,9 @@ pub(super) fn check(
 ) -> Result<()> {
     check_filesystem(name).map_err(|why| refuse(name, &why))?;
     let plan = plan(dsl, name, sparse, props)?;
+    if plan.size == 0 {
+        return Err(refuse(name, "volume size cannot be zero"));
+    }
     let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
     let available = parent.available(dsl.pool_size(), None, false);
     let reservation = plan.props.local.iter().find(|(name, _)| name == "reservation");

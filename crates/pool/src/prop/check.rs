@@ -4,10 +4,11 @@ use ondisk::blkptr::MAX_BLOCK;
 use ondisk::prop::{self, Prop, PropType, UserspaceProp, dataset_prop, pool_prop};
 use ondisk::version::{self, newest_file_system};
 use ondisk::znode::VERSION_FUID;
+use stdx::number;
 
 use crate::dsl::names::MAX_NAME;
 
-use super::{CREATION, RawProps, RawValue, none_number, parse_number};
+use super::{CREATION, RawProps, RawValue, none_number};
 use crate::{PoolError, Result};
 
 /// The number of `refreservation=auto` until it is known.
@@ -146,7 +147,7 @@ impl Checker<'_> {
             PropType::Number(_) if value == "auto" => self.auto(name, prop),
             PropType::Number(_) if value == "none" => Ok(RawValue::Number(none_number(prop.name))),
             PropType::Number(_) => {
-                let number = parse_number(value).map_err(|why| self.refuse(why))?;
+                let number = number::parse(value).map_err(|why| self.refuse(why))?;
                 if number == 0 && matches!(prop.name, "quota" | "refquota") {
                     return Err(self.refuse(format_args!("use 'none' to disable quota/refquota")));
                 }
@@ -268,7 +269,7 @@ pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'stat
             let none = || refuse(format!("'{}' must be one of '{}'", prop.name, prop.values));
             RawValue::Number(number.ok_or_else(none)?)
         }
-        PropType::Number(_) => RawValue::Number(parse_number(value).map_err(refuse)?),
+        PropType::Number(_) => RawValue::Number(number::parse(value).map_err(refuse)?),
     };
     match prop.name {
         "comment" if value.len() > 32 => Err(refuse("comment must not exceed 32 characters".into())),

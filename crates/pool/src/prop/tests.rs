@@ -19,35 +19,6 @@ fn refusal(props: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn numbers_are_read_as_people_write_them() {
-    assert_eq!(parse_number("131072"), Ok(128 << 10));
-    assert_eq!(parse_number("128k"), Ok(128 << 10));
-    assert_eq!(parse_number("1.5G"), Ok(3 << 29));
-    assert_eq!(parse_number(".5G"), Ok(1 << 29));
-    assert_eq!(parse_number("1."), Ok(1));
-    assert_eq!(parse_number("2TiB"), Ok(2 << 40));
-    let cases = [
-        ("", "bad numeric value ''"),
-        ("k", "bad numeric value 'k'"),
-        ("-1", "bad numeric value '-1'"),
-        ("NaN", "bad numeric value 'NaN'"),
-        ("1q", "invalid numeric suffix 'q'"),
-        ("1kk", "invalid numeric suffix 'kk'"),
-        ("1bb", "invalid numeric suffix 'bb'"),
-        ("1 k", "invalid numeric suffix ' k'"),
-        ("0x200", "invalid numeric suffix 'x200'"),
-        ("1.5.2", "invalid numeric suffix '.2'"),
-        ("16E", "numeric value is too large"),
-        ("16.0E", "numeric value is too large"),
-        ("1Z", "numeric value is too large"),
-        ("99999999999999999999", "numeric value is too large"),
-    ];
-    for (bad, why) in cases {
-        assert_eq!(parse_number(bad), Err(why.into()), "{bad}");
-    }
-}
-
-#[test]
 fn values_are_refused_in_openzfs_words() {
     let start = "cannot set property for 'tank': ";
     let cases = [

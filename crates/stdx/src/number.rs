@@ -1,11 +1,11 @@
 //! Sizes as people write them: `10G`, `1.5t`, `131072`.
 //!
-//! Source: lib/libzfs/libzfs_util.c (`zfs_nicestrtonum`, `str2shift`).
+//! Source: OpenZFS's lib/libzfs/libzfs_util.c (`zfs_nicestrtonum`, `str2shift`).
 
 const TOO_LARGE: &str = "numeric value is too large";
 
 /// The number; or what is wrong with the text, in libzfs's words.
-pub fn parse_number(text: &str) -> Result<u64, String> {
+pub fn parse(text: &str) -> Result<u64, String> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return Err(format!("bad numeric value '{text}'"));
     }
@@ -38,3 +38,6 @@ fn shift_of(unit: &str) -> Result<u32, String> {
     let known = rest.is_empty() || (power > 0 && (rest == "B" || rest == "IB"));
     if known { Ok(10 * power) } else { Err(unknown(unit)) }
 }
+
+#[cfg(test)]
+mod tests;
