@@ -174,9 +174,12 @@ fn places(daemon: &Daemon, scratch: &Scratch) {
     let guid = |name: &str| daemon.zfs(&format!("get -H -o value guid {name}@three")).done();
     assert_eq!(guid(deep), guid("tank/fs/below"));
     for flag in ["-d", "-e"] {
-        let ran = receive(daemon, scratch, &format!("{flag} backup/fs@x"), "below");
-        let why = format!("cannot receive: invalid argument - snapshot not allowed with {flag}\n");
-        assert_eq!((ran.status, ran.err), (1, why));
+        let refused = |target: &str, why: &str| {
+            let ran = receive(daemon, scratch, &format!("{flag} {target}"), "below");
+            assert_eq!((ran.status, ran.err), (1, format!("cannot receive: {why}\n")));
+        };
+        refused("backup/fs@x", "specified fs (backup/fs@x) does not exist");
+        refused("backup/fs@one", &format!("invalid argument - snapshot not allowed with {flag}"));
     }
     send(daemon, scratch, "-R -s -h tank/fs@three", "held").done();
     receive(daemon, scratch, "-u -h backup/loose", "held").done();
