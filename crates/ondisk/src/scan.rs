@@ -83,6 +83,11 @@ impl ScanPhys {
         self.ddt_class_max >= Class::Duplicate as u64
     }
 
+    /// The tables are gone through from their beginning; trees go on where they are.
+    pub fn return_to_tables(&mut self) {
+        (self.ddt_class, self.ddt_type, self.ddt_checksum, self.ddt_cursor) = (0, 0, 0, 0);
+    }
+
     /// The tables need not be gone through any further.
     pub fn leave_tables(&mut self) {
         self.ddt_class = self.ddt_class_max + 1;

@@ -21,7 +21,8 @@
 //! Before the trees a scan goes through the tables of deduplication, for the blocks that several pointers lead to: each is
 //! read once, and pointers to it are passed by. Tables do not say who has a block. So if one of these is bad, the tables
 //! count for nothing: everything is looked at where trees lead to it, and is the error of all who have it. A block that comes
-//! to have more pointers than one when the tables were seen waits to be healed at once ([`Scan::rose`]).
+//! to have more pointers than one when the tables were seen waits to be healed at once ([`Scan::rose`]). What waits is lost
+//! with the memory, so a scan that goes on after an import begins with the tables again if they have changed since it began.
 //!
 //! Locks: `state` and `sorted` are held for moments only, never both.
 //!

@@ -50,6 +50,12 @@ impl DurableTables {
         Ok(DurableTables(tables))
     }
 
+    /// The group that changed them last; 0: there are none.
+    pub fn newest(&self) -> u64 {
+        let births = |zap: &Zap| zap.dnode().phys().blkptrs.iter().map(BlkPtr::birth).max();
+        self.0.values().filter_map(|(_, zap)| births(zap)).max().unwrap_or(0)
+    }
+
     /// Some entries from where the scan is among them, which moves on; `None` when it is through.
     pub fn next(&self, phys: &mut ScanPhys) -> Result<Option<Vec<Shown>>> {
         let at = (phys.ddt_class, phys.ddt_checksum);

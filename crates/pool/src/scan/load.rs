@@ -12,6 +12,7 @@ use ondisk::scan::{ErrorScrubPhys, ScanPhys};
 use super::errors::ErrorScrub;
 use super::{Pace, Position, Scan, State};
 use crate::Result;
+use crate::ddt::durable::DurableTables;
 use crate::dsl::Mos;
 
 impl Scan {
@@ -25,7 +26,12 @@ impl Scan {
         let last = directory.find_u64(pool_directory::LAST_SCRUBBED_TXG)?;
         scan.last_scrubbed.store(last.unwrap_or(0), Ordering::Relaxed);
         let Some(value) = directory.find(pool_directory::SCAN)? else { return Ok(scan) };
-        let phys = ScanPhys::from_words(&value.words()).unwrap_or_default();
+        let mut phys = ScanPhys::from_words(&value.words()).unwrap_or_default();
+        // Blocks that came to have more pointers than one ([`Scan::rose`]) waited in memory; the tables show them now.
+        let relies = phys.is_running() && phys.relies_on_tables();
+        if relies && DurableTables::of(mos, &phys)?.newest() > phys.max_txg {
+            phys.return_to_tables();
+        }
         // What the errors were that it met before is not known any more.
         let mut stored = Position { phys, unread: phys.errors > 0, ..Position::default() };
         if phys.queue_obj != 0 {

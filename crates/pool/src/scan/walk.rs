@@ -102,11 +102,14 @@ impl<'a> Walk<'a> {
 
     /// Goes through the tables of deduplication: what they show, trees need not lead to again. Gangs are left to the trees.
     fn tables(&mut self) {
+        let ScanPhys { cur_min_txg, cur_max_txg, .. } = self.position.phys;
         self.limit(self.position.phys.min_txg, self.position.phys.max_txg);
         if let Err(error) = self.go_through_tables() {
             tracing::error!(%error, "a scan cannot read a deduplication table");
             let _ = self.position.give_tables_up();
         }
+        // The trees may have been begun already.
+        self.limit(cur_min_txg, cur_max_txg);
     }
 
     fn go_through_tables(&mut self) -> Result<()> {

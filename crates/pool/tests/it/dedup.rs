@@ -209,6 +209,54 @@ fn a_scrub_goes_through_the_tables_first() {
     pool.export().unwrap();
 }
 
+/// That it waits to be looked at, for the tables were passed before it had a second pointer, ends with the memory.
+#[test]
+fn a_scrub_looks_at_what_came_to_be_shared_before_an_import() {
+    let dir = Dir::new("dedup-rose");
+    let around = around();
+    around.env.quirks.set(env::Quirk::SmallTxg, true);
+    let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("a.img", SIZE))])).unwrap();
+    let many: Vec<u8> = (0..=250).collect();
+    let before = with(&pool, "tank/a", &[]);
+    for _ in 0..4 {
+        write(&before, &many);
+    }
+    let dataset = with(&pool, "tank/b", &[("dedup", "on")]);
+    let first = write(&dataset, &[99]);
+    pool.core().txgs.sync_now().unwrap();
+    // It is caught while it is in the first file system, be it in its second attempt.
+    loop {
+        pool.scan_command(ScanCommand::Scrub, "").unwrap();
+        let _ = pool.scan_command(ScanCommand::Pause, "");
+        let at = pool.scan_report().phys;
+        if at.is_paused() && at.bookmark_objset == before.object() {
+            break;
+        }
+        if at.bookmark_objset > before.object() {
+            let _ = pool.scan_command(ScanCommand::Stop, "");
+        }
+    }
+    let second = write(&dataset, &[99]);
+    pool.core().txgs.sync_now().unwrap();
+    assert_eq!(pool.core().ddt.report().histogram.total().ref_blocks, 2);
+    assert!(before.object() < dataset.object());
+
+    let (storage, root, part) =
+        (&*pool.core().storage, dataset.objset().root(), Part::Tree { level: 0, blkid: 0 });
+    let place = pointer_to(storage, &root, first, part).unwrap().unwrap().dva(0).offset;
+    drop((before, dataset));
+    pool.export().unwrap();
+    drop(pool);
+    let disk = std::fs::OpenOptions::new().write(true).open(dir.image_path("a.img")).unwrap();
+    disk.write_all_at(&[9; 4096], LABELS + place).unwrap();
+    let pool = opened(&dir);
+    pool.scan_command(ScanCommand::Scrub, "").unwrap();
+    pool.wait_for_scan();
+    let hurt: BTreeSet<u64> = pool.hurt_objects().unwrap().into_iter().map(|hurt| hurt.object).collect();
+    assert!(hurt.contains(&first), "{hurt:?}, not {first} and {second}: {:?}", pool.scan_report());
+    pool.export().unwrap();
+}
+
 /// A gang is deduplicated as any block, and a group takes away a few references only: the rest waits for the next.
 #[test]
 fn gangs_are_deduplicated_and_references_go_little_by_little() {
