@@ -582,6 +582,8 @@ pub struct ServedVolume {
     pub dataset: String,
     /// The property as set: what it is served as.
     pub share: String,
+    /// When it came to be, in this pool: seconds since 1970.
+    pub created: u64,
     pub volume: Arc<dyn Volume>,
 }
 

@@ -75,10 +75,10 @@ impl Catalogue {
         let mut targets: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         let mut units = BTreeMap::new();
         let mut served = self.engine.served_volumes(PROPERTY);
-        // A replica says of itself what its original says: who has a number keeps it.
+        // A replica says of itself what its original says: who has a number keeps it, else who was there first gets it.
         let placed: BTreeSet<(u64, u64)> =
             state.targets.values().flatten().map(|entry| key(entry.unit.volume.id())).collect();
-        served.sort_by_key(|one| !placed.contains(&key(one.volume.id())));
+        served.sort_by_key(|one| (!placed.contains(&key(one.volume.id())), one.created));
         for served in served {
             let dataset = served.dataset;
             let share = match parse(&served.share) {

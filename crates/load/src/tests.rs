@@ -117,6 +117,7 @@ fn units_are_worked_on_as_profiles_say() {
     let served = |number: usize| engine_api::ServedVolume {
         dataset: format!("tank/v{number}"),
         share: format!("target=iqn.t:t,lun={number}"),
+        created: 0,
         volume: volumes[number].clone(),
     };
     engine.set_volumes(vec![served(0), served(1)]);

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
+use std::time::Duration;
 
 use load::{Initiator, Unit};
 use stdx::prng::Prng;
@@ -133,6 +134,8 @@ fn views_go_where_their_volumes_go() {
     let disk = scratch.image_in("backup", "b", 512);
     second.zpool(&format!("create -m none backup {disk}")).done();
     second.zfs("snapshot -r tank@r").done();
+    // Ages are kept in seconds.
+    thread::sleep(Duration::from_secs(1));
     let stream = scratch.path("stream");
     let mut send = second.command(&["zfs", "send", "-R", "tank@r"]);
     send.stdout(File::create_new(&stream).expect("a file")).stderr(Stdio::inherit());
@@ -142,6 +145,9 @@ fn views_go_where_their_volumes_go() {
     let shares = second.run(&["iscsi", "list"]).done();
     assert_eq!(shares.matches(&format!("target={TARGET},lun=3")).count(), 2, "{shares}");
     as_before(&second, "beside its replica");
+    second.stop();
+    second.begin();
+    as_before(&second, "beside its replica, after a restart");
     second.zpool("export tank").done();
     let replica = (seen(&second, 3), seen(&second, 4));
     assert_eq!((replica.0.1, replica.1.1), (7, 8));

@@ -275,7 +275,7 @@ impl LocalPool {
     fn find_served_volumes(&self, property: &str) -> Vec<ServedVolume> {
         let filter = ListFilter {
             kinds: vec![DatasetKind::Volume],
-            props: vec![property.to_owned()],
+            props: vec![property.to_owned(), "creation".to_owned()],
             ..ListFilter::default()
         };
         let listed = self.pool.dsl.list(&filter).unwrap_or_else(|error| {
@@ -283,14 +283,15 @@ impl LocalPool {
             Vec::new()
         });
         let served = listed.into_iter().filter_map(|dataset| {
-            let share = dataset.props.first()?.value.clone();
+            let [share, created] = &dataset.props[..] else { return None };
+            let (share, created) = (share.value.clone(), created.value.parse().unwrap_or(u64::MAX));
             if share.is_empty() || share == "off" {
                 return None;
             }
             let volume = self.volume(&dataset.name);
             let volume =
                 volume.inspect_err(|error| tracing::warn!(name = dataset.name, %error, "cannot be served"));
-            Some(ServedVolume { dataset: dataset.name, share, volume: volume.ok()? })
+            Some(ServedVolume { dataset: dataset.name, share, created, volume: volume.ok()? })
         });
         served.collect()
     }
