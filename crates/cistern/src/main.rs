@@ -3,6 +3,7 @@
 //! `cistern serve` is the daemon. `cistern zpool …` and `cistern zfs …` (or this program under the names zpool and zfs)
 //! are clients of it. `cistern inspect …` looks at pools without it.
 
+mod allocator;
 mod appliance;
 mod bench;
 mod disk_watch;
@@ -18,10 +19,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use env::Env;
-
-/// The cache hands out and takes back blocks of all sizes from many threads; the system's allocator keeps too much.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const HELP: &str = "\
 Cistern: a unified storage appliance in one program
@@ -55,6 +52,7 @@ The commands reach the daemon through the socket in $CISTERN_SOCKET.
 
 fn main() -> ExitCode {
     env::memory::use_small_pages();
+    allocator::keep_free_memory();
     let mut args = std::env::args();
     let program = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();
