@@ -5,6 +5,7 @@
 //! is durable only after a later [`Disk::flush`] returned `Ok`. A flush that failed says nothing about what was lost,
 //! so every later flush of that handle fails too; only reopening clears it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -77,6 +78,19 @@ impl std::error::Error for DiskError {}
 pub enum DiskOp<'a> {
     Read(&'a mut [u8]),
     Write(&'a [u8]),
+    /// One write of parts that lie in several places of memory, one behind the other on disk.
+    Gather(&'a [&'a [u8]]),
+}
+
+impl DiskOp<'_> {
+    /// What a write brings, in one piece; a read brings nothing.
+    pub fn payload(&self) -> Cow<'_, [u8]> {
+        match self {
+            DiskOp::Read(_) => Cow::Borrowed(&[]),
+            DiskOp::Write(data) => Cow::Borrowed(data),
+            DiskOp::Gather(parts) => Cow::Owned(parts.concat()),
+        }
+    }
 }
 
 /// One entry of a batch. `result` is set by [`Disk::submit`]; before, it is an error.
@@ -99,11 +113,17 @@ impl<'a> DiskIo<'a> {
         DiskIo { op: DiskOp::Write(data), offset, class, result: Err(DiskError::Unsupported) }
     }
 
+    /// One write of all parts, one behind the other.
+    pub fn gather(offset: u64, parts: &'a [&'a [u8]], class: IoClass) -> DiskIo<'a> {
+        DiskIo { op: DiskOp::Gather(parts), offset, class, result: Err(DiskError::Unsupported) }
+    }
+
     /// Bytes to transfer.
     pub fn len(&self) -> usize {
         match &self.op {
             DiskOp::Read(buf) => buf.len(),
             DiskOp::Write(data) => data.len(),
+            DiskOp::Gather(parts) => parts.iter().map(|part| part.len()).sum(),
         }
     }
 
@@ -113,7 +133,7 @@ impl<'a> DiskIo<'a> {
     }
 
     pub fn is_write(&self) -> bool {
-        matches!(self.op, DiskOp::Write(_))
+        !matches!(self.op, DiskOp::Read(_))
     }
 
     /// Refuses what leaves a disk of `size` bytes, and writes to one that is `read_only`.

@@ -285,8 +285,8 @@ impl FaultDisk {
                 FaultDisk::invert(buf, io.offset, bytes);
                 Ok(())
             }
-            DiskOp::Write(data) => {
-                let mut copy = data.to_vec();
+            write => {
+                let mut copy = write.payload().into_owned();
                 FaultDisk::invert(&mut copy, io.offset, bytes);
                 self.inner.write_at(io.offset, &copy, io.class)
             }

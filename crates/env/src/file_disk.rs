@@ -1,10 +1,10 @@
 //! Real disks: regular files and block devices, used whole and raw (partition tables are the caller's affair).
 //!
 //! A disk has up to two descriptors of one inode. The *direct* one (O_DIRECT) serves whatever is aligned in offset
-//! and length; memory that is not aligned is bounced through an [`AlignedBuf`]. The *buffered* one serves the rest,
-//! and everything on file systems without O_DIRECT. A batch goes through the calling thread's io_uring
-//! ([`crate::uring`]), a batch of one by `pread`/`pwrite`, which costs the same one system call; so does everything
-//! where the kernel refuses io_uring.
+//! and length; memory that is not aligned is bounced through an [`AlignedBuf`], parts of one write that are not are copied
+//! together. The *buffered* one serves the rest, and everything on file systems without O_DIRECT. A batch goes through the
+//! calling thread's io_uring ([`crate::uring`]), a batch of one by `preadv`/`pwritev`, which costs the same one system call;
+//! so does everything where the kernel refuses io_uring.
 //!
 //! Invariants: a failed flush makes every later flush of this handle fail; no transfer leaves the size last seen, which only grows.
 
@@ -21,6 +21,9 @@ use crate::quirk::{Quirk, Quirks};
 use crate::uring::{self, Transfer};
 
 mod sys;
+
+/// Bytes of a gathered part at least: a page, which the kernel would have to note by itself anyway.
+const PART_MIN: usize = 4096;
 
 /// The machine's files and block devices, by path.
 pub struct FileDisks {
@@ -134,17 +137,29 @@ impl FileDisk {
     /// Turns an entry into a transfer, through `bounce` if its memory is not aligned.
     fn plan(&self, io: &mut DiskIo<'_>, bounce: &mut Option<AlignedBuf>) -> Transfer {
         let offset = io.offset;
-        let (fd, align) = match self.direct_for(io) {
-            Some(direct) => (direct.file.as_raw_fd(), direct.memory_align),
-            None => (self.buffered.as_raw_fd(), 1),
+        let (fd, align, len_align) = match self.direct_for(io) {
+            Some(direct) => (direct.file.as_raw_fd(), direct.memory_align, direct.offset_align),
+            None => (self.buffered.as_raw_fd(), 1, 1),
         };
         match &mut io.op {
             DiskOp::Read(buf) if is_aligned(buf, align) => Transfer::read(fd, offset, buf),
             DiskOp::Read(buf) => Transfer::read(fd, offset, bounce.insert(AlignedBuf::zeroed(buf.len()))),
             DiskOp::Write(data) if is_aligned(data, align) => Transfer::write(fd, offset, data),
             DiskOp::Write(data) => Transfer::write(fd, offset, bounce.insert(AlignedBuf::from_slice(data))),
+            DiskOp::Gather(parts) if can_gather(parts, align, len_align) => {
+                Transfer::gather(fd, offset, parts)
+            }
+            DiskOp::Gather(parts) => Transfer::write(fd, offset, bounce.insert(AlignedBuf::concat(parts))),
         }
     }
+}
+
+/// Whether parts are taken from where they are: all are aligned, and none so small that copying it is quicker.
+fn can_gather(parts: &[&[u8]], align: usize, len_align: usize) -> bool {
+    let fits = |part: &&[u8]| {
+        is_aligned(part, align) && part.len() >= PART_MIN && part.len().is_multiple_of(len_align)
+    };
+    parts.len() <= uring::PARTS_MAX && parts.iter().all(fits)
 }
 
 impl Drop for FileDisk {

@@ -126,8 +126,9 @@ impl MemDisk {
                 counts.reads += 1;
                 counts.read_bytes += buf.len() as u64;
             }
-            DiskOp::Write(data) => {
-                bytes[range].copy_from_slice(data);
+            write => {
+                let data = write.payload();
+                bytes[range].copy_from_slice(&data);
                 counts.writes += 1;
                 counts.write_bytes += data.len() as u64;
             }

@@ -1,4 +1,4 @@
-//! Moving many buffers at once: one io_uring per thread, or plain `pread`/`pwrite`.
+//! Moving many buffers at once: one io_uring per thread, or plain `preadv`/`pwritev`.
 //!
 //! Each thread that submits has a ring of its own, made on first use and gone with the thread. Since a call returns
 //! only when all its transfers are done, no completion ever belongs to somebody else: no locks, no hand-over, and no
@@ -12,29 +12,39 @@ use io_uring::{IoUring, opcode, types};
 
 /// Transfers one ring has in flight at most.
 const DEPTH: usize = 128;
-/// Bytes of one request; the kernel itself stops just short of 2 GiB.
-const REQUEST_MAX: usize = 1 << 30;
+/// Parts of one transfer at most: the kernel's UIO_MAXIOV.
+pub const PARTS_MAX: usize = 1024;
 
-/// One buffer to move, and how far it has come.
+/// One stretch of a file to move, and how far it has come.
 pub struct Transfer {
     fd: RawFd,
+    /// Of what is left.
     offset: u64,
-    memory: *mut u8,
-    len: usize,
+    /// Memory, one part behind the other; those before `first` are moved, as is the beginning of `first`, which it has lost.
+    parts: Vec<libc::iovec>,
+    first: usize,
     is_write: bool,
-    done: usize,
     errno: i32,
+}
+
+fn part(memory: *mut u8, len: usize) -> libc::iovec {
+    libc::iovec { iov_base: memory.cast(), iov_len: len }
 }
 
 impl Transfer {
     pub fn read(fd: RawFd, offset: u64, buf: &mut [u8]) -> Transfer {
-        let (memory, len) = (buf.as_mut_ptr(), buf.len());
-        Transfer { fd, offset, memory, len, is_write: false, done: 0, errno: 0 }
+        let parts = vec![part(buf.as_mut_ptr(), buf.len())];
+        Transfer { fd, offset, parts, first: 0, is_write: false, errno: 0 }
     }
 
     pub fn write(fd: RawFd, offset: u64, data: &[u8]) -> Transfer {
-        let (memory, len) = (data.as_ptr().cast_mut(), data.len());
-        Transfer { fd, offset, memory, len, is_write: true, done: 0, errno: 0 }
+        Transfer::gather(fd, offset, &[data])
+    }
+
+    /// At most [`PARTS_MAX`].
+    pub fn gather(fd: RawFd, offset: u64, parts: &[&[u8]]) -> Transfer {
+        let parts = parts.iter().map(|data| part(data.as_ptr().cast_mut(), data.len())).collect();
+        Transfer { fd, offset, parts, first: 0, is_write: true, errno: 0 }
     }
 
     /// After [`run`]: all of it was moved, or the errno.
@@ -42,13 +52,22 @@ impl Transfer {
         if self.errno == 0 { Ok(()) } else { Err(self.errno) }
     }
 
-    fn rest(&self) -> (*mut u8, usize, u64) {
-        // A wrapping add needs no unsafe; `done` never passes `len`.
-        (
-            self.memory.wrapping_add(self.done),
-            (self.len - self.done).min(REQUEST_MAX),
-            self.offset + self.done as u64,
-        )
+    fn rest(&self) -> &[libc::iovec] {
+        &self.parts[self.first..]
+    }
+
+    /// Takes away what was moved: fewer bytes may have been than were asked for.
+    fn pass(&mut self, mut moved: usize) {
+        self.offset += moved as u64;
+        while let Some(part) = self.parts.get_mut(self.first).filter(|part| moved >= part.iov_len) {
+            moved -= part.iov_len;
+            self.first += 1;
+        }
+        if let Some(part) = self.parts.get_mut(self.first) {
+            // A wrapping add needs no unsafe; what was moved ends within this part.
+            part.iov_base = part.iov_base.wrapping_byte_add(moved);
+            part.iov_len -= moved;
+        }
     }
 
     /// Takes in what a system call said: bytes moved, or minus the errno. True if there is nothing more to do.
@@ -56,20 +75,19 @@ impl Transfer {
         match result {
             // Nothing moved means the file has been cut short behind our back.
             0 => self.errno = libc::EIO,
-            moved if moved > 0 => self.done += moved as usize,
+            moved if moved > 0 => self.pass(moved as usize),
             error if error == -i64::from(libc::EINTR) || error == -i64::from(libc::EAGAIN) => {}
             error => self.errno = -error as i32,
         }
-        self.errno != 0 || self.done >= self.len
+        self.errno != 0 || self.rest().is_empty()
     }
 
     fn entry(&self, index: usize) -> io_uring::squeue::Entry {
-        let (memory, len, offset) = self.rest();
-        let fd = types::Fd(self.fd);
+        let (fd, rest) = (types::Fd(self.fd), self.rest());
         let entry = if self.is_write {
-            opcode::Write::new(fd, memory, len as u32).offset(offset).build()
+            opcode::Writev::new(fd, rest.as_ptr(), rest.len() as u32).offset(self.offset).build()
         } else {
-            opcode::Read::new(fd, memory, len as u32).offset(offset).build()
+            opcode::Readv::new(fd, rest.as_ptr(), rest.len() as u32).offset(self.offset).build()
         };
         entry.user_data(index as u64)
     }
@@ -80,14 +98,13 @@ impl Transfer {
     /// As for [`run`].
     unsafe fn move_plainly(&mut self) {
         loop {
-            let (memory, len, offset) = self.rest();
-            let offset = offset as i64;
-            // SAFETY: `memory` has `len` bytes left, readable or writable as the caller of `run` promised.
+            let (rest, offset) = (self.rest(), self.offset as i64);
+            // SAFETY: the parts are memory, readable or writable as the caller of `run` promised.
             let moved = unsafe {
                 if self.is_write {
-                    libc::pwrite(self.fd, memory.cast(), len, offset)
+                    libc::pwritev(self.fd, rest.as_ptr(), rest.len() as i32, offset)
                 } else {
-                    libc::pread(self.fd, memory.cast(), len, offset)
+                    libc::preadv(self.fd, rest.as_ptr(), rest.len() as i32, offset)
                 }
             };
             let result = if moved < 0 {
@@ -102,7 +119,7 @@ impl Transfer {
     }
 }
 
-/// Moves all transfers; each then has its result. With `plain`, or where the kernel refuses io_uring, one by one.
+/// Moves all transfers, none of them empty; each then has its result. With `plain`, or where the kernel refuses io_uring, one by one.
 ///
 /// # Safety
 /// The memory of every transfer must stay valid, and untouched by others, until this returns; descriptors stay open.
@@ -143,7 +160,7 @@ unsafe fn run_ring(ring: &mut IoUring, transfers: &mut [Transfer]) {
     loop {
         while in_flight < DEPTH {
             let Some(index) = again.pop().or_else(|| fresh.next()) else { break };
-            // SAFETY: the transfer's memory and descriptor live until this returns, which is after its completion.
+            // SAFETY: the transfer, its memory and descriptor live until this returns, which is after its completion.
             unsafe { ring.submission().push(&transfers[index].entry(index)) }
                 .expect("the ring has an entry for each transfer in flight");
             in_flight += 1;
@@ -175,3 +192,6 @@ fn check_ring_error(error: &io::Error) {
         std::process::abort();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -479,7 +479,8 @@ impl State {
                     buf[at..].iter_mut().take(sector as usize).for_each(|byte| *byte = !*byte);
                 }
             }
-            DiskOp::Write(data) => {
+            write => {
+                let data = write.payload();
                 self.event_on(handle, false)?;
                 self.pass(slow);
                 if read_only {
@@ -498,9 +499,9 @@ impl State {
                 }
                 self.trace.note_bytes(handle.path.as_bytes());
                 self.trace.note(offset);
-                self.trace.note_bytes(data);
+                self.trace.note_bytes(&data);
                 if spared || !self.fails(faults.lost) {
-                    self.write(handle, offset, data)?;
+                    self.write(handle, offset, &data)?;
                 }
             }
         }

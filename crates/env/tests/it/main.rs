@@ -88,6 +88,44 @@ fn odd_places_and_odd_memory_work() {
 }
 
 #[test]
+fn parts_of_a_write_lie_behind_each_other() {
+    for (n, mode) in MODES.iter().enumerate() {
+        let file = TempFile::new(&format!("parts{n}"), 8 << 20);
+        let disk = file.open(mode);
+        let data = pattern(5 << 20, n);
+        let pages = |len: usize| data[..len].chunks(4096).rev().collect::<Vec<_>>();
+        // Whole pages; more of them than a system call takes; parts too small; unaligned; and all of it at an odd place.
+        for (offset, parts) in [
+            (8192, pages(64 << 10)),
+            (4096, pages(5 << 20)),
+            (4096, data[..8192].chunks(512).rev().collect()),
+            (1 << 20, vec![&data[4096..8192], &data[1..4097], &data[77..8269]]),
+            (70_001, vec![&data[..4096], &data[5..700]]),
+        ] {
+            let all = parts.concat();
+            // Alone, and one of several.
+            let mut alone = [DiskIo::gather(offset, &parts, IoClass::AsyncWrite)];
+            disk.submit(&mut alone);
+            assert_eq!(alone[0].result, Ok(()));
+            let mut back = vec![0; all.len()];
+            disk.read_at(offset, &mut back, IoClass::SyncRead).unwrap();
+            assert!(back == all, "mode {mode:?} offset {offset}");
+            let behind = 7 << 20;
+            let mut batch = [
+                DiskIo::gather(offset, &parts, IoClass::AsyncWrite),
+                DiskIo::gather(behind, &parts[..2], IoClass::AsyncWrite),
+                DiskIo::gather(8 << 20, &parts, IoClass::AsyncWrite),
+            ];
+            disk.submit(&mut batch);
+            assert_eq!(batch.map(|io| io.result), [Ok(()), Ok(()), Err(DiskError::OutOfRange)]);
+            let mut two = vec![0; parts[0].len() + parts[1].len()];
+            disk.read_at(behind, &mut two, IoClass::SyncRead).unwrap();
+            assert!(two == parts[..2].concat(), "mode {mode:?} offset {offset}");
+        }
+    }
+}
+
+#[test]
 fn one_bad_entry_does_not_hurt_the_others() {
     let file = TempFile::new("range", 1 << 20);
     let disk = file.open(&[]);

@@ -83,7 +83,7 @@ impl Disk for ImageDisk {
             if io.result.is_ok() {
                 match &mut io.op {
                     DiskOp::Read(into) => image.read(io.offset as usize, into),
-                    DiskOp::Write(data) => image.write(io.offset as usize, data),
+                    write => image.write(io.offset as usize, &write.payload()),
                 }
             }
         }

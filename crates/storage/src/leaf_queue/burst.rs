@@ -22,65 +22,71 @@ pub struct Burst {
 
 struct Group {
     members: Vec<Request>,
-    /// Memory of a read, or of a joined write.
-    buf: Option<AlignedBuf>,
-    result: Result<(), DiskError>,
     answers: Vec<Answer>,
 }
 
 impl Group {
-    fn new(members: Vec<Request>) -> Group {
-        let bytes = members.iter().map(|request| request.transfer.len()).sum();
-        let joined = members.len() > 1;
-        let buf = if !members[0].transfer.is_write() {
-            Some(AlignedBuf::scratch(bytes))
-        } else if joined {
-            let parts: Vec<&[u8]> = members.iter().filter_map(|request| request.transfer.payload()).collect();
-            Some(AlignedBuf::concat(&parts))
-        } else {
-            None
-        };
-        Group { members, buf, result: Ok(()), answers: Vec::new() }
+    fn offset(&self) -> u64 {
+        self.members[0].offset
     }
 
-    fn io(&mut self, class: IoClass) -> DiskIo<'_> {
-        let first = &self.members[0];
-        match (&first.transfer, &mut self.buf) {
-            (Transfer::Read(_), Some(buf)) => DiskIo::read(first.offset, buf, class),
-            (Transfer::Write(_), Some(buf)) => DiskIo::write(first.offset, buf, class),
-            (Transfer::Write(payload), None) => DiskIo::write(first.offset, payload.bytes(), class),
-            (Transfer::Read(_), None) => unreachable!("a read has memory"),
+    fn bytes(&self) -> usize {
+        self.members.iter().map(|request| request.transfer.len()).sum()
+    }
+
+    fn is_write(&self) -> bool {
+        self.members[0].transfer.is_write()
+    }
+
+    /// For a read, which answers its members from it.
+    fn memory(&self) -> Option<AlignedBuf> {
+        (!self.is_write()).then(|| AlignedBuf::scratch(self.bytes()))
+    }
+
+    /// Of a write, from where they are.
+    fn payloads(&self) -> Vec<&[u8]> {
+        self.members.iter().filter_map(|request| request.transfer.payload()).collect()
+    }
+
+    fn io<'a>(&self, read: &'a mut Option<AlignedBuf>, write: &'a [&'a [u8]], class: IoClass) -> DiskIo<'a> {
+        match (read, write) {
+            (Some(buf), _) => DiskIo::read(self.offset(), buf, class),
+            (None, [payload]) => DiskIo::write(self.offset(), payload, class),
+            (None, payloads) => DiskIo::gather(self.offset(), payloads, class),
         }
     }
 
     /// Counts waiting and sizes.
     fn tally(&self, class: usize, start: Nanos, now: Nanos, counters: &Counters) {
         let tallies = &counters.tallies;
-        let is_write = self.members[0].transfer.is_write();
+        let is_write = self.is_write();
         for request in &self.members {
             tallies.total[usize::from(is_write)].record(now.since(request.since).0);
             tallies.queued[class].record(start.since(request.since).0);
         }
-        let bytes: usize = self.members.iter().map(|request| request.transfer.len()).sum();
         let sizes = if self.members.len() > 1 { &tallies.joined } else { &tallies.alone };
-        sizes[class].record(bytes as u64);
+        sizes[class].record(self.bytes() as u64);
     }
 
     /// One answer a member. If a joined I/O failed, its members are tried alone: one bad sector spoils only its own.
-    fn settle(&mut self, disk: &dyn Disk, class: IoClass) {
-        let buf = self.buf.take();
+    fn settle(
+        &mut self,
+        disk: &dyn Disk,
+        class: IoClass,
+        result: Result<(), DiskError>,
+        read: Option<AlignedBuf>,
+    ) {
         if self.members.len() == 1 {
-            let read = buf.filter(|_| !self.members[0].transfer.is_write());
-            self.answers.push(self.result.map(|()| read));
+            self.answers.push(result.map(|()| read));
             return;
         }
         let mut at = 0;
         for request in &self.members {
             let len = request.transfer.len();
-            self.answers.push(match (&request.transfer, self.result) {
+            self.answers.push(match (&request.transfer, result) {
                 (Transfer::Write(_), Ok(())) => Ok(None),
                 (Transfer::Read(_), Ok(())) => {
-                    let all = buf.as_ref().expect("a read has memory");
+                    let all = read.as_ref().expect("a read has memory");
                     Ok(Some(AlignedBuf::from_slice(&all[at..at + len])))
                 }
                 (Transfer::Write(payload), Err(_)) => {
@@ -102,7 +108,7 @@ impl Burst {
     }
 
     pub fn push(&mut self, members: Vec<Request>) {
-        self.groups.push(Group { members, buf: None, result: Ok(()), answers: Vec::new() });
+        self.groups.push(Group { members, answers: Vec::new() });
     }
 
     /// I/Os of the disk.
@@ -119,16 +125,16 @@ impl Burst {
     pub fn submit(&mut self, disk: &dyn Disk, clock: &dyn Clock, counters: &Counters) {
         let class = BY_INDEX[self.class];
         let start = clock.now();
-        for group in &mut self.groups {
-            *group = Group::new(std::mem::take(&mut group.members));
+        let mut reads: Vec<Option<AlignedBuf>> = self.groups.iter().map(Group::memory).collect();
+        let writes: Vec<Vec<&[u8]>> = self.groups.iter().map(Group::payloads).collect();
+        let mut ios = Vec::with_capacity(self.groups.len());
+        for ((group, read), write) in self.groups.iter().zip(&mut reads).zip(&writes) {
+            ios.push(group.io(read, write, class));
         }
-        let mut ios: Vec<DiskIo<'_>> = self.groups.iter_mut().map(|group| group.io(class)).collect();
         disk.submit(&mut ios);
         let results: Vec<_> = ios.iter().map(|io| io.result).collect();
-        drop(ios);
-        for (group, result) in self.groups.iter_mut().zip(results) {
-            group.result = result;
-            group.settle(disk, class);
+        for ((group, result), read) in self.groups.iter_mut().zip(results).zip(reads) {
+            group.settle(disk, class, result, read);
             let now = clock.now();
             let took = now.since(start);
             group.tally(self.class, start, now, counters);

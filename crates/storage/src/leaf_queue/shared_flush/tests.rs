@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
-use env::{DiskOp, IoClass};
+use env::IoClass;
 
 use super::*;
 
@@ -28,8 +28,8 @@ impl Disk for Volatile {
 
     fn submit(&self, batch: &mut [DiskIo<'_>]) {
         for io in batch {
-            if let DiskOp::Write(data) = &io.op {
-                lock(&self.written).insert(io.offset, data.to_vec());
+            if io.is_write() {
+                lock(&self.written).insert(io.offset, io.op.payload().into_owned());
             }
             io.result = Ok(());
         }
