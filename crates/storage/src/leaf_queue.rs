@@ -38,7 +38,8 @@ use burst::Burst;
 pub const WORKERS: usize = 2;
 /// Most bytes of an I/O made of neighbours.
 pub const AGGREGATE: usize = 1 << 20;
-/// Neighbours are joined by copying, which pays below this size; larger ones go side by side in one burst.
+/// Neighbours are joined below this size; larger ones go side by side in one burst. What is read has to be copied to its
+/// readers, which does not pay above; written together, from where they lie, larger ones were no quicker.
 const JOINED_BELOW: usize = 64 << 10;
 
 /// How long after the last synchronous write write-behind keeps to its min: longer than such a writer thinks.
