@@ -27,7 +27,6 @@ use ondisk::dnode::DnodePhys;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetPhys;
-use ondisk::zil::{self, Records};
 use storage::metaslab::{RangeTree, SpaceMapSource};
 use storage::{Segment, Storage};
 
@@ -35,6 +34,7 @@ use crate::ddt::Ddt;
 use crate::dsl::destroy::{is_freed, resume_of};
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;
+use crate::zil::{Targets, Walk as LogWalk};
 use crate::{PoolError, Result};
 
 /// What to look at.
@@ -106,8 +106,6 @@ const PROBLEMS_MAX: usize = 10_000;
 /// Blocks and bytes that are read together.
 const BATCH_BLOCKS: usize = 512;
 const BATCH_BYTES: u64 = 16 << 20;
-/// No intent log has more blocks.
-const LOG_BLOCKS_MAX: usize = 1 << 20;
 
 /// Looks at everything. `progress` is told the bytes met so far, and the bytes allocated.
 pub fn verify(pool: &Pool, options: Options, progress: &mut dyn FnMut(u64, u64)) -> Result<Report> {
@@ -307,26 +305,14 @@ impl Walk<'_> {
         let decoded = root.and_then(|block| ObjsetPhys::decode(&block, block.endian()).ok());
         let Some(header) = decoded.map(|objset| objset.zil_header) else { return };
         let place = Place { dataset: self.dataset, object: 0, level: 0, block: 0 };
-        let mut bp = header.log;
-        for _ in 0..LOG_BLOCKS_MAX {
-            if bp.is_hole() || bp.validate().is_err() || (header.claim_txg == 0 && bp.birth() > self.synced) {
+        let mut targets = Targets::new(&header);
+        for found in LogWalk::new(self.storage, &header) {
+            if header.claim_txg == 0 && found.bp.birth() > self.synced {
                 return;
             }
             // The chain ends where a block was allocated but never written; it counts nevertheless.
-            self.own(place, &bp);
-            let Ok(block) = self.storage.read_log_block(&bp) else { return };
-            if header.claim_txg != 0 {
-                self.log_records(place, &block, header.claim_txg);
-            }
-            bp = block.next;
-        }
-    }
-
-    /// Blocks of files that only a record leads to, until it is replayed.
-    fn log_records(&mut self, place: Place, block: &storage::LogBlock, claimed: u64) {
-        for (head, record) in Records::new(&block.records, block.endian).map_while(std::result::Result::ok) {
-            let Some(Ok(bp)) = zil::write_target(head.txtype, record, block.endian) else { continue };
-            if !bp.is_hole() && bp.validate().is_ok() && bp.birth() >= claimed {
+            self.own(place, &found.bp);
+            for bp in found.content.iter().flat_map(|block| targets.of(block)) {
                 self.own(place, &bp);
                 self.want(place, &bp);
             }

@@ -47,7 +47,7 @@ use waiters::Waiters;
 
 pub use commit::Promise;
 pub use replay::{LoggedRecord, Replay};
-pub(crate) use walk::{Walk, free_on_disk, records, target};
+pub(crate) use walk::{Targets, Walk, free_on_disk};
 
 /// The property `sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -251,15 +251,13 @@ impl<'a> Walk<'a> {
         }
         let (min, max) = (self.position.phys.cur_min_txg, self.position.phys.max_txg);
         let wanted = |bp: &BlkPtr| bp.birth() > min && bp.birth() < max;
+        let mut targets = crate::zil::Targets::new(&header);
         for found in crate::zil::Walk::new(&storage, &header) {
             if wanted(&found.bp) {
                 storage.heal_log_block(&found.bp);
             }
-            for (head, bytes, endian) in found.content.iter().flat_map(crate::zil::records) {
-                let target = crate::zil::target(&head, bytes, endian, header.claim_txg);
-                if let Some(bp) = target.filter(wanted) {
-                    self.meet(&bp, Zbookmark::new(objset, 0, ZIL_LEVEL, 0));
-                }
+            for bp in found.content.iter().flat_map(|block| targets.of(block)).filter(wanted) {
+                self.meet(&bp, Zbookmark::new(objset, 0, ZIL_LEVEL, 0));
             }
         }
     }

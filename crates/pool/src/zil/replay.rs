@@ -16,7 +16,7 @@ use storage::LogBlock;
 use super::Zil;
 use super::chain::Chain;
 use super::commit::SEQUENCE;
-use super::walk::{Walk, records, target};
+use super::walk::{Targets, Walk, records};
 
 /// A record to be done again.
 pub struct LoggedRecord<'a> {
@@ -133,20 +133,15 @@ impl Zil {
     /// All blocks that go when the log goes: its own, and what only its records lead to. None may be forgotten: where a
     /// block before the last one cannot be read, the log has to wait.
     fn owned(&self, header: &ZilHeader) -> Result<(Vec<BlkPtr>, Vec<BlkPtr>), DmuError> {
-        let (mut blocks, mut targets): (Vec<BlkPtr>, Vec<BlkPtr>) = (Vec::new(), Vec::new());
+        let (mut blocks, mut targets) = (Vec::new(), Vec::new());
+        let mut once = Targets::new(header);
         for found in Walk::new(&self.parts.storage, header) {
             if found.is_unknown() && found.bp.checksum()[SEQUENCE] < header.claim_blk_seq {
                 return Err(DmuError::Io);
             }
             blocks.push(found.bp);
-            for (head, bytes, endian) in found.content.iter().flat_map(records) {
-                if head.seq <= header.claim_lr_seq {
-                    targets.extend(target(&head, bytes, endian, header.claim_txg));
-                }
-            }
+            targets.extend(found.content.iter().flat_map(|block| once.of(block)));
         }
-        targets.sort_by_key(|bp| bp.dvas()[0].offset);
-        targets.dedup_by_key(|bp| bp.dvas());
         Ok((blocks, targets))
     }
 }

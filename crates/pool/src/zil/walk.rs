@@ -4,6 +4,8 @@
 //! answers it ends too, but nobody knows whether that is its end ([`Found::is_unknown`]). What the header says was claimed
 //! is the limit of a log that an import has seen. Source: `zil_parse` in module/zfs/zil.c.
 
+use std::collections::HashSet;
+
 use ondisk::zil::{self, RecordHead, Records, ZilHeader};
 use ondisk::{BlkPtr, Endian};
 use storage::{LogBlock, ReadError, Storage};
@@ -76,14 +78,36 @@ pub(crate) fn target(head: &RecordHead, bytes: &[u8], endian: Endian, since: u64
     (has_space && bp.validate().is_ok() && bp.birth() >= since).then_some(bp)
 }
 
+/// Blocks of files that only the records of a claimed log lead to. Records that were not claimed are as if they were not
+/// there; two may lead to the same block, which counts once.
+pub(crate) struct Targets<'a> {
+    header: &'a ZilHeader,
+    seen: HashSet<(u32, u64)>,
+}
+
+impl<'a> Targets<'a> {
+    pub fn new(header: &'a ZilHeader) -> Targets<'a> {
+        Targets { header, seen: HashSet::new() }
+    }
+
+    /// Those of the next block of the log.
+    pub fn of(&mut self, block: &LogBlock) -> Vec<BlkPtr> {
+        let header = self.header;
+        if header.claim_txg == 0 {
+            return Vec::new();
+        }
+        let claimed = records(block).filter(|(head, ..)| head.seq <= header.claim_lr_seq);
+        let targets =
+            claimed.filter_map(|(head, bytes, endian)| target(&head, bytes, endian, header.claim_txg));
+        targets.filter(|bp| self.seen.insert((bp.dva(0).vdev, bp.dva(0).offset))).collect()
+    }
+}
+
 /// Gives back a log on disk that nobody will read again, and what only its records lead to.
 pub(crate) fn free_on_disk(storage: &Storage, header: &ZilHeader, frees: &FreeQueue) {
+    let mut targets = Targets::new(header);
     for found in Walk::new(storage, header) {
         frees.free(&found.bp);
-        let Some(block) = found.content.ok().filter(|_| header.claim_txg != 0) else { continue };
-        records(&block)
-            .filter(|(head, ..)| head.seq <= header.claim_lr_seq)
-            .filter_map(|(head, bytes, endian)| target(&head, bytes, endian, header.claim_txg))
-            .for_each(|bp| frees.free(&bp));
+        found.content.iter().flat_map(|block| targets.of(block)).for_each(|bp| frees.free(&bp));
     }
 }

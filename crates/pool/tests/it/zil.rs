@@ -13,6 +13,7 @@ use ondisk::zil::record::{LrTruncate, Record, Written};
 use pool::Pool;
 use pool::change::Change;
 use pool::dsl::Dataset;
+use pool::scan::ScanCommand;
 use pool::spa::create::{VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
@@ -464,4 +465,44 @@ fn what_is_claimed_is_on_all_disks() {
     assert!(read(1000, 10) == b"in the log" && read(1 << 20, 64 << 10) == [7; 64 << 10]);
     is_sound(&pool);
     pool.export().unwrap();
+}
+
+/// Of a commit that the power cut short, a block that records lead to may be torn. The claim ends there, and what comes
+/// after it is free: nobody may look at it.
+#[test]
+fn records_that_were_not_claimed_lead_nowhere() {
+    let dir = Dir::new("zil-unclaimed");
+    let pool = fresh(&dir);
+    let fs = dataset(&pool, "tank");
+    let _reader = Reader::attach(&fs);
+    let file = file(&pool, "tank");
+    let mut random = stdx::prng::Prng::new(1);
+    let parts = [0, 1, 2].map(|_| (0..64 << 10).map(|_| random.below(256) as u8).collect::<Vec<u8>>());
+    let synced = pool.core().txgs.synced();
+    for (at, part) in parts.iter().enumerate() {
+        file.write((at as u64) << 20, part, true);
+        file.commit();
+    }
+    let torn = crash(&dir, "zil-unclaimed-after");
+    assert_eq!(pool.core().txgs.synced(), synced);
+    leave(&pool, &dir);
+    let path = torn.image_path("disk0");
+    let mut image = std::fs::read(&path).unwrap();
+    let sectors = image.chunks_exact_mut(512);
+    let second = sectors.filter(|sector| **sector == parts[1][..512]).map(|sector| sector.fill(0));
+    assert_eq!(second.count(), 1);
+    std::fs::write(&path, image).unwrap();
+
+    let pool = import_all(&torn);
+    is_sound(&pool);
+    pool.scan_command(ScanCommand::Scrub, "").unwrap();
+    is_sound(&pool);
+    assert_eq!((pool.scan_report().phys.errors, pool.error_count()), (0, 0));
+    let fs = dataset(&pool, "tank");
+    assert!(Again::default().run(&fs) > 0);
+    let read = |at| fs.objset().hold(file.object).unwrap().read_bytes(at, 64 << 10).unwrap();
+    assert!(read(0) == parts[0] && read(1 << 20) != parts[1] && read(2 << 20) != parts[2]);
+    is_sound(&pool);
+    drop(fs);
+    leave(&pool, &torn);
 }
