@@ -353,8 +353,9 @@ impl Dsl {
         lock(&self.dirs).remove(&object);
     }
 
+    /// An open dataset is not what its number leads to any more. Syncing context.
     pub(crate) fn forget_dataset(&self, object: u64) {
-        lock(&self.datasets).remove(&object);
+        lock(&self.datasets).remove(&object).inspect(|dataset| dataset.forget());
     }
 
     /// Closes a dataset that nobody else uses.

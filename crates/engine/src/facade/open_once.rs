@@ -1,5 +1,6 @@
 //! Datasets that are open, as file systems or as volumes: each is opened once, at its first use, and kept until somebody takes
-//! it out of its table.
+//! it out of its table, or the pool forgets the dataset: a snapshot may go with its last clone or hold, and its number be given
+//! to another dataset.
 //!
 //! Opening takes one lock a pool: nobody uses a dataset before its intent log has been replayed, and that happens once.
 
@@ -17,16 +18,34 @@ use super::pool::LocalPool;
 /// What is open, by the dataset's number.
 pub(super) type OpenTable<T> = Mutex<BTreeMap<u64, Arc<T>>>;
 
+/// Of a dataset.
+pub(super) trait Opened {
+    fn dataset(&self) -> &Dataset;
+}
+
+/// Takes out what the pool has forgotten.
+pub(super) fn take_forgotten<T: Opened>(table: &OpenTable<T>) -> Vec<Arc<T>> {
+    let mut gone = Vec::new();
+    lock(table).retain(|_, opened| {
+        let stays = !opened.dataset().is_forgotten();
+        if !stays {
+            gone.push(opened.clone());
+        }
+        stays
+    });
+    gone
+}
+
 impl LocalPool {
     /// What is open of a dataset of this kind; where nothing is, what `open` makes of it, given its name.
-    pub(super) fn open_once<T>(
+    pub(super) fn open_once<T: Opened>(
         &self,
         table: &OpenTable<T>,
         object: u64,
         kind: ObjsetType,
         open: impl FnOnce(&str, Arc<Dataset>) -> Result<T>,
     ) -> Result<Arc<T>> {
-        let found = || lock(table).get(&object).cloned();
+        let found = || lock(table).get(&object).filter(|known| !known.dataset().is_forgotten()).cloned();
         if let Some(known) = found() {
             return Ok(known);
         }
@@ -44,7 +63,7 @@ impl LocalPool {
             return Err(Error::Invalid(format!("'{name}' is not a {wanted}")));
         }
         let opened = Arc::new(open(&name, dataset)?);
-        lock(table).insert(object, opened.clone());
+        let _forgotten = lock(table).insert(object, opened.clone());
         Ok(opened)
     }
 }

@@ -18,6 +18,7 @@ use storage::Storage;
 use super::convert::api_error;
 use super::ctldir::Ctldir;
 use super::intent::{self, FileSystemLog};
+use super::open_once::{Opened, take_forgotten};
 use super::pool::LocalPool;
 use crate::zpl::{FsSpace, Host, IntentLog, Settings, XattrStore, Zpl};
 
@@ -32,6 +33,12 @@ pub(super) struct Mounted {
     pub dataset: Arc<Dataset>,
     pub fs: Arc<Zpl>,
     ctldir: Arc<Ctldir>,
+}
+
+impl Opened for Mounted {
+    fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
 }
 
 impl Mounted {
@@ -238,8 +245,9 @@ impl LocalPool {
         Ok(fs)
     }
 
-    /// Properties may have changed: tell the open file systems.
+    /// Properties may have changed: tell the open file systems. Those that are no more are closed.
     pub(super) fn refresh_file_systems(&self) {
+        take_forgotten(&self.mounted).iter().for_each(|mounted| mounted.ctldir.detach());
         let open: Vec<Arc<Mounted>> = lock(&self.mounted).values().cloned().collect();
         for mounted in open {
             match mounted.dataset.props() {

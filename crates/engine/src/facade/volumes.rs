@@ -19,6 +19,7 @@ use ondisk::objset::ObjsetType;
 
 use super::convert::api_error;
 use super::intent;
+use super::open_once::{Opened, take_forgotten};
 use super::pool::LocalPool;
 use super::serve::Unreplayable;
 use super::volume_copy;
@@ -28,6 +29,12 @@ use crate::zvol::Zvol;
 pub(super) struct OpenVolume {
     dataset: Arc<Dataset>,
     zvol: Arc<Zvol>,
+}
+
+impl Opened for OpenVolume {
+    fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
 }
 
 /// See the module.
@@ -227,8 +234,9 @@ impl LocalPool {
         done
     }
 
-    /// Properties may have changed: tell the open volumes.
+    /// Properties may have changed: tell the open volumes. Those that are no more are closed.
     pub(super) fn refresh_volumes(&self) {
+        take_forgotten(&self.volumes);
         let open: Vec<Arc<OpenVolume>> = lock(&self.volumes).values().cloned().collect();
         for volume in open {
             match volume.dataset.props() {

@@ -12,6 +12,7 @@ mod diff;
 mod disks;
 mod explain;
 mod fixtures;
+mod forgotten;
 mod heads;
 mod heal;
 mod journal;

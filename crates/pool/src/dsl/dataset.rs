@@ -49,6 +49,7 @@ pub struct Dataset {
     objset: Arc<Objset>,
     /// Where it can be written.
     zil: Option<Arc<Zil>>,
+    forgotten: AtomicBool,
 }
 
 /// The part that the object set knows as its owner and gate.
@@ -140,7 +141,16 @@ impl Dataset {
                 },
             })
         });
-        Arc::new(Dataset { core, objset, zil })
+        Arc::new(Dataset { core, objset, zil, forgotten: AtomicBool::new(false) })
+    }
+
+    /// It was destroyed, or became another one's: its number leads to nothing, or to what has to be opened anew.
+    pub fn is_forgotten(&self) -> bool {
+        self.forgotten.load(Ordering::Acquire)
+    }
+
+    pub(super) fn forget(&self) {
+        self.forgotten.store(true, Ordering::Release);
     }
 
     /// Its intent log; `None` where it cannot be written.

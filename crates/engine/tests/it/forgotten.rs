@@ -1,0 +1,66 @@
+//! Snapshots that go while somebody has them open: with their last hold, or with their last clone. Nobody asked for their end
+//! by name, and their numbers are given to other datasets.
+
+use engine::{LocalEngine, Options};
+use engine_api::{Change, CreateMode, Cred, Engine, Error, FileSystem, Pool, SetAttr, Stable};
+use env::Env;
+
+use crate::disks::{Dir, new_pool, zdb_finds_no_leak};
+
+const ROOT: Cred = Cred::root();
+
+fn commit(pool: &dyn Pool, change: &Change) {
+    pool.commit(change, "").unwrap_or_else(|error| panic!("{change:?}: {error}"));
+}
+
+fn destroy(pool: &dyn Pool, name: &str, defer: bool) {
+    commit(pool, &Change::Destroy { names: vec![name.into()], force: false, defer });
+}
+
+fn write(fs: &dyn FileSystem, data: &[u8]) {
+    let file = fs.create(&ROOT, fs.root(), b"file", CreateMode::Unchecked, &SetAttr::default()).unwrap();
+    fs.write(&ROOT, file.attr.node, 0, data, Stable::Unstable).unwrap();
+}
+
+#[test]
+fn a_number_given_again_leads_to_its_new_dataset() {
+    let dir = Dir::new("forgotten");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let create = |name: &str| {
+        let change = Change::CreateFilesystem { name: name.into(), parents: false, props: vec![] };
+        commit(&*pool, &change);
+        pool.open_fs(name).unwrap()
+    };
+    let fs = create("ours/a");
+    for way in ["hold", "clone"] {
+        write(&*fs, way.as_bytes());
+        let name = format!("ours/a@{way}");
+        commit(&*pool, &Change::Snapshot { names: vec![name.clone()], recursive: false, props: vec![] });
+        let (snapshots, tag) = (vec![name.clone()], "kept".to_owned());
+        let clone =
+            Change::Clone { snapshot: name.clone(), name: "ours/c".into(), parents: false, props: vec![] };
+        let keep = match way {
+            "hold" => Change::Hold { snapshots: snapshots.clone(), tag: tag.clone(), recursive: false },
+            _ => clone,
+        };
+        commit(&*pool, &keep);
+        destroy(&*pool, &name, true);
+        let open = pool.open_fs(&name).unwrap();
+        assert!(open.getattr(open.root()).is_ok());
+        match way {
+            "hold" => commit(&*pool, &Change::Release { snapshots, tag, recursive: false }),
+            _ => destroy(&*pool, "ours/c", false),
+        }
+        assert_eq!(open.getattr(open.root()).unwrap_err(), Error::Stale, "{way}");
+        for n in 0..12 {
+            let name = format!("ours/{way}{n}");
+            write(&*create(&name), name.as_bytes());
+        }
+        assert_eq!(open.getattr(open.root()).unwrap_err(), Error::Stale, "{way}");
+    }
+    drop(fs);
+    drop(pool);
+    engine.export("ours", false).unwrap();
+    zdb_finds_no_leak(&dir.0.to_string_lossy(), "ours");
+}
