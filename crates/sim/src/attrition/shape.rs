@@ -136,11 +136,12 @@ impl Shape {
         self.0.iter().all(|top| top.is_held(is_good))
     }
 
-    /// Paths of disks that have everything, and lacked something when all was like this.
+    /// Paths of disks that have everything, and lacked something when all was like this, or were not there: spares come by
+    /// themselves.
     pub fn caught_up_since(&self, before: &Shape) -> BTreeSet<String> {
-        let lacking: BTreeSet<u64> =
-            before.sides().iter().filter(|side| !side.is_whole).map(|side| side.guid).collect();
-        let now = self.sides().into_iter().filter(|side| side.is_whole && lacking.contains(&side.guid));
+        let whole: BTreeSet<u64> =
+            before.sides().iter().filter(|side| side.is_whole).map(|side| side.guid).collect();
+        let now = self.sides().into_iter().filter(|side| side.is_whole && !whole.contains(&side.guid));
         now.map(|side| side.path.clone()).collect()
     }
 
