@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     match words.split_first() {
         Some((word, [])) if word == "tidy" => report(&[tidy::check(&root), mutants::missing(&root)].concat()),
         Some((word, names)) if word == "mutants" => {
-            report(&mutants::run(&root, names).err().into_iter().collect::<Vec<_>>())
+            report(&mutants::try_all(&root, names).err().into_iter().collect::<Vec<_>>())
         }
         _ => {
             eprintln!("usage: cargo run -p xtask -- tidy | mutants [NAME…]");
