@@ -45,20 +45,21 @@ pub(super) struct VolumeHandle {
 }
 
 impl VolumeHandle {
-    fn zvol(&self) -> Result<Arc<Zvol>> {
+    /// As long as the number leads to the same dataset.
+    fn open(&self) -> Result<Arc<OpenVolume>> {
         let open = self.pool()?.open_volume_object(self.object).map_err(|error| match error {
             Error::Busy => Error::Busy,
             _ => Error::Stale,
         })?;
-        if open.dataset.guid() != self.id.dataset_guid {
-            return Err(Error::Stale);
-        }
-        Ok(open.zvol.clone())
+        if open.dataset.guid() == self.id.dataset_guid { Ok(open) } else { Err(Error::Stale) }
+    }
+
+    fn zvol(&self) -> Result<Arc<Zvol>> {
+        Ok(self.open()?.zvol.clone())
     }
 
     fn name(&self) -> Result<String> {
-        let open = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
-        open.dataset.name().map_err(api_error)
+        self.open()?.dataset.name().map_err(api_error)
     }
 
     fn pool(&self) -> Result<Arc<LocalPool>> {
@@ -76,8 +77,7 @@ impl Volume for VolumeHandle {
     }
 
     fn room(&self) -> Result<VolumeRoom> {
-        let open = self.pool()?.open_volume_object(self.object).map_err(|_| Error::Stale)?;
-        let (used, available) = open.dataset.space().map_err(api_error)?;
+        let (used, available) = self.open()?.dataset.space().map_err(api_error)?;
         Ok(VolumeRoom { used, available })
     }
 

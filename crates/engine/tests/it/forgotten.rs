@@ -1,11 +1,11 @@
-//! Snapshots that go while somebody has them open: with their last hold, or with their last clone. Nobody asked for their end
-//! by name, and their numbers are given to other datasets.
+//! Datasets that go while somebody has them open, and whose numbers are given to others. Snapshots may go with their last hold,
+//! or with their last clone, without anybody's asking for their end by name.
 
 use engine::{LocalEngine, Options};
 use engine_api::{Change, CreateMode, Cred, Engine, Error, FileSystem, Pool, SetAttr, Stable};
 use env::Env;
 
-use crate::disks::{Dir, new_pool, zdb_finds_no_leak};
+use crate::disks::{Dir, new_pool, prop, zdb_finds_no_leak};
 
 const ROOT: Cred = Cred::root();
 
@@ -63,4 +63,25 @@ fn a_number_given_again_leads_to_its_new_dataset() {
     drop(pool);
     engine.export("ours", false).unwrap();
     zdb_finds_no_leak(&dir.0.to_string_lossy(), "ours");
+}
+
+#[test]
+fn the_handle_of_a_volume_leads_to_no_other() {
+    let dir = Dir::new("forgotten-volume");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let create = |name: &str| {
+        let props = vec![prop("volsize", "1M")];
+        commit(&*pool, &Change::CreateVolume { name: name.into(), parents: false, sparse: true, props });
+        pool.open_volume(name).unwrap()
+    };
+    let handle = create("ours/v");
+    handle.set_note("test:note", "first").unwrap();
+    destroy(&*pool, "ours/v", false);
+    let others: Vec<_> = (0..12).map(|n| create(&format!("ours/v{n}"))).collect();
+    assert_eq!(handle.set_note("test:note", "again").unwrap_err(), Error::Stale);
+    assert_eq!(handle.note("test:note").unwrap_err(), Error::Stale);
+    assert_eq!(handle.room().unwrap_err(), Error::Stale);
+    assert_eq!(handle.write(0, b"x", Stable::Unstable).unwrap_err(), Error::Stale);
+    assert!(others.iter().all(|other| other.note("test:note").unwrap().is_empty()));
 }
