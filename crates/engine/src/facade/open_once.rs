@@ -25,15 +25,8 @@ pub(super) trait Opened {
 
 /// Takes out what the pool has forgotten.
 pub(super) fn take_forgotten<T: Opened>(table: &OpenTable<T>) -> Vec<Arc<T>> {
-    let mut gone = Vec::new();
-    lock(table).retain(|_, opened| {
-        let stays = !opened.dataset().is_forgotten();
-        if !stays {
-            gone.push(opened.clone());
-        }
-        stays
-    });
-    gone
+    let mut table = lock(table);
+    table.extract_if(.., |_, opened| opened.dataset().is_forgotten()).map(|(_, gone)| gone).collect()
 }
 
 impl LocalPool {
