@@ -1,37 +1,79 @@
 //! The duplicate request cache: a client that lost its connection sends its calls again, and a REMOVE that was done
 //! must not fail the second time.
 //!
-//! A call is known by the client's address (not its port, which a new connection changes), transaction id, procedure
-//! and a sum over the beginning of its arguments, since clients that restart reuse ids. The first one runs; the same
-//! one again gets the same reply; and while the first still runs the second is dropped: the client will ask again.
-//! Bounded in number and age; the oldest reply goes first, a running call never.
+//! A call is known by the client's address (not its port, which a new connection changes), its credential, transaction
+//! id, program, procedure, and a sum over all of its arguments, since clients that restart reuse ids. The first one
+//! runs; the same one again gets the same reply; and while the first still runs the second is dropped: the client will
+//! ask again.
+//!
+//! Invariants:
+//! - Nobody gets the reply to another one's call: credentials are compared, not summed.
+//! - Memory is bounded twice: what one client keeps, and what all keep. A client at its bound forgets its own oldest
+//!   reply; at the bound of all, the client that keeps most does. So no number of calls costs others their replies.
+//! - A running call is never forgotten, and does not count: connections bound how many there are.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::IpAddr;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sunrpc::msg::Call;
+use foldhash::quality::FixedState;
+use sunrpc::msg::{Call, Credential};
 
-use crate::limits::{DRC_MAX_REPLY, DRC_PER_SHARD, DRC_SECONDS, DRC_SHARDS};
+use crate::limits::{DRC_BYTES, DRC_BYTES_CLIENT, DRC_MAX_REPLY, DRC_SECONDS};
 
-/// As much of the arguments as tells calls apart; the payload of a WRITE is not summed whole.
-const SUMMED: usize = 256;
+/// Memory of an entry besides its reply: its key, twice, and what tables and allocations take besides.
+const ENTRY_BYTES: usize = 2 * size_of::<Key>() + size_of::<Entry>() + 64;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
+    /// The client as it is counted: of an IPv6 address the network, for a host has all of it.
+    client: IpAddr,
     addr: IpAddr,
+    credential: Credential,
     xid: u32,
+    program: u32,
+    version: u32,
     procedure: u32,
+    len: usize,
     sum: u64,
 }
 
 impl Key {
     pub fn new(addr: IpAddr, call: &Call<'_>) -> Key {
-        let mut hasher = DefaultHasher::new();
-        call.args.len().hash(&mut hasher);
-        call.args[..call.args.len().min(SUMMED)].hash(&mut hasher);
-        Key { addr, xid: call.xid, procedure: call.procedure, sum: hasher.finish() }
+        Key {
+            client: network(addr),
+            addr,
+            credential: call.credential,
+            xid: call.xid,
+            program: call.program,
+            version: call.version,
+            procedure: call.procedure,
+            len: call.args.len(),
+            sum: sum(call.args),
+        }
+    }
+}
+
+/// Who sends arguments of one sum twice, with all else alike, cheats nobody but himself.
+fn sum(args: &[u8]) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write(args);
+    hasher.finish()
+}
+
+/// What a client is by its address: a host chooses the lower half of its IPv6 address as it likes.
+fn network(addr: IpAddr) -> IpAddr {
+    match addr {
+        IpAddr::V4(_) => addr,
+        IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() >> 64 << 64).into(),
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u32(self.xid);
+        state.write_u64(self.sum);
     }
 }
 
@@ -40,11 +82,23 @@ enum Entry {
     Done { reply: Arc<[u8]>, at: u64 },
 }
 
+/// What is remembered for one client.
 #[derive(Default)]
-struct Shard {
+struct Client {
     entries: HashMap<Key, Entry>,
-    /// Keys by age, oldest first; each key once.
-    ages: VecDeque<Key>,
+    /// Keys of what is done, oldest first; each key once.
+    done: VecDeque<Key>,
+    /// Of what is done.
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct State {
+    clients: HashMap<IpAddr, Client>,
+    /// All clients by their bytes.
+    by_bytes: BTreeSet<(usize, IpAddr)>,
+    /// Of all clients.
+    bytes: usize,
 }
 
 /// What to do with a call.
@@ -59,59 +113,104 @@ pub enum Verdict {
 /// The obligation to say how a call ended; dropped without an answer it is as if the call never came.
 pub struct Ticket {
     cache: Arc<Cache>,
-    key: Key,
+    key: Box<Key>,
     now: u64,
     answered: bool,
 }
 
 #[derive(Default)]
 pub struct Cache {
-    shards: [Mutex<Shard>; DRC_SHARDS],
+    state: Mutex<State>,
 }
 
 impl Cache {
-    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
-        let index = (key.sum ^ u64::from(key.xid)) as usize % DRC_SHARDS;
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `now` in seconds of any clock that only goes forward.
     pub fn begin(self: &Arc<Cache>, key: Key, now: u64) -> Verdict {
-        let mut shard = self.shard(&key);
-        match shard.entries.get(&key) {
-            Some(Entry::Running) => return Verdict::Drop,
-            Some(Entry::Done { reply, at }) if now.saturating_sub(*at) <= DRC_SECONDS => {
-                return Verdict::Replay(reply.clone());
+        let mut state = self.state();
+        let verdict = state.with(key.client, |client| {
+            match client.entries.get(&key) {
+                Some(Entry::Running) => return Some(Verdict::Drop),
+                Some(Entry::Done { reply, at }) if now.saturating_sub(*at) <= DRC_SECONDS => {
+                    return Some(Verdict::Replay(reply.clone()));
+                }
+                Some(Entry::Done { .. }) => client.forget(&key),
+                None => {}
             }
-            Some(Entry::Done { .. }) => shard.ages.retain(|other| *other != key),
-            None => {}
-        }
-        shard.make_room();
-        shard.entries.insert(key, Entry::Running);
-        shard.ages.push_back(key);
-        drop(shard);
-        Verdict::Run(Ticket { cache: self.clone(), key, now, answered: false })
+            client.entries.insert(key, Entry::Running);
+            None
+        });
+        drop(state);
+        verdict.unwrap_or_else(|| {
+            Verdict::Run(Ticket { cache: self.clone(), key: Box::new(key), now, answered: false })
+        })
     }
 
     #[cfg(test)]
-    fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().expect("not poisoned").entries.len()).sum()
+    fn bytes(&self) -> usize {
+        self.state().bytes
     }
 }
 
-impl Shard {
-    /// Running calls are bounded by what connections may have in flight, fewer than a shard holds, so this ends.
+fn bytes(reply: &[u8]) -> usize {
+    ENTRY_BYTES + reply.len()
+}
+
+impl Client {
+    fn remember(&mut self, key: Key, reply: Arc<[u8]>, at: u64) {
+        self.bytes += bytes(&reply);
+        self.entries.insert(key, Entry::Done { reply, at });
+        self.done.push_back(key);
+        while self.bytes > DRC_BYTES_CLIENT {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(key) = self.done.pop_front() {
+            self.take(&key);
+        }
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.done.retain(|other| other != key);
+        self.take(key);
+    }
+
+    fn take(&mut self, key: &Key) {
+        if let Some(Entry::Done { reply, .. }) = self.entries.remove(key) {
+            self.bytes -= bytes(&reply);
+        }
+    }
+}
+
+impl State {
+    /// Works on one client, and counts it anew.
+    fn with<T>(&mut self, name: IpAddr, work: impl FnOnce(&mut Client) -> T) -> T {
+        let client = self.clients.entry(name).or_default();
+        let before = client.bytes;
+        let result = work(client);
+        let (now, empty) = (client.bytes, client.entries.is_empty());
+        if empty {
+            self.clients.remove(&name);
+        }
+        if now != before {
+            self.by_bytes.remove(&(before, name));
+            if now > 0 {
+                self.by_bytes.insert((now, name));
+            }
+            self.bytes = self.bytes + now - before;
+        }
+        result
+    }
+
     fn make_room(&mut self) {
-        for _ in 0..self.ages.len() {
-            if self.ages.len() < DRC_PER_SHARD {
-                return;
-            }
-            let Some(oldest) = self.ages.pop_front() else { return };
-            if matches!(self.entries.get(&oldest), Some(Entry::Running)) {
-                self.ages.push_back(oldest);
-            } else {
-                self.entries.remove(&oldest);
-            }
+        while self.bytes > DRC_BYTES {
+            let Some(&(_, fattest)) = self.by_bytes.last() else { return };
+            self.with(fattest, Client::forget_oldest);
         }
     }
 }
@@ -120,8 +219,9 @@ impl Ticket {
     pub fn done(mut self, reply: &[u8]) {
         if reply.len() <= DRC_MAX_REPLY {
             self.answered = true;
-            let done = Entry::Done { reply: reply.into(), at: self.now };
-            self.cache.shard(&self.key).entries.insert(self.key, done);
+            let mut state = self.cache.state();
+            state.with(self.key.client, |client| client.remember(*self.key, reply.into(), self.now));
+            state.make_room();
         }
     }
 }
@@ -129,9 +229,8 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.answered {
-            let mut shard = self.cache.shard(&self.key);
-            shard.entries.remove(&self.key);
-            shard.ages.retain(|other| *other != self.key);
+            let forget = |client: &mut Client| client.entries.remove(&self.key);
+            self.cache.state().with(self.key.client, forget);
         }
     }
 }

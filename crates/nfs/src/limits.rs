@@ -41,9 +41,10 @@ pub const BATCH_REPLIES: usize = 32;
 pub const BATCH_BYTES: usize = 256 << 10;
 /// Requests waiting for a worker, over all connections.
 pub const QUEUED_REQUESTS: usize = 1024;
-/// Replies to non-idempotent calls that are remembered, and for how long.
-pub const DRC_SHARDS: usize = 16;
-pub const DRC_PER_SHARD: usize = 2048;
+/// Replies to non-idempotent calls that are remembered, in bytes of memory: of one client, of all, and for how long.
+/// A client has some 2,000 of them.
+pub const DRC_BYTES_CLIENT: usize = 1 << 20;
+pub const DRC_BYTES: usize = 16 << 20;
 pub const DRC_SECONDS: u64 = 300;
 /// Longer replies are not remembered; no reply of a non-idempotent procedure is that long.
 pub const DRC_MAX_REPLY: usize = 1024;

@@ -1,10 +1,13 @@
 use super::*;
 use std::net::Ipv4Addr;
-use sunrpc::msg::Credential;
+use sunrpc::msg::AuthSys;
+
+fn call(xid: u32, procedure: u32, args: &[u8]) -> Call<'_> {
+    Call { xid, program: 100_003, version: 3, procedure, credential: Credential::None, args }
+}
 
 fn key(host: u8, xid: u32, procedure: u32, args: &[u8]) -> Key {
-    let call = Call { xid, program: 100_003, version: 3, procedure, credential: Credential::None, args };
-    Key::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)), &call)
+    Key::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)), &call(xid, procedure, args))
 }
 
 fn run(cache: &Arc<Cache>, key: Key, now: u64) -> Ticket {
@@ -36,7 +39,30 @@ fn a_call_that_never_answered_may_come_again() {
     let cache = Arc::new(Cache::default());
     drop(run(&cache, key(1, 1, 8, b"x"), 0));
     run(&cache, key(1, 1, 8, b"x"), 0).done(&[0; DRC_MAX_REPLY + 1]);
-    assert_eq!(cache.len(), 0);
+    assert_eq!((cache.bytes(), cache.state().clients.len()), (0, 0));
+}
+
+#[test]
+fn a_call_is_another_one_with_another_credential_or_any_other_argument() {
+    let cache = Arc::new(Cache::default());
+    let host = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+    let as_user = |credential| Key::new(host, &Call { credential, ..call(9, 7, b"args") });
+    let user = Credential::Sys(AuthSys::new(1000, 1000, &[]));
+    run(&cache, as_user(user), 0).done(b"EACCES");
+    for other in [
+        Credential::Sys(AuthSys::new(0, 0, &[])),
+        Credential::Sys(AuthSys::new(1000, 1000, &[5])),
+        Credential::None,
+    ] {
+        run(&cache, as_user(other), 0).done(b"other");
+    }
+    assert!(matches!(cache.begin(as_user(user), 0), Verdict::Replay(reply) if *reply == *b"EACCES"));
+    let mut write = vec![7; 1 << 20];
+    run(&cache, key(1, 10, 7, &write), 0).done(b"written");
+    for at in [4096, write.len() / 2, write.len() - 1] {
+        write[at] ^= 1;
+        run(&cache, key(1, 10, 7, &write), 0).done(b"written too");
+    }
 }
 
 #[test]
@@ -46,11 +72,29 @@ fn the_cache_is_bounded_and_keeps_what_runs() {
     for xid in 0..100_000 {
         run(&cache, key(1, xid, 9, b"done"), 0).done(b"reply");
     }
-    assert!(cache.len() <= DRC_SHARDS * DRC_PER_SHARD);
+    assert!(cache.bytes() <= DRC_BYTES_CLIENT, "{} bytes", cache.bytes());
     for xid in 0..50 {
         assert!(matches!(cache.begin(key(1, xid, 8, b"run"), 0), Verdict::Drop));
     }
     assert!(matches!(cache.begin(key(1, 99_999, 9, b"done"), 0), Verdict::Replay(_)));
     assert!(matches!(cache.begin(key(1, 0, 9, b"done"), 0), Verdict::Run(_)));
     drop(running);
+}
+
+#[test]
+fn nobody_drives_out_what_others_have() {
+    let cache = Arc::new(Cache::default());
+    run(&cache, key(1, 1, 12, b"remove"), 0).done(b"gone");
+    for xid in 0..40_000 {
+        run(&cache, key(2, xid, 2, b"cheap"), 0).done(b"reply");
+    }
+    assert!(matches!(cache.begin(key(1, 1, 12, b"remove"), 0), Verdict::Replay(_)));
+    // Nor by having many addresses: of IPv6 those of a network are one client's, and of clients the largest pay.
+    for host in 0..200_000_u128 {
+        let addr = |network: u128| IpAddr::V6(Ipv6Addr::from_bits(0x2001_0db8 << 96 | network << 64 | host));
+        run(&cache, Key::new(addr(host % 40), &call(host as u32, 2, b"cheap")), 0).done(&[0; 512]);
+        assert!(cache.bytes() <= DRC_BYTES, "{} bytes", cache.bytes());
+    }
+    assert!(cache.state().clients.len() <= 42);
+    assert!(matches!(cache.begin(key(1, 1, 12, b"remove"), 0), Verdict::Replay(_)));
 }

@@ -28,6 +28,34 @@ fn a_repeated_remove_succeeds_again_over_a_new_connection() {
 }
 
 #[test]
+fn only_the_same_call_of_the_same_user_is_a_repeated_one() {
+    let setup = Setup::new("rw,no_root_squash");
+    let mut nfs = setup.client(0, 0);
+    let root = nfs.root.clone();
+    let (file, _) = nfs.create(&root, b"f").expect("created");
+    let mut data = vec![7; 64 << 10];
+    nfs.client.set_next_xid(4711);
+    nfs.write(&file, 0, &data, 2).expect("written");
+    let last = data.len() - 1;
+    data[last] = 8;
+    nfs.client.set_next_xid(4711);
+    nfs.write(&file, 0, &data, 2).expect("written");
+    assert!(nfs.read(&file, 0, 64 << 10).expect("read").0 == data, "the second write was not done");
+    // What one user is refused is no answer to another.
+    let mut set = Encoder::new();
+    set.opaque(&file);
+    crate::calls::sattr(&mut set, Some(0o600), None);
+    set.bool(false);
+    let mut user = setup.client(1000, 1000);
+    user.client.set_next_xid(4712);
+    assert_eq!(user.call(p::SETATTR, &set).0, 1);
+    nfs.client.set_next_xid(4712);
+    assert_eq!(nfs.call(p::SETATTR, &set).0, 0);
+    let stats = setup.server.stats();
+    assert_eq!((stats.len(), stats[0].replays), (1, 0));
+}
+
+#[test]
 fn many_calls_in_flight_all_get_their_answers() {
     let setup = Setup::new("rw,no_root_squash");
     let root = setup.client(0, 0).root;
