@@ -153,7 +153,7 @@ fn run_destroy(
         names = pool.plan_destroy(&query).map_err(|error| of_error(&error))?.names;
     }
     // A pool's root stays as long as the pool.
-    let is_root = !name.contains('/');
+    let is_root = !name.contains(['/', '@', '#']);
     names.retain(|one| !is_root || one != name);
     reporter.step(format!("destroying {name}"), 0, names.len() as u64);
     let mounts = unmount(app, &names, request.force)?;

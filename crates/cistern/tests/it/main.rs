@@ -26,6 +26,7 @@ mod qemu;
 mod quotas;
 mod raidz;
 mod refusals;
+mod roots;
 mod snapshots;
 mod streams;
 mod suspended;
