@@ -231,6 +231,26 @@ fn a_wrong_option_is_named_by_its_place() {
 }
 
 #[test]
+fn the_default_self_test_is_the_only_diagnostic() {
+    let rig = rig();
+    let diagnose = |flags: u8, len: u8| rig.by(0, &[0x1d, flags, 0, 0, len, 0], &vec![0; len.into()]);
+    // With SELFTEST; with PF, or nothing, and no page; units may be taken offline for it.
+    for flags in [0x04, 0x07, 0x14, 0x10, 0x00] {
+        assert_eq!(diagnose(flags, 0).status, Status::Good, "{flags:02x}");
+    }
+    // Short and extended tests in the back- and foreground, and their end; codes that nobody defined; pages.
+    let others = [0x20, 0x40, 0x80, 0xa0, 0xc0, 0x60, 0xe0, 0x24].map(|flags| (flags, 0));
+    for (flags, len) in others.into_iter().chain([(0x10, 4), (0x00, 4), (0x04, 4)]) {
+        let sense = diagnose(flags, len).sense.unwrap();
+        assert_eq!((sense.key, sense.code), (0x5, 0x2400), "{flags:02x} {len}");
+    }
+    // Who has reserved the unit is not disturbed.
+    rig.good(&[0x16, 0, 0, 0, 0, 0], &[]);
+    assert_eq!(rig.by(1, &[0x1d, 4, 0, 0, 0, 0], &[]).status, Status::ReservationConflict);
+    assert_eq!(diagnose(0x04, 0).status, Status::Good);
+}
+
+#[test]
 fn a_unit_says_what_it_is() {
     let rig = rig();
     let vital = |page: u8| rig.good(&[0x12, 1, page, 0, 0xff, 0], &[]);

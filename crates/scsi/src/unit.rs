@@ -309,6 +309,7 @@ impl LogicalUnit {
             0x15 | 0x55 => mode::select(self, command),
             0x1a | 0x5a => mode::sense(self, command.cdb),
             0x1b => start_stop(command.cdb),
+            0x1d => self.send_diagnostic(command.cdb),
             0x16 | 0x17 => reservation::six(&mut self.state(), command),
             0x37 | 0xb7 => Ok(report::defects(command.cdb)),
             0x4d => log::sense(self, command.cdb),
@@ -343,6 +344,19 @@ impl LogicalUnit {
         if self.size.swap(geometry.size, SeqCst) != geometry.size {
             self.state().attentions.tell_all(attention::CAPACITY_CHANGED);
         }
+    }
+
+    /// The default self-test, which is all that there is: whether the volume can be reached (SPC-4 6.42). Tests that
+    /// run for longer, and diagnostic pages, are not known.
+    fn send_diagnostic(&self, cdb: &[u8]) -> Result<Done, Refusal> {
+        let (test, tests_itself, len) = (cdb[1] >> 5, cdb[1] & 4 != 0, u16::from_be_bytes([cdb[3], cdb[4]]));
+        if test != 0 || len != 0 {
+            return Err(INVALID_FIELD.into());
+        }
+        if tests_itself {
+            self.geometry()?;
+        }
+        Ok(Done::nothing())
     }
 
     fn request_sense(&self, command: &Command<'_>) -> Done {
