@@ -60,10 +60,15 @@ fn finish(id: u8, challenge: &[u8], keys: &Keys, known: &[Credentials]) -> Optio
     let found = known.iter().find(|one| one.user == user);
     let found = found.filter(|one| same(&response(id, &one.secret, challenge), &answer))?;
     let mut reply = Keys::default();
-    if let (Some(their_id), Some(their_challenge)) = (keys.get("CHAP_I"), keys.get("CHAP_C")) {
+    let (their_id, their_challenge) = (keys.get("CHAP_I"), keys.get("CHAP_C"));
+    if their_id.is_some() != their_challenge.is_some() {
+        return None;
+    }
+    if let Some((their_id, their_challenge)) = their_id.zip(their_challenge) {
         let their_challenge = bytes(their_challenge)?;
-        // Who sends our own challenge back wants us to answer it for them.
-        if their_challenge == challenge {
+        // Who sends our own challenge back wants us to answer it for them. An answer to an empty one is a sum over the
+        // secret alone, good for guessing it at leisure.
+        if their_challenge == challenge || their_challenge.is_empty() || their_challenge.len() > LONGEST {
             return None;
         }
         let (name, secret) = found.mutual.as_ref()?;

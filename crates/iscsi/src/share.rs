@@ -9,7 +9,7 @@
 //! | `initiator=iqn.…` | who may see it, once or more often; nobody said: everybody |
 //! | `group=2` | the portal groups that its target is reached by, likewise; none said: all. All volumes of a target say the same |
 //! | `user=…,secret=…` | who sees it has to prove to be that, by CHAP |
-//! | `mutual_user=…,mutual_secret=…` | what the target answers, where it is asked for a proof |
+//! | `mutual_user=…,mutual_secret=…` | what the target answers, where it is asked for a proof: another secret than the initiator's (RFC 7143 9.2.1) |
 //! | `sealed=…`, `mutual_sealed=…` | those secrets as volumes keep them (`seal`) |
 
 use crate::seal::unseal;
@@ -109,23 +109,31 @@ pub fn parse(value: &str) -> Result<Option<Share>, String> {
     }
     share.groups.sort_unstable();
     share.groups.dedup();
-    let mutual = mutual_user.zip(mutual_secret);
-    share.credentials = match (user, secret) {
-        (Some(user), Some(secret)) if !user.is_empty() && is_secret(&secret) => {
-            Some(Credentials { user, secret, mutual })
+    let mutual = pair(mutual_user, mutual_secret)?;
+    share.credentials = match (pair(user, secret)?, mutual) {
+        (Some((_, secret)), Some((_, own))) if secret == own => {
+            return Err("the target's secret must be another than the initiator's".into());
         }
-        (None, None) if mutual.is_none() => None,
-        _ => {
-            return Err(
-                "a user and a secret of 12 to 64 characters, without spaces and quotes, belong together"
-                    .into(),
-            );
-        }
+        (Some((user, secret)), mutual) => Some(Credentials { user, secret, mutual }),
+        (None, None) => None,
+        (None, Some(_)) => return Err("a mutual user is nothing without a user".into()),
     };
     if share.target.is_none() && share.lun != 0 {
         return Err("a unit with a number belongs to a target".into());
     }
     Ok(Some(share))
+}
+
+/// Who, and what proves it: both or none.
+fn pair(user: Option<String>, secret: Option<String>) -> Result<Option<(String, String)>, String> {
+    match (user, secret) {
+        (Some(user), Some(secret)) if !user.is_empty() && is_secret(&secret) => Ok(Some((user, secret))),
+        (None, None) => Ok(None),
+        _ => {
+            Err("a user and a secret of 12 to 64 characters, without spaces and quotes, belong together"
+                .into())
+        }
+    }
 }
 
 fn opened(sealed: &str) -> Result<String, String> {

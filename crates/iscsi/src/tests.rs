@@ -53,7 +53,7 @@ fn who_knows_the_secret_is_who_they_say() {
             ("CHAP_N", user.to_owned()),
             ("CHAP_R", hex(&response(7, secret, &challenge))),
             ("CHAP_I", "9".to_owned()),
-            ("CHAP_C", hex(if theirs.is_empty() { &challenge } else { theirs })),
+            ("CHAP_C", hex(if theirs == b"ours" { &challenge } else { theirs })),
         ]);
         match chap.round(&said, &|| 7, &known) {
             Round::Done(said, user) => Some((user, said.get("CHAP_R").unwrap().to_owned())),
@@ -65,7 +65,27 @@ fn who_knows_the_secret_is_who_they_say() {
     assert_eq!(answer("me", "another secret", b"theirs"), None);
     assert_eq!(answer("you", "my long secret", b"theirs"), None);
     // Our own challenge sent back would have us answer it.
+    assert_eq!(answer("me", "my long secret", b"ours"), None);
+    // What is sent for that can be looked up in a table made once.
     assert_eq!(answer("me", "my long secret", b""), None);
+}
+
+#[test]
+fn each_side_has_a_secret_of_its_own() {
+    let mutual = |user: &str, secret: &str| {
+        parse(&format!("user=u,secret=twelve_letters,mutual_user={user},mutual_secret={secret}"))
+    };
+    assert!(mutual("v", "other_letters").is_ok());
+    let same = mutual("v", "twelve_letters").unwrap_err();
+    assert!(same.contains("another than the initiator's"), "{same}");
+    for (user, secret) in [("", "other_letters"), ("v", "short"), ("v", "other letters")] {
+        assert!(mutual(user, secret).is_err(), "{user} {secret}");
+    }
+    for part in ["mutual_user=v", "mutual_secret=other_letters"] {
+        assert!(parse(&format!("user=u,secret=twelve_letters,{part}")).is_err(), "{part} alone");
+    }
+    let alone = parse("mutual_user=v,mutual_secret=other_letters").unwrap_err();
+    assert!(alone.contains("nothing without a user"), "{alone}");
 }
 
 fn sample(rng: &mut Prng) -> Pdu {
