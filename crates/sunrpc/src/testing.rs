@@ -1,11 +1,37 @@
-//! For tests: a portmapper that knows one port, for clients that cannot be told one and ask port 111 (qemu, showmount).
+//! For tests: a portmapper that knows one port, for clients that cannot be told one and ask port 111 (qemu, showmount),
+//! and a network of a test's own, where that port is free whatever runs on the machine.
 
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 
 use crate::msg::{Accepted, parse_call, put_accepted};
 use crate::record::{Pool, Reader, mark};
 use crate::xdr::Encoder;
+
+/// Gives the calling thread, and all threads and processes that it starts from now on, a network namespace in which there
+/// is only loopback, up, and nobody listens. Sockets that it has stay where they are.
+///
+/// # Errors
+/// The operating system's: namespaces are root's.
+pub fn own_network() -> io::Result<()> {
+    // SAFETY: takes a plain number; what it changes is the thread's own.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let socket = UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0))?;
+    // SAFETY: a plain structure of C, of which all bits may be 0.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = *from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: the request is an `ifreq` with flags, as this number wants it, and outlives the call.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 /// Answers GETPORT of version 2 (RFC 1833) on port 111 of `host`, over TCP and UDP, with `port` for every program, until
 /// the process ends.

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use stdx::prng::Prng;
-use sunrpc::testing::serve_portmapper;
+use sunrpc::testing::{own_network, serve_portmapper};
 
 use crate::daemon::{Daemon, Ran, Scratch, program, timed};
 use crate::libnfs::Client;
@@ -25,11 +25,12 @@ fn make_image(path: &Path) {
 
 #[test]
 fn qemu_keeps_images_on_a_share() {
+    // qemu cannot be told a port, and asks 111, where this machine may have a portmapper.
+    own_network().expect("root may have a network of its own");
     let scratch = Scratch::new("qemu");
     let mut daemon = Daemon::start(&scratch);
     let host = daemon.host.clone();
-    // qemu cannot be told a port.
-    serve_portmapper(&host, daemon.port).expect("root may listen on port 111");
+    serve_portmapper(&host, daemon.port).expect("port 111 is free");
     let (a, mnt) = (scratch.image("a", 1024), scratch.text("mnt"));
     daemon.zpool(&format!("create -O compression=lz4 -m {mnt} tank {a}")).done();
     daemon.zfs("create -o sharenfs=rw,no_root_squash -o recordsize=64K tank/vm").done();

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use nfs::{Server, ServerConfig};
 use stdx::prng::Prng;
-use sunrpc::testing::serve_portmapper;
+use sunrpc::testing::{own_network, serve_portmapper};
 
 use crate::setup::{PATH, Setup};
 
@@ -75,30 +74,28 @@ fn libnfs_copies_in_lists_and_copies_out() {
     }
 }
 
-/// A server on a loopback address of its own, with a portmapper there: for clients that insist on asking port 111.
-/// `None` where this user may not listen there.
-fn with_portmapper(number: u8) -> Option<(Setup, String)> {
-    let process = std::process::id();
-    let host = format!("127.{}.{}.{number}", 64 + (process >> 8) % 64, process % 256);
-    let mut setup = Setup::new("rw,no_root_squash");
-    let addr = format!("{host}:0").parse().expect("an address");
-    setup.server = Server::start(ServerConfig::new(addr), setup.engine.clone()).expect("a free port");
-    match serve_portmapper(&host, setup.server.addr().port()) {
-        Ok(()) => Some((setup, host)),
+/// A server in a network of this test's own, with a portmapper there: for clients that insist on asking port 111, where
+/// this machine may have a portmapper already. `None` where this user may have no network.
+fn with_portmapper() -> Option<Setup> {
+    match own_network() {
+        Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            eprintln!("port 111 of {host} is not ours to take: not tested");
-            None
+            eprintln!("a network of its own is not for this user to have: not tested");
+            return None;
         }
-        Err(error) => panic!("{host}:111: {error}"),
+        Err(error) => panic!("a network of its own: {error}"),
     }
+    let setup = Setup::new("rw,no_root_squash");
+    serve_portmapper("127.0.0.1", setup.server.addr().port()).expect("port 111 is free");
+    Some(setup)
 }
 
 #[test]
 fn qemu_converts_and_compares() {
-    let Some((setup, host)) = with_portmapper(1) else { return };
+    let Some(setup) = with_portmapper() else { return };
     let scratch = Scratch::new("qemu");
     let (local, bytes) = scratch.file("image", 6 << 20);
-    let remote = format!("nfs://{host}{PATH}/image");
+    let remote = format!("nfs://127.0.0.1{PATH}/image");
     run("qemu-img", &["convert", "-f", "raw", "-O", "raw", &local, &remote]);
     run("qemu-img", &["compare", "-f", "raw", "-F", "raw", &local, &remote]);
     let mut nfs = setup.client(0, 0);
@@ -110,7 +107,7 @@ fn qemu_converts_and_compares() {
 
 #[test]
 fn showmount_lists_exports() {
-    let Some((_setup, host)) = with_portmapper(2) else { return };
-    let listing = String::from_utf8_lossy(&run("showmount", &["-e", &host]).stdout).into_owned();
+    let Some(_setup) = with_portmapper() else { return };
+    let listing = String::from_utf8_lossy(&run("showmount", &["-e", "127.0.0.1"]).stdout).into_owned();
     assert!(listing.lines().any(|line| line == format!("{PATH} (everyone)")), "{listing}");
 }
