@@ -4,6 +4,7 @@
 mod clients;
 mod compression;
 mod dedup;
+mod mixed;
 mod snapshots;
 mod streams;
 
@@ -52,6 +53,7 @@ pub fn measure(options: &Options, about: &str) -> Result<Results, Fail> {
     about("a busy file system", &clients::busy)?;
     about("destroying", &clients::destroying)?;
     about("compression", &|results| compression::measure(options, results))?;
+    about("mixed data", &|results| mixed::measure(options, results))?;
     about("streams", &|results| streams::measure(options, results))?;
     about("deduplication", &|results| dedup::measure(options, results))?;
     Ok(results)

@@ -32,9 +32,9 @@ fn main() {
     }
     for (kind, name) in COMPRESSIONS {
         let (mut memory, mut again) = (Vec::new(), Vec::new());
-        if let Some(stored) = compress(kind as u8, 0, &words, &mut memory, BLOCK) {
+        if let Ok(Some(stored)) = compress(kind as u8, 0, &words, &mut memory, BLOCK) {
             let ratio = BLOCK as f64 / stored.len() as f64;
-            let there = measure(|| compress(kind as u8, 0, &words, &mut again, BLOCK).is_some());
+            let there = measure(|| compress(kind as u8, 0, &words, &mut again, BLOCK).is_ok());
             let mut plain = vec![0; BLOCK];
             let back = measure(|| decompress(kind as u8, stored, &mut plain));
             println!("{name:12} {there:8.2} back {back:8.2}   {ratio:.2}x");

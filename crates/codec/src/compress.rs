@@ -12,6 +12,29 @@ use crate::{gzip, lz4, lzjb, zle, zstd};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Corrupt;
 
+/// Why nothing could be tried: not the data's fault, and no word on what compression would have saved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unable {
+    /// No kind of this value, or none that compresses.
+    Kind,
+    /// The kind has no such level.
+    Level,
+    /// The library failed, for lack of memory as a rule; the text is its own.
+    Library(&'static str),
+}
+
+impl fmt::Display for Unable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unable::Kind => f.write_str("no such compression"),
+            Unable::Level => f.write_str("no such level of compression"),
+            Unable::Library(why) => write!(f, "the compressor failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Unable {}
+
 impl fmt::Display for Corrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("compressed data is damaged")
@@ -20,8 +43,9 @@ impl fmt::Display for Corrupt {
 
 impl std::error::Error for Corrupt {}
 
-/// Compresses `src`; `None` if the result would be longer than `max_out` bytes or `kind` is none that compresses. The result
-/// lies in `memory`, which is made as long as it takes and never cleared: whoever compresses often keeps it.
+/// Compresses `src`; `None` if the result would be longer than `max_out` bytes. The result lies in `memory`, which is
+/// made as long as it takes and never cleared: whoever compresses often keeps it. What earlier calls did, on this thread
+/// or another, makes no difference.
 ///
 /// `level` matters for zstd alone, as stored in the property: 0 is the default, 1 … 19, and from 103 on the fast
 /// ones. gzip's is in the kind.
@@ -31,8 +55,8 @@ pub fn compress<'a>(
     src: &[u8],
     memory: &'a mut Vec<u8>,
     max_out: usize,
-) -> Option<&'a [u8]> {
-    let kind = Compression::from_raw(kind)?;
+) -> Result<Option<&'a [u8]>, Unable> {
+    let kind = Compression::from_raw(kind).ok_or(Unable::Kind)?;
     let room = match kind {
         Compression::Lz4 => max_out.max(lz4::room_for(src.len())),
         _ => max_out,
@@ -42,14 +66,16 @@ pub fn compress<'a>(
     }
     let dst = &mut memory[..room];
     let len = match kind {
-        Compression::Inherit | Compression::On | Compression::Off | Compression::Empty => None,
+        Compression::Inherit | Compression::On | Compression::Off | Compression::Empty => {
+            return Err(Unable::Kind);
+        }
         Compression::Lzjb => lzjb::compress(src, dst),
         Compression::Zle => zle::compress(src, dst),
-        Compression::Lz4 => lz4::compress(src, dst),
-        Compression::Zstd => zstd::compress(src, dst, level),
-        gzip => gzip.gzip_level().and_then(|level| gzip::compress(src, dst, level)),
+        Compression::Lz4 => lz4::compress(src, dst)?,
+        Compression::Zstd => zstd::compress(src, dst, level)?,
+        gzip => gzip::compress(src, dst, gzip.gzip_level().ok_or(Unable::Kind)?)?,
     };
-    memory.get(..len.filter(|len| *len <= max_out)?)
+    Ok(len.filter(|len| *len <= max_out).map(|len| &memory[..len]))
 }
 
 /// Fills `dst` exactly from the stored block `src`, which may have padding behind. On failure `dst` holds anything.

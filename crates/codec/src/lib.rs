@@ -17,5 +17,5 @@ mod zle;
 mod zstd;
 
 pub use checksum::{Salt, Unsupported, checksum, embedded_checksum, label_checksums};
-pub use compress::{Corrupt, compress, decompress};
+pub use compress::{Corrupt, Unable, compress, decompress};
 pub use fletcher::{fletcher4_append, fletcher4_join};

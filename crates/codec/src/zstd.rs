@@ -9,12 +9,14 @@
 
 use std::cell::RefCell;
 
-use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat};
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat, ResetDirective};
 
-use crate::compress::Corrupt;
+use crate::compress::{Corrupt, Unable};
 
 const HEADER: usize = 8;
 const DEFAULT_LEVEL: u8 = 3;
+/// What the library gives for a result that does not fit (`ZSTD_error_dstSize_tooSmall`; the value is fixed).
+const TOO_SMALL: usize = 70usize.wrapping_neg();
 const FAST_FIRST: u8 = 103;
 /// zstd's own level for each stored value from [`FAST_FIRST`] on.
 const FAST: [i32; 21] =
@@ -28,28 +30,36 @@ fn zstd_level(stored: u8) -> Option<i32> {
     }
 }
 
-pub fn compress(src: &[u8], dst: &mut [u8], level: i32) -> Option<usize> {
+pub fn compress(src: &[u8], dst: &mut [u8], level: i32) -> Result<Option<usize>, Unable> {
     thread_local! {
         // Scratch memory of a megabyte and more, kept because to make it costs more than to compress a block.
         static CONTEXT: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
     }
-    let stored = if level == 0 { DEFAULT_LEVEL } else { u8::try_from(level).ok()? };
-    let level = zstd_level(stored)?;
-    let (header, body) = dst.split_first_chunk_mut::<HEADER>()?;
-    let len = CONTEXT.with_borrow_mut(|context| {
+    let stored = if level == 0 { DEFAULT_LEVEL } else { u8::try_from(level).map_err(|_| Unable::Level)? };
+    let level = zstd_level(stored).ok_or(Unable::Level)?;
+    let Some((header, body)) = dst.split_first_chunk_mut::<HEADER>() else { return Ok(None) };
+    let failed = |code| Unable::Library(zstd_safe::get_error_name(code));
+    let compressed = CONTEXT.with_borrow_mut(|context| {
+        // A block that did not fit leaves the context in the middle of its frame, where nothing can be set.
+        context.reset(ResetDirective::SessionOnly).map_err(failed)?;
         for parameter in [
             CParameter::Format(FrameFormat::Magicless),
             CParameter::CompressionLevel(level),
             CParameter::ChecksumFlag(false),
             CParameter::ContentSizeFlag(false),
         ] {
-            context.set_parameter(parameter).ok()?;
+            context.set_parameter(parameter).map_err(failed)?;
         }
-        context.compress2(body, src).ok()
+        match context.compress2(body, src) {
+            Ok(len) => Ok(Some(len)),
+            Err(TOO_SMALL) => Ok(None),
+            Err(code) => Err(failed(code)),
+        }
     })?;
-    header[..4].copy_from_slice(&u32::try_from(len).ok()?.to_be_bytes());
+    let Some(len) = compressed else { return Ok(None) };
+    header[..4].copy_from_slice(&u32::try_from(len).expect("blocks are shorter").to_be_bytes());
     header[4..].copy_from_slice(&(u32::from(stored) << 24 | zstd_safe::VERSION_NUMBER).to_be_bytes());
-    Some(HEADER + len)
+    Ok(Some(HEADER + len))
 }
 
 pub fn decompress(src: &[u8], dst: &mut [u8]) -> Result<(), Corrupt> {

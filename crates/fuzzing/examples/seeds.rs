@@ -138,7 +138,7 @@ fn packed(seeds: &mut Seeds) {
     Prng::new(1).fill(&mut block[7000..7200]);
     for kind in 2..=16 {
         let mut memory = Vec::new();
-        if let Some(out) = codec::compress::compress(kind, 0, &block, &mut memory, 8192) {
+        if let Ok(Some(out)) = codec::compress::compress(kind, 0, &block, &mut memory, 8192) {
             seeds.add("decompress", &format!("kind{kind}"), &[kind, 4], out, 8192);
             seeds.add("compress", &format!("kind{kind}"), &[kind], &block, 2000);
         }

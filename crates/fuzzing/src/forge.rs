@@ -228,7 +228,7 @@ impl Forge {
         if bp.compression_raw() == CompressKind::Off as u8 && room == block.len() {
             return block.to_vec();
         }
-        if let Some(packed) = compress::compress(bp.compression_raw(), 0, block, &mut memory, room) {
+        if let Ok(Some(packed)) = compress::compress(bp.compression_raw(), 0, block, &mut memory, room) {
             let mut packed = packed.to_vec();
             packed.resize(room, 0);
             return packed;

@@ -22,7 +22,7 @@ pub fn compress(data: &[u8]) {
     let (kind, block) = choice(data);
     let kind = kind % COMPRESSIONS.len() as u8;
     let mut memory = Vec::new();
-    if let Some(packed) = codec_compress::compress(kind, 0, block, &mut memory, block.len()) {
+    if let Ok(Some(packed)) = codec_compress::compress(kind, 0, block, &mut memory, block.len()) {
         assert!(packed.len() <= block.len());
         let mut back = vec![0xa5; block.len()];
         codec_compress::decompress(kind, packed, &mut back).expect("what was compressed can be decompressed");

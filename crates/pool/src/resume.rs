@@ -134,7 +134,8 @@ pub fn to_token(list: &NvList) -> String {
     let packed = list.encode_native();
     let mut memory = Vec::new();
     // What does not shrink has a few bytes more.
-    let bytes = codec::compress(ZLIB, 0, &packed, &mut memory, 2 * packed.len() + 64).unwrap_or_default();
+    let bytes = codec::compress(ZLIB, 0, &packed, &mut memory, 2 * packed.len() + 64);
+    let bytes = bytes.expect("zlib is built in").expect("there is room");
     let mut token = format!("{VERSION}-{:x}-{:x}-", sum(bytes), packed.len());
     bytes.iter().for_each(|byte| write!(token, "{byte:02x}").expect("strings take all"));
     token

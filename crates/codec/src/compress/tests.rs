@@ -32,7 +32,8 @@ fn samples() -> Vec<Vec<u8>> {
 
 /// With memory that held something else.
 fn compressed(kind: u8, level: i32, src: &[u8], max_out: usize) -> Option<Vec<u8>> {
-    compress(kind, level, src, &mut vec![0xa5; 300], max_out).map(<[u8]>::to_vec)
+    let mut memory = vec![0xa5; 300];
+    compress(kind, level, src, &mut memory, max_out).expect("it can be tried").map(<[u8]>::to_vec)
 }
 
 #[test]
@@ -57,9 +58,6 @@ fn the_limit_is_kept_and_noise_does_not_fit() {
         for max in [0, 1, 4, 8, 9] {
             assert_eq!(compressed(kind, level, &samples()[0], max), None, "kind {kind} max {max}");
         }
-    }
-    for (kind, level, max) in [(15, 0, 0), (2, 0, 512), (200, 0, 512), (16, 20, 512)] {
-        assert_eq!(compressed(kind, level, &[0; 512], max), None, "kind {kind}");
     }
 }
 
@@ -107,4 +105,84 @@ fn wrong_size_and_unknown_kind_are_corrupt() {
     assert_eq!(decompress(1, &[0; 512], &mut [0; 512]), Err(Corrupt));
     assert_eq!(decompress(17, &[0; 512], &mut [0; 512]), Err(Corrupt));
     assert_eq!(decompress(2, &[0; 511], &mut [0; 512]), Err(Corrupt));
+}
+
+/// Every level that a property can name, of every kind.
+fn all_levels() -> Vec<(u8, i32)> {
+    let zstd = (0..=19).chain(103..=123).map(|level| (16, level));
+    [3, 14, 15].into_iter().chain(5..=13).map(|kind| (kind, 0)).chain(zstd).collect()
+}
+
+#[test]
+fn a_block_that_does_not_compress_leaves_nothing_behind() {
+    let mut noise = Noise(29);
+    let lines = samples().swap_remove(0);
+    let random: Vec<u8> = (0..65_536).map(|_| noise.next() as u8).collect();
+    for (kind, level) in all_levels() {
+        // As on a thread that has never compressed anything.
+        let fresh = |src: Vec<u8>| {
+            let room = src.len() - src.len() / 8;
+            let other = std::thread::spawn(move || compressed(kind, level, &src, room));
+            other.join().expect("compressing does not panic")
+        };
+        for round in 0..3 {
+            let len = 512 << (noise.next() % 8);
+            let random = &random[..len];
+            assert_eq!(compressed(kind, level, random, len - len / 8), None, "kind {kind} level {level}");
+            // Zeros are what each kind compresses; lines what most do.
+            for src in [&vec![0; len][..], &lines[..len]] {
+                let out = compressed(kind, level, src, len - len / 8);
+                assert_eq!(out, fresh(src.to_vec()), "kind {kind} level {level} round {round}");
+                if let Some(out) = out {
+                    let mut back = vec![0xaa; len];
+                    // A block that is damaged before a good one is read.
+                    let _ = decompress(kind, &out[..out.len() / 2], &mut back);
+                    let _ = decompress(kind, random, &mut back);
+                    assert_eq!(decompress(kind, &out, &mut back), Ok(()), "kind {kind} level {level}");
+                    assert!(back == src, "kind {kind} level {level}");
+                } else {
+                    assert!(
+                        kind == 14 || len < 2048,
+                        "kind {kind} level {level}: {len} bytes do not compress"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn levels_may_change_from_block_to_block() {
+    let src = samples().swap_remove(0);
+    let mut noise = Noise(31);
+    let levels = all_levels();
+    let once: Vec<_> = levels.iter().map(|&(kind, level)| compressed(kind, level, &src, src.len())).collect();
+    for _ in 0..200 {
+        let at = noise.next() as usize % levels.len();
+        let (kind, level) = levels[at];
+        // Sometimes with too little room.
+        let room = if noise.next().is_multiple_of(3) { 700 } else { src.len() };
+        let again = compressed(kind, level, &src, room);
+        let expected = once[at].clone().filter(|out| out.len() <= room);
+        assert_eq!(again, expected, "kind {kind} level {level}");
+    }
+}
+
+#[test]
+fn what_cannot_be_tried_is_not_what_does_not_fit() {
+    for (kind, level, why) in [
+        (0, 0, Unable::Kind),
+        (1, 0, Unable::Kind),
+        (2, 0, Unable::Kind),
+        (4, 0, Unable::Kind),
+        (17, 0, Unable::Kind),
+        (200, 0, Unable::Kind),
+        (16, 20, Unable::Level),
+        (16, 102, Unable::Level),
+        (16, 124, Unable::Level),
+        (16, -1, Unable::Level),
+        (16, 1 << 20, Unable::Level),
+    ] {
+        assert_eq!(compress(kind, level, &[0; 512], &mut Vec::new(), 512), Err(why), "{kind} {level}");
+    }
 }

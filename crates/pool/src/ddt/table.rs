@@ -232,8 +232,8 @@ impl Table {
 fn value_of(slots: &Slots) -> Value {
     let bytes = encode_slots(slots);
     let mut memory = Vec::new();
-    let (kind, body) = match codec::compress(CompressKind::Zle as u8, 0, &bytes, &mut memory, SLOTS_SIZE - 1)
-    {
+    let packed = codec::compress(CompressKind::Zle as u8, 0, &bytes, &mut memory, SLOTS_SIZE - 1);
+    let (kind, body) = match packed.expect("zle is built in") {
         Some(packed) => (CompressKind::Zle, packed),
         None => (CompressKind::Off, &bytes[..]),
     };

@@ -47,7 +47,12 @@ impl Storage {
                 // With as much room as it had then: compressors look at that.
                 let room = data.len() - data.len() / 8;
                 std::iter::once(complevel).chain(levels).find_map(|level| {
-                    codec::compress(kind as u8, level, data, &mut Vec::new(), room).and_then(proved)
+                    let mut memory = Vec::new();
+                    // A level that does not exist proves nothing; nor does one that could not be tried.
+                    codec::compress(kind as u8, level, data, &mut memory, room)
+                        .ok()
+                        .flatten()
+                        .and_then(proved)
                 })
             }),
         };

@@ -6,7 +6,7 @@
 //! the policy says (`ZIO_FLAG_RAW_COMPRESS`).
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use codec::Salt;
 use ondisk::blkptr::{Checksum, EMBEDDED_MAX, SECTOR};
@@ -98,7 +98,12 @@ fn compressed(
     }
     let lsize = data.len();
     MEMORY.with_borrow_mut(|memory| {
-        let out = codec::compress(kind as u8, policy.complevel, data, memory, lsize - lsize / 8)?;
+        let room = lsize - lsize / 8;
+        let out =
+            codec::compress(kind as u8, policy.complevel, data, memory, room).unwrap_or_else(|why| {
+                tell_once(kind, policy.complevel, why);
+                None
+            })?;
         let object_type = ObjectType(policy.object_type);
         if policy.embed && policy.level == 0 && out.len() <= EMBEDDED_MAX && !object_type.has_fill() {
             let bp = BlkPtr::new_embedded(object_type, 0, lsize as u64, kind, out, txg);
@@ -111,6 +116,12 @@ fn compressed(
         let payload = Payload::padded(out, 1 << shape.max_ashift);
         Some(Transformed::Stored(sum(shape, payload, psize as u64, kind, policy)))
     })
+}
+
+/// A block that could not be compressed is stored as it is: a write does not fail for that. But it is not kept quiet.
+fn tell_once(kind: CompressKind, level: i32, why: codec::Unable) {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| tracing::error!(?kind, level, "blocks are stored without compression: {why}"));
 }
 
 fn sum(

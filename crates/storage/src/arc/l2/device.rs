@@ -162,7 +162,8 @@ impl Device {
         let mut memory = Vec::new();
         // One sector saved is enough.
         let most = LogBlock::SIZE - (1 << ring.ashift);
-        let (kind, stored) = match codec::compress(CompressKind::Lz4 as u8, 0, &bytes, &mut memory, most) {
+        let packed = codec::compress(CompressKind::Lz4 as u8, 0, &bytes, &mut memory, most);
+        let (kind, stored) = match packed.expect("lz4 is built in") {
             Some(packed) => (CompressKind::Lz4, packed),
             None => (CompressKind::Off, &bytes[..]),
         };

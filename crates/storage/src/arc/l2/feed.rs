@@ -284,7 +284,8 @@ fn again(block: &Arc<Block>, bp: &BlkPtr) -> Option<Payload> {
         CompressKind::Off => None,
         kind => {
             let mut memory = Vec::new();
-            let out = codec::compress(kind as u8, 0, block, &mut memory, psize)?;
+            // What cannot be made again is not kept: a hint less.
+            let out = codec::compress(kind as u8, 0, block, &mut memory, psize).ok().flatten()?;
             Some(Payload::padded(out, psize))
         }
     }

@@ -57,3 +57,36 @@ fn blocks_smaller_than_a_sector_are_padded_but_not_summed_so() {
     assert_eq!((done.psize, done.payload.len()), (512, 4096));
     assert_eq!(done.checksum, codec::checksum(7, &data, None, false).unwrap());
 }
+
+#[test]
+fn what_does_not_compress_spoils_nothing_that_comes_after_it() {
+    let kinds = [CompressKind::Lzjb, CompressKind::Zle, CompressKind::Lz4, CompressKind::Zstd]
+        .into_iter()
+        .chain((5..=13).filter_map(CompressKind::from_raw));
+    // Half zeros, so that each kind saves something.
+    let mut easy = Block::from_slice(&text(65_536, 1));
+    easy[20_000..60_000].fill(0);
+    let easy = Arc::new(easy);
+    for kind in kinds {
+        for complevel in if kind == CompressKind::Zstd { vec![0, 1, 9, 19, 103, 123] } else { vec![0] } {
+            let policy = WritePolicy { complevel, ..with(ChecksumKind::Fletcher4, kind) };
+            let before = stored(&easy, &policy);
+            assert_eq!(before.compression, kind);
+            for seed in 0..3 {
+                assert_eq!(stored(&noise(65_536, seed), &policy).compression, CompressKind::Off);
+                let after = stored(&easy, &policy);
+                assert_eq!(
+                    (after.compression, after.psize, after.checksum),
+                    (kind, before.psize, before.checksum)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_level_that_does_not_exist_stores_the_block_as_it_is() {
+    let policy = WritePolicy { complevel: 77, ..with(ChecksumKind::Fletcher4, CompressKind::Zstd) };
+    let done = stored(&text(131_072, 1), &policy);
+    assert_eq!((done.psize, done.compression), (131_072, CompressKind::Off));
+}
