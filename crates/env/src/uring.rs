@@ -3,17 +3,27 @@
 //! Each thread that submits has a ring of its own, made on first use and gone with the thread. Since a call returns
 //! only when all its transfers are done, no completion ever belongs to somebody else: no locks, no hand-over, and no
 //! thread sleeps longer than its own I/O.
+//!
+//! A ring that fails is not used again by its thread: what the kernel has in its hands is waited for, the rest is moved by
+//! plain calls. No error of a ring is an error of a transfer, and none ends the program.
 
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::RawFd;
+use std::sync::Once;
+use std::time::Duration;
 
-use io_uring::{IoUring, opcode, types};
+use io_uring::{EnterFlags, IoUring, opcode, types};
 
 /// Transfers one ring has in flight at most.
 const DEPTH: usize = 128;
 /// Parts of one transfer at most: the kernel's UIO_MAXIOV.
 pub const PARTS_MAX: usize = 1024;
+
+/// How often in a row a ring may ask for patience without anything having moved.
+const REFUSALS_MAX: u32 = 10_000;
+/// Longest sleep between looks at a ring that cannot be entered.
+const PAUSE_MAX: Duration = Duration::from_millis(50);
 
 /// One stretch of a file to move, and how far it has come.
 pub struct Transfer {
@@ -79,6 +89,10 @@ impl Transfer {
             error if error == -i64::from(libc::EINTR) || error == -i64::from(libc::EAGAIN) => {}
             error => self.errno = -error as i32,
         }
+        self.is_done()
+    }
+
+    fn is_done(&self) -> bool {
         self.errno != 0 || self.rest().is_empty()
     }
 
@@ -128,18 +142,18 @@ pub unsafe fn run(transfers: &mut [Transfer], plain: bool) {
         /// `None` before the first use; `Some(None)` where the kernel refuses.
         static RING: RefCell<Option<Option<IoUring>>> = const { RefCell::new(None) };
     }
-    let by_ring = transfers.len() > 1
-        && !plain
-        && RING.with_borrow_mut(|slot| {
-            let ring = slot.get_or_insert_with(new_ring).as_mut();
+    if transfers.len() > 1 && !plain {
+        RING.with_borrow_mut(|slot| {
+            let Some(ring) = slot.get_or_insert_with(new_ring) else { return };
             // SAFETY: passed on.
-            ring.map(|ring| unsafe { run_ring(ring, transfers) }).is_some()
+            if !unsafe { run_ring(ring, transfers, &mut Kernel) } {
+                *slot = Some(None);
+            }
         });
-    if !by_ring {
-        for transfer in transfers {
-            // SAFETY: passed on.
-            unsafe { transfer.move_plainly() };
-        }
+    }
+    for transfer in transfers.iter_mut().filter(|transfer| !transfer.is_done()) {
+        // SAFETY: passed on.
+        unsafe { transfer.move_plainly() };
     }
 }
 
@@ -150,47 +164,106 @@ fn new_ring() -> Option<IoUring> {
     modern.or_else(|_| IoUring::new(DEPTH as u32)).ok()
 }
 
+/// How a ring is entered; tests put themselves between.
+trait Enter {
+    /// Hands over what is queued and waits for so many completions.
+    fn submit_and_wait(&mut self, ring: &IoUring, want: usize) -> io::Result<usize>;
+    /// Hands over nothing and waits for a completion.
+    fn wait(&mut self, ring: &IoUring) -> io::Result<usize>;
+}
+
+struct Kernel;
+
+impl Enter for Kernel {
+    fn submit_and_wait(&mut self, ring: &IoUring, want: usize) -> io::Result<usize> {
+        ring.submit_and_wait(want)
+    }
+
+    fn wait(&mut self, ring: &IoUring) -> io::Result<usize> {
+        // SAFETY: nothing is submitted, and no argument passed.
+        unsafe { ring.submitter().enter::<libc::sigset_t>(0, 1, EnterFlags::GETEVENTS.bits(), None) }
+    }
+}
+
+/// Moves the transfers, or as many as the ring is good for: false if it failed, and is not to be used any more. Then some
+/// transfers may not be done, but none is in the kernel's hands.
+///
 /// # Safety
 /// As for [`run`].
-unsafe fn run_ring(ring: &mut IoUring, transfers: &mut [Transfer]) {
+unsafe fn run_ring(ring: &mut IoUring, transfers: &mut [Transfer], kernel: &mut dyn Enter) -> bool {
     // Indexes to submit: those never tried, and those that came back short.
     let mut fresh = 0..transfers.len();
     let mut again: Vec<usize> = Vec::new();
-    let mut in_flight = 0;
+    // In the ring's queue, oldest first; the kernel takes them from the front.
+    let mut queued: Vec<usize> = Vec::new();
+    let (mut in_flight, mut refusals) = (0, 0);
     loop {
-        while in_flight < DEPTH {
+        while queued.len() + in_flight < DEPTH {
             let Some(index) = again.pop().or_else(|| fresh.next()) else { break };
             // SAFETY: the transfer, its memory and descriptor live until this returns, which is after its completion.
             unsafe { ring.submission().push(&transfers[index].entry(index)) }
                 .expect("the ring has an entry for each transfer in flight");
-            in_flight += 1;
+            queued.push(index);
         }
-        if in_flight == 0 {
-            return;
+        let all = queued.len() + in_flight;
+        if all == 0 {
+            return true;
         }
         let all_submitted = fresh.is_empty() && again.is_empty();
-        let want = if all_submitted { in_flight } else { in_flight.min(DEPTH / 4) };
-        if let Err(error) = ring.submit_and_wait(want) {
-            check_ring_error(&error);
-        }
-        for completion in ring.completion() {
-            in_flight -= 1;
-            let index = completion.user_data() as usize;
-            if !transfers[index].advance(i64::from(completion.result())) {
-                again.push(index);
-            }
+        let want = if all_submitted { all } else { all.min(DEPTH / 4) };
+        let entered = kernel.submit_and_wait(ring, want);
+        let taken = queued.len() - ring.submission().len();
+        queued.drain(..taken);
+        in_flight += taken;
+        let before = in_flight;
+        in_flight -= reap(ring, transfers, &mut again);
+        refusals = if taken > 0 || in_flight < before { 0 } else { refusals + 1 };
+        let Err(error) = entered else { continue };
+        if !is_passing(&error) || refusals >= REFUSALS_MAX {
+            tell_once(&error);
+            drain(ring, transfers, in_flight, kernel);
+            return false;
         }
     }
 }
 
-/// Returns if the call is worth repeating. Otherwise the kernel may still own the buffers, so that neither going on
-/// nor unwinding is sound.
-fn check_ring_error(error: &io::Error) {
-    let passing = [libc::EINTR, libc::EAGAIN, libc::EBUSY];
-    if !error.raw_os_error().is_some_and(|errno| passing.contains(&errno)) {
-        eprintln!("io_uring failed with transfers in flight: {error}");
-        std::process::abort();
+/// Takes in what has completed, and how many that were; those that came back short go to `again`.
+fn reap(ring: &mut IoUring, transfers: &mut [Transfer], again: &mut Vec<usize>) -> usize {
+    let mut completed = 0;
+    for completion in ring.completion() {
+        completed += 1;
+        let index = completion.user_data() as usize;
+        if !transfers[index].advance(i64::from(completion.result())) {
+            again.push(index);
+        }
     }
+    completed
+}
+
+/// Waits until the kernel has let go of all buffers. Before that nothing can be done with them, nor can the caller go on:
+/// a ring that does not give them back is like a disk that does not answer, and holds up its own thread alone.
+fn drain(ring: &mut IoUring, transfers: &mut [Transfer], mut in_flight: usize, kernel: &mut dyn Enter) {
+    let mut pause = Duration::from_micros(100);
+    while in_flight > 0 {
+        let entered = kernel.wait(ring);
+        let completed = reap(ring, transfers, &mut Vec::new());
+        in_flight -= completed;
+        if entered.is_err() && completed == 0 {
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+}
+
+/// Whether the call is worth repeating.
+fn is_passing(error: &io::Error) -> bool {
+    let passing = [libc::EINTR, libc::EAGAIN, libc::EBUSY];
+    error.raw_os_error().is_some_and(|errno| passing.contains(&errno))
+}
+
+fn tell_once(error: &io::Error) {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| eprintln!("io_uring failed, plain system calls go on in its place: {error}"));
 }
 
 #[cfg(test)]
