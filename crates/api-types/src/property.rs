@@ -82,7 +82,8 @@ impl PropertyInfo {
     }
 }
 
-/// A dataset property by its name, or by the heading of its column as OpenZFS allows (`avail`, `refer`, `ratio`, …).
+/// A dataset property by its name, or by the heading of its column in small letters, as OpenZFS allows
+/// (`avail`, `refer`, `ratio`, …).
 pub fn dataset_property(name: &str) -> Option<&'static PropertyDef> {
     find(DATASET_PROPERTIES, name)
 }
@@ -96,7 +97,7 @@ fn find(table: &'static [PropertyDef], name: &str) -> Option<&'static PropertyDe
     table
         .iter()
         .find(|row| row.name == name)
-        .or_else(|| table.iter().find(|row| row.column.eq_ignore_ascii_case(name)))
+        .or_else(|| table.iter().find(|row| row.column.to_ascii_lowercase() == name))
 }
 
 /// A name that only means something to whoever set it: `module:property`.

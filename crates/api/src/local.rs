@@ -34,6 +34,9 @@ pub struct LocalShare {
 
 /// Mounting and sharing, by name of file system. Every call blocks until it is done.
 pub trait LocalMounts: Send + Sync {
+    /// Whether something can be mounted there without hiding anything: nothing is there, or an empty directory. Else
+    /// `NotEmpty`, or `Refused` with the system's reason.
+    fn is_free(&self, at: &str) -> Result<()>;
     /// `Busy` where it is mounted already, `NotEmpty` where the directory has entries and `overlay` isn't set.
     fn mount(&self, spec: &MountSpec) -> Result<()>;
     /// `NotFound` where it isn't mounted; `Busy` where it is in use and `force` isn't set.

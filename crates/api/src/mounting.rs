@@ -17,7 +17,23 @@ pub struct Candidate {
     pub mountpoint: String,
     /// `on`, `off` or `noauto`.
     pub canmount: String,
+    /// It may be mounted over a directory that has entries.
+    pub overlay: bool,
 }
+
+impl Candidate {
+    pub fn of(info: &DatasetInfo) -> Candidate {
+        Candidate {
+            dataset: info.name.clone(),
+            mountpoint: value(info, "mountpoint").unwrap_or("none").to_owned(),
+            canmount: value(info, "canmount").unwrap_or("on").to_owned(),
+            overlay: value(info, "overlay") == Some("on"),
+        }
+    }
+}
+
+/// Names of the properties that a [`Candidate`] is made of.
+pub const OF_MOUNTS: [&str; 3] = ["mountpoint", "canmount", "overlay"];
 
 /// The exact value of a property, where the dataset has it.
 pub fn value<'a>(info: &'a DatasetInfo, name: &str) -> Option<&'a str> {
@@ -35,18 +51,14 @@ pub fn candidates(app: &App, root: &str, depth: Option<u32>) -> Result<Vec<Candi
         roots: vec![root.to_owned()],
         depth,
         kinds: vec![DatasetKind::Filesystem],
-        props: vec!["mountpoint".into(), "canmount".into(), "inconsistent".into()],
+        props: OF_MOUNTS.iter().chain(&["inconsistent"]).map(|&name| name.to_owned()).collect(),
     };
     let found = app.pool_of(root)?.datasets(&filter).map_err(|error| of_error(&error))?;
     Ok(found
         .iter()
         // What was not received whole cannot be mounted.
         .filter(|info| value(info, "inconsistent") != Some("1"))
-        .map(|info| Candidate {
-            dataset: info.name.clone(),
-            mountpoint: value(info, "mountpoint").unwrap_or("none").to_owned(),
-            canmount: value(info, "canmount").unwrap_or("on").to_owned(),
-        })
+        .map(Candidate::of)
         .collect())
 }
 
@@ -99,7 +111,7 @@ pub fn mount_all(
             dataset: one.dataset.clone(),
             mountpoint: one.mountpoint.clone(),
             options: options.to_vec(),
-            overlay,
+            overlay: overlay || one.overlay,
         };
         match app.local.mount(&spec) {
             Ok(()) => done.push(one.dataset.clone()),

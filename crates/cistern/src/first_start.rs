@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use stdx::os_error::words;
+
 use engine_api::{Change, Cred, Engine, Error, PoolSpec, PropertyChange, Result, SetAttr, VdevSpec};
 
 /// Images, two and two a mirror.
@@ -19,7 +21,7 @@ fn prop(name: &str, value: &str) -> PropertyChange {
 /// Makes the pool and the share; what was begun is taken back when it fails.
 pub fn make(engine: &dyn Engine, state: &Path) -> Result<()> {
     let disks = state.join("disks");
-    let io = |error: std::io::Error| Error::Refused(format!("{}: {error}", disks.display()));
+    let io = |error: std::io::Error| Error::Refused(format!("{}: {}", disks.display(), words(&error)));
     fs::create_dir_all(&disks).map_err(io)?;
     let disks = disks.canonicalize().map_err(io)?;
     let mut paths = Vec::new();

@@ -10,6 +10,7 @@ use api_types::{IscsiSession, IscsiTally, IscsiUnit};
 use engine_api::{Engine, Error, Result};
 use env::lock;
 use fuse::{Mount, MountOptions};
+use stdx::os_error::words;
 
 use crate::appliance::Appliance;
 
@@ -66,7 +67,8 @@ fn mount_options(dataset: &str, words: &[String]) -> MountOptions {
 fn prepare(spec: &MountSpec) -> Result<()> {
     let at = Path::new(&spec.mountpoint);
     let refuse = |error: std::io::Error| {
-        Error::Refused(format!("cannot mount '{}': {}: {error}", spec.dataset, spec.mountpoint))
+        let why = words(&error);
+        Error::Refused(format!("cannot mount '{}': {}: {why}", spec.dataset, spec.mountpoint))
     };
     fs::create_dir_all(at).map_err(refuse)?;
     let mut inside = fs::read_dir(at).map_err(refuse)?;
@@ -74,6 +76,15 @@ fn prepare(spec: &MountSpec) -> Result<()> {
 }
 
 impl LocalMounts for Local {
+    fn is_free(&self, at: &str) -> Result<()> {
+        match fs::read_dir(at).map(|mut inside| inside.next().is_some()) {
+            Ok(true) => Err(Error::NotEmpty),
+            Ok(false) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Error::Refused(words(&error))),
+        }
+    }
+
     fn mount(&self, spec: &MountSpec) -> Result<()> {
         let mut mounts = lock(&self.mounts);
         mounts.retain(|_, mounted| !mounted.mount.is_unmounted());

@@ -1,5 +1,7 @@
 //! Names of users and groups on this machine, from its own two files: the daemon knows numbers only.
 
+use api_types::PropSet;
+
 /// What `/etc/passwd` and `/etc/group` say.
 #[derive(Clone, Debug, Default)]
 pub struct Accounts {
@@ -44,6 +46,16 @@ impl Accounts {
             None => who.parse::<u32>().ok().map(|id| format!("{stem}@{id}")),
         }
     }
+}
+
+/// Properties of users and groups by their numbers, as the daemon knows them.
+pub fn numbered(props: &[PropSet]) -> Result<Vec<PropSet>, String> {
+    let accounts = Accounts::of_machine();
+    let one = |prop: &PropSet| match accounts.numbered(&prop.name) {
+        Some(name) => Ok(PropSet { name, value: prop.value.clone() }),
+        None => Err(format!("'{}' has an invalid user/group name", prop.name)),
+    };
+    props.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stdx::os_error::words;
 
 /// Largest answer taken: a list of a million datasets with all their properties does not come here in one piece.
 const ANSWER_MAX: u64 = 1 << 30;
@@ -99,15 +100,16 @@ impl Client {
                 format!("permission denied: the Cistern daemon's socket {socket} belongs to another user")
             }
             _ => format!(
-                "The Cistern daemon is not running (no answer on {socket}: {error}).\n\
-                 Start it with 'cistern serve --state DIR', or set CISTERN_SOCKET to its socket, DIR/cistern.sock."
+                "The Cistern daemon is not running (no answer on {socket}: {}).\n\
+                 Start it with 'cistern serve --state DIR', or set CISTERN_SOCKET to its socket, DIR/cistern.sock.",
+                words(error)
             ),
         })
     }
 }
 
 fn lost(error: std::io::Error) -> CallError {
-    CallError::Transport(format!("lost the Cistern daemon while it worked: {error}"))
+    CallError::Transport(format!("lost the Cistern daemon while it worked: {}", words(&error)))
 }
 
 fn exchange(

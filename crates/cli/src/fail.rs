@@ -59,13 +59,14 @@ pub fn reason(problem: &Problem, noun: Noun) -> String {
 
 /// "cannot create 'tank/a': dataset already exists", unless the daemon already said a whole sentence.
 pub fn sentence(what: &str, problem: &Problem, noun: Noun) -> String {
-    const WHOLE: [&str; 6] = [
+    const WHOLE: [&str; 7] = [
         "cannot ",
         "warning: ",
         "could not ",
         "invalid vdev specification",
         "use '",
         "The devices below are missing",
+        "mountpoint '/",
     ];
     if WHOLE.iter().any(|start| problem.detail.starts_with(start)) {
         return problem.detail.clone();

@@ -6,7 +6,9 @@ use crate::getopt;
 use crate::human::{nicebytes, nicenum, nicetime};
 use crate::program::{Io, end_own};
 use crate::props::ISCSI;
-use api_types::{Changed, Dataset, IscsiSession, IscsiTally, IscsiUnit, PropSet, PropertiesSet, routes};
+use api_types::{
+    Changed, Dataset, DatasetKind, IscsiSession, IscsiTally, IscsiUnit, PropSet, PropertiesSet, routes,
+};
 use std::path::Path;
 
 const USAGE: &str = "\
@@ -148,6 +150,7 @@ fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let [volume] = options.operands.as_slice() else {
         return Err(Stop::Usage("missing volume argument".into()));
     };
+    must_be_volume(client, volume)?;
     let mut share = Vec::new();
     if let Some(target) = options.value("t") {
         share.push(format!("target={target}"));
@@ -170,6 +173,20 @@ fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     set(client, volume, &value, &format!("cistern iscsi map {volume}"))?;
     writeln!(io.out, "{volume}")?;
     Ok(())
+}
+
+/// The property says something of volumes only; set for a file system, it would speak for the volumes below.
+fn must_be_volume(client: &Client, name: &str) -> Result<(), Stop> {
+    let path = format!("{}?roots={}&depth=0&props=type", routes::DATASETS, routes::segment(name));
+    let found: Vec<Dataset> = client.get(&path).map_err(|error| match error.problem() {
+        Ok(problem) => Stop::Fail(sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset)),
+        Err(stop) => stop,
+    })?;
+    match found.iter().find(|dataset| dataset.name == name).map(|dataset| dataset.kind) {
+        Some(DatasetKind::Volume) => Ok(()),
+        Some(_) => Err(Stop::Fail(format!("cannot share '{name}': not a volume"))),
+        None => Err(Stop::Fail(format!("cannot open '{name}': dataset does not exist"))),
+    }
 }
 
 /// Shares of volumes of a target.

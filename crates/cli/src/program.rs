@@ -5,6 +5,7 @@ use crate::fail::{Outcome, Stop};
 use crate::{usage, zfs, zpool};
 use std::io::Write;
 use std::path::Path;
+use stdx::os_error::words;
 
 /// Where a command writes.
 pub struct Io<'a> {
@@ -106,7 +107,7 @@ pub fn run<'a>(program: Program, args: &[String], socket: &Path, io: &'a mut Io<
     }
     let (name, rest) = match first.as_str() {
         "-V" | "--version" => ("version", &args[1..]),
-        "help" => (args[1].as_str(), &["--help".to_owned()][..]),
+        "help" => (args[1].as_str(), &[][..]),
         name => (name, &args[1..]),
     };
     // "zpool prop=value pool" has always meant "zpool set".
@@ -114,8 +115,12 @@ pub fn run<'a>(program: Program, args: &[String], socket: &Path, io: &'a mut Io<
     let Some(command) = find(program, name) else {
         return misuse(io, program, None, &format!("unrecognized command '{name}'"));
     };
-    if rest.first().is_some_and(|arg| matches!(arg.as_str(), "--help" | "-?")) {
+    if first == "help" {
         return tell(io, &usage::command(program, command));
+    }
+    // OpenZFS takes a command line that asks for the usage as one that makes no sense.
+    if rest.first().is_some_and(|arg| matches!(arg.as_str(), "--help" | "-?")) {
+        return misuse(io, program, Some(command), "");
     }
     let Some(run) = command.run else {
         let text =
@@ -162,7 +167,7 @@ pub fn end(io: &mut Io<'_>, outcome: Outcome, misused: impl FnOnce(&mut Io<'_>, 
         // Whoever read our output has seen enough (head, less).
         Err(Stop::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 1,
         Err(Stop::Output(error)) => {
-            let _ = writeln!(io.err, "cannot write: {error}");
+            let _ = writeln!(io.err, "cannot write: {}", words(&error));
             1
         }
     }

@@ -84,25 +84,45 @@ pub struct Layout {
 }
 
 /// `mirror a b mirror c d log e cache f g`, `raidz2 a b c d`. Devices belong to the class that was named last, data at first.
+/// Cache devices and spares are single devices only. Each class is named once (`construct_spec`).
 pub fn parse(words: &[String]) -> Result<Layout, Stop> {
     let mut layout = Layout::default();
     let mut class = "data";
+    let mut named: Vec<&str> = Vec::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
         at += 1;
         let spec = match word.as_str() {
             "log" | "cache" | "spare" => {
                 class = word;
-                if words.get(at).is_none_or(|next| is_class(next)) {
-                    return fail(format!("invalid vdev specification: '{word}' requires at least 1 devices"));
+                if named.contains(&class) {
+                    return fail(format!("invalid vdev specification: '{word}' can be specified only once"));
                 }
-                continue;
+                named.push(class);
+                // Log devices may be mirrors.
+                let is_device = |next: &str| !is_grouping(next) && group_of(next).is_none();
+                let next = words.get(at).map(String::as_str);
+                match class {
+                    "log" if next.is_none_or(is_grouping) => {
+                        return fail("invalid vdev specification: log requires at least 1 device");
+                    }
+                    "cache" | "spare" if !next.is_some_and(is_device) => {
+                        return fail(format!(
+                            "invalid vdev specification: {word} requires at least 1 devices"
+                        ));
+                    }
+                    _ => continue,
+                }
             }
             word if group_of(word).is_some() => {
                 let group = group_of(word).expect("it was just looked at");
                 let end = words[at..].iter().position(|word| group_of(word).is_some() || is_grouping(word));
                 let children = &words[at..end.map_or(words.len(), |end| at + end)];
                 at += children.len();
+                // A group behind cache devices or spares is data again.
+                if matches!(class, "cache" | "spare") {
+                    class = "data";
+                }
                 group.of(word, class, children)?
             }
             word if is_grouping(word) => {
@@ -143,22 +163,10 @@ fn group_of(word: &str) -> Option<Group> {
 }
 
 impl Group {
-    /// The type's name, whatever the parity.
-    fn kind(self) -> &'static str {
-        match self {
-            Group::Mirror => "mirror",
-            Group::Raidz(_) => "raidz",
-        }
-    }
-
     fn of(self, word: &str, class: &str, children: &[String]) -> Result<VdevSpec, Stop> {
         let refuse = |why: String| fail(format!("invalid vdev specification: {why}"));
-        let allowed = match self {
-            Group::Mirror => !matches!(class, "cache" | "spare"),
-            Group::Raidz(_) => class == "data",
-        };
-        if !allowed {
-            return refuse(format!("unsupported '{class}' device: {}", self.kind()));
+        if class != "data" && matches!(self, Group::Raidz(_)) {
+            return refuse(format!("unsupported '{class}' device: raidz"));
         }
         let (least, most) = match self {
             Group::Mirror => (2, usize::MAX),
@@ -238,6 +246,18 @@ pub fn device(word: &str) -> Result<String, Stop> {
         return fail(format!("cannot use '{path}': must be a block device or regular file"));
     }
     Ok(path)
+}
+
+/// A value of `ashift`; `None` is 0, which leaves the choice to the devices (cmd/zpool/zpool_vdev.c, `make_leaf_vdev`).
+pub fn ashift(value: &str) -> Result<Option<u64>, Stop> {
+    match stdx::number::parse(value) {
+        Ok(0) => Ok(None),
+        Ok(shift @ 9..=16) => Ok(Some(shift)),
+        Ok(other) => {
+            fail(format!("invalid 'ashift={other}' property: only values between 9 and 16 are allowed."))
+        }
+        Err(_) => fail("ashift must be a number."),
+    }
 }
 
 fn leaf(word: &str) -> Result<VdevSpec, Stop> {

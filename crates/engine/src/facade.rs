@@ -3,6 +3,7 @@
 //! [`LocalEngine`] holds the imported pools; [`pool::LocalPool`] is one of them. Nothing is decided here: names are looked
 //! up, types are converted, messages of the layers below pass through unchanged.
 
+mod compatibility;
 mod convert;
 mod counting;
 mod ctldir;
@@ -248,6 +249,8 @@ impl Engine for LocalEngine {
         if let Some(mountpoint) = &spec.mountpoint {
             fs_props.push(PropertyChange { name: "mountpoint".into(), value: mountpoint.clone() });
         }
+        let (limits, fs_props) = quotas::take(&fs_props)
+            .map_err(|why| Error::Refused(format!("cannot create '{}': {why}", spec.name)))?;
         let fs_props = settings.root_props(&spec.name, &fs_props)?;
         let create_spec = CreateSpec {
             name: spec.name.clone(),
@@ -267,7 +270,11 @@ impl Engine for LocalEngine {
             force: spec.force,
             history: spec.history.clone(),
         };
-        Ok(self.adopt(create(&self.around, &create_spec).map_err(api_error)?))
+        let pool = self.adopt(create(&self.around, &create_spec).map_err(api_error)?);
+        if !limits.is_empty() {
+            pool.set_limits(&spec.name, &limits)?;
+        }
+        Ok(pool)
     }
 
     fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {

@@ -25,6 +25,7 @@ pub mod memory;
 pub mod metric;
 pub mod model_disk;
 pub mod quirk;
+pub mod text;
 pub mod threads;
 mod uring;
 pub mod worker;

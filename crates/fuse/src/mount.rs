@@ -12,6 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+use stdx::os_error::words;
 
 /// How to mount: the dataset's properties, and how hard to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,10 +86,11 @@ impl Ended {
 /// # Errors
 /// `Refused` with the operating system's reason.
 pub fn mount(fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
-    let refused = |error: io::Error| Error::Refused(format!("cannot mount at {}: {error}", at.display()));
+    let refused = |error: io::Error| Error::Refused(format!("{}: {}", at.display(), words(&error)));
     let at = at.canonicalize().map_err(refused)?;
     let ops = Ops { server: Server::new(Flat::new(fs), options.cache) };
-    let session = Session::new(ops, &at, &config(options)).map_err(refused)?;
+    let session = Session::new(ops, &at, &config(options))
+        .map_err(|error| Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))))?;
     let ended = Arc::new(Ended::default());
     let (over, path) = (ended.clone(), at.clone());
     // Said here, because anybody may unmount it.
@@ -103,6 +105,30 @@ pub fn mount(fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Resu
     raise_readahead(&at);
     tracing::info!(at = %at.display(), source = options.source, "mounted");
     Ok(Mount { at, session: ended })
+}
+
+fn is_root() -> bool {
+    // SAFETY: it has no arguments and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Why a mount failed, and what would help. Who is not root mounts through fusermount3, which may not be there, or not
+/// allow what everybody is to see; its own words name no cure.
+fn in_words(error: &io::Error, root: bool) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if !root => {
+            "a mount for all users takes root, or a line 'user_allow_other' in /etc/fuse.conf".into()
+        }
+        io::ErrorKind::NotFound if !root => "a mount takes root, or fusermount3 (package fuse3)".into(),
+        _ => {
+            let text = words(error);
+            let text = text.trim();
+            text.strip_prefix("fusermount3: ")
+                .or(text.strip_prefix("fusermount: "))
+                .unwrap_or(text)
+                .to_owned()
+        }
+    }
 }
 
 fn config(options: &MountOptions) -> Config {
@@ -180,7 +206,7 @@ impl Mount {
     }
 
     fn refused(&self, error: &io::Error) -> Error {
-        Error::Refused(format!("cannot unmount {}: {error}", self.at.display()))
+        Error::Refused(format!("cannot unmount {}: {}", self.at.display(), words(error)))
     }
 }
 
@@ -200,3 +226,6 @@ fn umount(at: &Path, flags: i32) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -164,7 +164,7 @@ impl Prop {
     }
 }
 
-/// A native property of datasets, by its name or its column's.
+/// A native property of datasets, by its name or its column's in small letters (zprop_common.c, `propname_match`).
 pub fn dataset_prop(name: &str) -> Option<&'static Prop> {
     find(DATASET, name)
 }
@@ -178,7 +178,7 @@ fn find(table: &'static [Prop], name: &str) -> Option<&'static Prop> {
     table
         .iter()
         .find(|prop| prop.name == name)
-        .or_else(|| table.iter().find(|prop| !prop.hidden && prop.column.eq_ignore_ascii_case(name)))
+        .or_else(|| table.iter().find(|prop| !prop.hidden && prop.column.to_ascii_lowercase() == name))
 }
 
 /// A user's property: a name with a colon, of the characters that names may have.

@@ -57,6 +57,10 @@ const KEPT: &[&str] = &[
     "obsolete_counts",
 ];
 
+/// Flags that pools are given by name only, and that nothing here makes active: a resilver that waits for another is known
+/// by what its disk misses.
+const NEVER_ACTIVE: &[&str] = &["resilver_defer"];
+
 /// Flags with which a pool can be read but not written: writing would have to keep something up that is not built.
 const READABLE: &[&str] = &[
     "block_cloning",
@@ -86,7 +90,7 @@ pub fn is_built(feature: &Feature) -> bool {
 
 /// Whether new pools may have it enabled, for OpenZFS's use too.
 pub fn is_allowed(feature: &Feature) -> bool {
-    is_built(feature) || KEPT.contains(&feature.name)
+    is_built(feature) || KEPT.contains(&feature.name) || NEVER_ACTIVE.contains(&feature.name)
 }
 
 /// Judges the active flags `(guid, is in features_for_write)`.

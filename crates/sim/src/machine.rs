@@ -139,6 +139,8 @@ impl Machine {
             props: properties(&[
                 ("ashift", &swarm.ashift.to_string()),
                 ("autotrim", if swarm.autotrim { "on" } else { "off" }),
+                // So that a resilver can be begun again.
+                ("feature@resilver_defer", "enabled"),
             ]),
             fs_props: properties(&swarm.props),
             // What an attempt before left is no reason to refuse.

@@ -7,6 +7,7 @@ pub mod bounded;
 pub mod cursor;
 pub mod mark;
 pub mod number;
+pub mod os_error;
 pub mod patience;
 pub mod posix;
 pub mod prng;

@@ -271,7 +271,11 @@ pub fn find(app: &App, name: &str, kind_wanted: DatasetKind) -> Result<engine_ap
         roots: vec![name.to_owned()],
         depth: Some(0),
         kinds: vec![kind_wanted],
-        props: vec!["mountpoint".into(), "canmount".into(), "sharenfs".into(), "inconsistent".into()],
+        props: mounting::OF_MOUNTS
+            .iter()
+            .chain(&["sharenfs", "inconsistent"])
+            .map(|&s| s.to_owned())
+            .collect(),
     };
     let found = app.pool_of(name)?.datasets(&filter).map_err(|error| of_error(&error))?;
     found

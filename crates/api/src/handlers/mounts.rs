@@ -43,11 +43,7 @@ fn run_mount(app: &App, request: &MountRequest) -> Result<MountOutcome, Problem>
         return Ok(outcome);
     }
     let info = find(app, &request.dataset, DatasetKind::Filesystem)?;
-    let one = Candidate {
-        dataset: info.name.clone(),
-        mountpoint: value(&info, "mountpoint").unwrap_or("none").to_owned(),
-        canmount: value(&info, "canmount").unwrap_or("on").to_owned(),
-    };
+    let one = Candidate::of(&info);
     if let Some(why) = not_mountable(&one, "mount") {
         return Err(why);
     }
@@ -63,7 +59,7 @@ fn run_mount(app: &App, request: &MountRequest) -> Result<MountOutcome, Problem>
         dataset: one.dataset.clone(),
         mountpoint: one.mountpoint.clone(),
         options: request.options.clone(),
-        overlay: request.overlay,
+        overlay: request.overlay || one.overlay,
     };
     app.local.mount(&spec).map_err(|error| {
         problem(&of_error(&error).kind, mount_failure(&one.dataset, &one.mountpoint, &error))

@@ -12,7 +12,7 @@ use api_types::{
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use engine_api::{Change, Health};
+use engine_api::{Change, Error, Health};
 
 /// A query string, or the problem with it.
 pub fn query<T>(given: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
@@ -43,6 +43,9 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
 
 fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<JobResult, Problem> {
     reporter.step(format!("creating {}", create.name), 0, 0);
+    if app.auto_mount && !create.force {
+        check_mountpoint(app, create)?;
+    }
     let spec = convert::pool_spec(create);
     let pool = app.engine.create(&spec).map_err(|error| of_error(&error))?;
     let name = pool.name();
@@ -53,6 +56,22 @@ fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<Job
         pool: Some(name),
         rewound: None,
     })
+}
+
+/// Refuses to hide what is there already (cmd/zpool/zpool_main.c, `zpool_do_create`).
+fn check_mountpoint(app: &App, create: &PoolCreate) -> Result<(), Problem> {
+    let given = create.mountpoint.clone().unwrap_or_else(|| format!("/{}", create.name));
+    if !given.starts_with('/') {
+        return Ok(());
+    }
+    let at = format!("{}{given}", create.altroot.as_deref().unwrap_or("").trim_end_matches('/'));
+    let why = match app.local.is_free(&at) {
+        Ok(()) => return Ok(()),
+        Err(Error::NotEmpty) => "exists and is not empty".to_owned(),
+        Err(error) => format!(": {error}"),
+    };
+    let hint = "use '-m' option to provide a different default";
+    Err(problem(kind::REFUSED, format!("mountpoint '{at}' {why}\n{hint}")))
 }
 
 /// Mounts what came with a pool, where file systems are mounted by themselves.

@@ -165,12 +165,12 @@ fn bad_devices_and_names_are_refused_and_disturb_nothing() {
         (format!("mirror {c}"), "cannot create 'mirror': name is reserved".to_owned()),
         (
             format!("-o ashift=17 other {c}"),
-            "cannot create 'other': property 'ashift' number 17 is invalid, only values between 9 and 16 are allowed"
-                .to_owned(),
+            "invalid 'ashift=17' property: only values between 9 and 16 are allowed.".to_owned(),
         ),
         (
             format!("a/b {c}"),
-            "cannot create 'a/b': invalid character '/' in pool name\nuse 'zfs create' to create a dataset".to_owned(),
+            "cannot create 'a/b': invalid character '/' in pool name\nuse 'zfs create' to create a dataset"
+                .to_owned(),
         ),
     ];
     for (line, message) in cases {
@@ -249,7 +249,7 @@ fn cache_devices_are_added_lost_brought_back_and_removed() {
     refuse(&daemon, "zpool", &format!("add tank cache {d}"), &busy);
     let same = "cannot add to 'tank': one or more vdevs refer to the same device";
     refuse(&daemon, "zpool", &format!("add -f tank cache {d}"), same);
-    let mirror = "invalid vdev specification: unsupported 'cache' device: mirror";
+    let mirror = "invalid vdev specification: cache requires at least 1 devices";
     refuse(&daemon, "zpool", &format!("add tank cache mirror {c} {d}"), mirror);
     daemon.zpool(&format!("remove tank {c}")).done();
     assert_eq!(state(&daemon, &c), None);

@@ -78,11 +78,27 @@ fn grammar() {
     assert!(refused(&format!("raidz4 {}", f[0])).starts_with("cannot open 'raidz4': no such device"));
     assert!(refused(&format!("draid {}", f[0])).contains("'draid' vdevs are not supported"));
     assert!(refused(&format!("{} special {}", f[0], f[1])).contains("'special' vdevs"));
-    assert!(
-        refused(&format!("{} cache mirror {} {}", f[0], f[1], f[2]))
-            .contains("unsupported 'cache' device: mirror")
+    for end in ["cache mirror", "cache log", "cache"] {
+        let line = format!("{} {} {end}", f[0], f[1]);
+        assert_eq!(refused(&line), "invalid vdev specification: cache requires at least 1 devices", "{line}");
+    }
+    assert_eq!(
+        refused(&format!("{} log cache {}", f[0], f[1])),
+        "invalid vdev specification: log requires at least 1 device"
     );
-    assert!(refused(&format!("{} cache log {}", f[0], f[1])).contains("'cache' requires at least 1 devices"));
+    for class in ["log", "cache", "spare"] {
+        assert_eq!(
+            refused(&format!("{} {class} {} {class} {}", f[0], f[1], f[2])),
+            format!("invalid vdev specification: '{class}' can be specified only once")
+        );
+    }
+    // A group behind single devices is data, whatever they are for; single devices go on with them.
+    for class in ["cache", "spare"] {
+        let line = format!("{class} {} mirror {} {} {}", f[0], f[1], f[2], f[3]);
+        let layout = parse_line(&line).expect(&line);
+        assert_eq!(layout.data, [VdevSpec::Mirror(leaves(&[1, 2, 3]))], "{line}");
+        assert_eq!((layout.cache.len(), layout.spares.len()), if class == "cache" { (1, 0) } else { (0, 1) });
+    }
     let classes = parse_line(&format!("{} log mirror {} {} cache {} {}", f[0], f[1], f[2], f[3], f[0]));
     let classes = classes.expect("valid");
     assert_eq!((classes.data.len(), classes.logs.len()), (1, 1));

@@ -3,7 +3,7 @@
 use super::name_fault;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
-use crate::{getopt, props};
+use crate::{accounts, getopt, props};
 use api_types::{
     Changed, Dataset, DatasetCreate, DatasetPlan, Edit, PropSet, dataset_property, kind, routes,
 };
@@ -47,7 +47,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let dry_run = options.has("n");
     let what = format!("cannot {} '{name}'", if dry_run { "verify" } else { "create" });
-    match super::props::numbered(&request.props) {
+    match accounts::numbered(&request.props) {
         Ok(props) => request.props = props,
         Err(why) => return fail(format!("{what}: {why}")),
     }

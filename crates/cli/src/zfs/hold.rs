@@ -68,7 +68,7 @@ pub fn holds(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         let root = if options.has("r") { head } else { operand };
         let depth = if options.has("r") { None } else { Some(0) };
         let (operands, kinds) = (vec![root.to_owned()], vec!["snapshot"]);
-        let selection = Selection { operands, depth, kinds, props: "type".into() };
+        let selection = Selection { operands, depth, kinds, props: "type".into(), ..Selection::default() };
         let (found, missing) = select::select(cx, &selection)?;
         status |= missing;
         for one in found.iter().filter(|one| one.name.split_once('@').is_some_and(|(_, name)| name == short))

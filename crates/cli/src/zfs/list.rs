@@ -47,7 +47,8 @@ pub fn list(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if !shown.is_empty() {
         kinds = vec!["filesystem", "volume", "snapshot"];
     }
-    let selection = Selection { operands: options.operands.clone(), depth, kinds, props };
+    let selection =
+        Selection { operands: options.operands.clone(), depth, within: options.has("d"), kinds, props };
     let (mut found, status) = select::select(cx, &selection)?;
     if !shown.is_empty() {
         let is_shown =

@@ -2,7 +2,7 @@
 
 use super::list::info;
 use super::select::{self, Selection};
-use crate::accounts::Accounts;
+use crate::accounts;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt;
 use crate::program::Cx;
@@ -30,7 +30,8 @@ pub fn get(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     // Unless told otherwise, snapshots and bookmarks too, where it goes below what is named.
     let kinds = select::kinds(Some(options.value("t").unwrap_or("all")))?;
     let depth = select::depth(&below, &kinds)?;
-    let selection = Selection { operands: below.operands, depth, kinds, props };
+    let within = below.has("d");
+    let selection = Selection { operands: below.operands, depth, within, kinds, props };
     let (found, status) = select::select(cx, &selection)?;
     let subjects: Vec<Subject> = found
         .into_iter()
@@ -86,7 +87,7 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
         cx.complain(&format!("{what}: {why}"))?;
         return Ok(1);
     }
-    let request = match numbered(&request.props) {
+    let request = match accounts::numbered(&request.props) {
         Ok(props) => PropertiesSet { props, ..request.clone() },
         Err(why) => {
             cx.complain(&format!("{what}: {why}"))?;
@@ -102,16 +103,6 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
         }
         Err(error) => refused(cx, name, &what, error),
     }
-}
-
-/// Properties of users and groups by their numbers, as the daemon knows them.
-pub fn numbered(props: &[PropSet]) -> Result<Vec<PropSet>, String> {
-    let accounts = Accounts::of_machine();
-    let one = |prop: &PropSet| match accounts.numbered(&prop.name) {
-        Some(name) => Ok(PropSet { name, value: prop.value.clone() }),
-        None => Err(format!("'{}' has an invalid user/group name", prop.name)),
-    };
-    props.iter().map(one).collect()
 }
 
 /// What is wrong with a property that can be seen without the engine.

@@ -14,6 +14,8 @@ pub struct Selection {
     pub operands: Vec<String>,
     /// `None`: all the way down.
     pub depth: Option<u32>,
+    /// What is named need not be of the kinds itself: something below it may be. Always so where the depth is not 0.
+    pub within: bool,
     /// Names of kinds; empty: whatever is named, and file systems and volumes below.
     pub kinds: Vec<&'static str>,
     /// Comma-separated; empty: all.
@@ -75,7 +77,7 @@ pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<Dataset>, i
         }
         match ask(cx, selection, &name) {
             Ok(datasets) if !datasets.is_empty() => found.extend(datasets),
-            Ok(_) if selection.depth != Some(0) || !exists(cx, &name) => {
+            Ok(_) if selection.depth != Some(0) || selection.within || !exists(cx, &name) => {
                 if !exists(cx, &name) {
                     cx.complain(&format!("cannot open '{name}': dataset does not exist"))?;
                     status = 1;

@@ -3,7 +3,7 @@
 use super::{name_fault, select};
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
-use crate::{getopt, props};
+use crate::{accounts, getopt, props};
 use api_types::{BookmarkCreate, Changed, CloneCreate, Promote, Rollback, SnapshotCreate, kind, routes};
 use serde::Serialize;
 
@@ -121,7 +121,7 @@ pub fn clone(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for text in options.values("o") {
         props::add(&mut request.props, props::assignment(text, "missing '=' for property=value argument")?)?;
     }
-    match super::props::numbered(&request.props) {
+    match accounts::numbered(&request.props) {
         Ok(props) => request.props = props,
         Err(why) => return fail(format!("cannot create '{name}': {why}")),
     }

@@ -55,7 +55,10 @@ pub fn upgrade(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let depth = if below || !named { None } else { Some(0) };
     let (operands, kinds) = (options.operands, vec!["filesystem"]);
-    let (found, status) = select::select(cx, &Selection { operands, depth, kinds, props: "version".into() })?;
+    let (found, status) = select::select(
+        cx,
+        &Selection { operands, depth, kinds, props: "version".into(), ..Selection::default() },
+    )?;
     if upgrades {
         return raise(cx, &found, wanted.unwrap_or(CURRENT)).map(|failed| status | failed);
     }

@@ -9,6 +9,7 @@ use crate::program::Io;
 use api_types::{BlockError, BlockFault, BlockKind, BlockRange, Fault, Mount, routes};
 use std::os::unix::fs::MetadataExt;
 use stdx::number;
+use stdx::os_error::words;
 
 use super::{ALWAYS, pool, rate, register};
 
@@ -96,7 +97,7 @@ fn file(path: &str, fault: BlockFault, client: &Client) -> Result<BlockFault, St
     let found = std::fs::symlink_metadata(path);
     let object = match &found {
         Ok(found) => found.ino(),
-        Err(error) => return fail(format!("cannot open '{path}': {error}")),
+        Err(error) => return fail(format!("cannot open '{path}': {}", words(&error))),
     };
     let mounts: Vec<Mount> = client.get(routes::MOUNTS)?;
     let is_below = |mount: &&Mount| {

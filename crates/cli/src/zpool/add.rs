@@ -50,15 +50,10 @@ pub(super) fn ashift(options: &getopt::Parsed) -> Result<Option<u64>, Stop> {
     let mut ashift = None;
     for text in options.values("o") {
         let prop = crate::props::assignment(text, "missing '=' for -o option")?;
-        match prop.value.parse() {
-            Ok(value @ (0 | 9..=16)) if prop.name == "ashift" => {
-                ashift = Some(value).filter(|shift| *shift > 0)
-            }
-            _ if prop.name == "ashift" => {
-                return fail("property 'ashift' number must be zero or between 9 and 16");
-            }
-            _ => return usage(""),
+        if prop.name != "ashift" {
+            return usage("");
         }
+        ashift = vdevs::ashift(&prop.value)?;
     }
     Ok(ashift)
 }

@@ -6,6 +6,7 @@ use crate::json::Json;
 use crate::program::Cx;
 use crate::{getopt, jobs};
 use api_types::{LabelClear, PoolRelease, Version, kind, routes};
+use stdx::os_error::words;
 
 pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "f", &[])?;
@@ -69,7 +70,7 @@ pub fn label_clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         path = shorthand;
     }
     if let Err(error) = std::fs::metadata(&path) {
-        return fail(format!("failed to open {path}: {}", plain(&error)));
+        return fail(format!("failed to open {path}: {}", words(&error)));
     }
     let request = LabelClear { path: path.clone(), force: options.has("f") };
     match jobs::run(cx, routes::LABELCLEAR, &request) {
@@ -83,12 +84,6 @@ pub fn label_clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             }
         }
     }
-}
-
-/// An OS error as strerror(3) has it.
-pub fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 pub fn sync(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

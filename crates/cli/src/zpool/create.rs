@@ -2,8 +2,11 @@
 
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
-use crate::{getopt, jobs, props, vdevs};
-use api_types::{PoolCreate, PropSet, VdevSpec, routes};
+use crate::{accounts, getopt, jobs, props, vdevs};
+use api_types::{
+    PoolCreate, PropSet, VdevSpec, dataset_property, is_dataset_at_property, is_feature_property,
+    is_user_property, pool_property, routes,
+};
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "fndR:m:o:O:t:", &[])?;
@@ -19,12 +22,28 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         ..PoolCreate::default()
     };
     for text in options.values("o") {
-        props::add(&mut request.props, props::assignment(text, "missing '=' for -o option")?)?;
+        let prop = props::assignment(text, "missing '=' for -o option")?;
+        if pool_property(&prop.name).is_none() && !is_feature_property(&prop.name) {
+            return not_valid(cx, &prop.name, "pool");
+        }
+        props::add(&mut request.props, prop)?;
     }
     for text in options.values("O") {
-        props::add(&mut request.fs_props, props::assignment(text, "missing '=' for -O option")?)?;
+        let prop = props::assignment(text, "missing '=' for -O option")?;
+        let own = is_user_property(&prop.name) || is_dataset_at_property(&prop.name);
+        if dataset_property(&prop.name).is_none() && !own {
+            return not_valid(cx, &prop.name, "filesystem");
+        }
+        props::add(&mut request.fs_props, prop)?;
     }
     take_mountpoint(&mut request);
+    request.fs_props = match accounts::numbered(&request.fs_props) {
+        Ok(props) => props,
+        Err(why) => {
+            let name = options.operands.first().map_or("", String::as_str);
+            return fail(format!("cannot create '{name}': {why}"));
+        }
+    };
     let Some((name, devices)) = options.operands.split_first() else {
         return usage("missing pool name argument");
     };
@@ -37,6 +56,9 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let layout = vdevs::parse(devices)?;
     if layout.data.is_empty() {
         return fail("invalid vdev specification: at least one toplevel vdev must be specified");
+    }
+    if let Some(prop) = request.props.iter().find(|prop| prop.name == "ashift") {
+        vdevs::ashift(&prop.value)?;
     }
     (request.vdevs, request.logs) = (layout.data, layout.logs);
     (request.cache, request.spares) = (layout.cache, layout.spares);
@@ -56,6 +78,12 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             fail(sentence(&format!("cannot create '{name}'"), &problem, Noun::Pool))
         }
     }
+}
+
+/// A property that nothing of this kind has (cmd/zpool/zpool_main.c, `add_prop_list`).
+fn not_valid(cx: &mut Cx<'_>, name: &str, of: &str) -> Outcome {
+    cx.complain(&format!("property '{name}' is not a valid {of} property"))?;
+    Ok(1)
 }
 
 /// Redundancy that differs must be asked for.

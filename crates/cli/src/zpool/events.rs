@@ -12,7 +12,7 @@ pub fn events(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "vHfc", &[])?;
     let pool = match options.operands.as_slice() {
         [] => None,
-        [pool] if !pool.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+        [pool] if super::create::name_fault(pool).is_some() => {
             return usage(format!("invalid pool name '{pool}'"));
         }
         [pool] => Some(pool.as_str()),

@@ -3,6 +3,7 @@
 mod columns;
 mod histogram;
 mod sample;
+mod wanted;
 
 use super::{Repeat, naming, pools, timestamp};
 use crate::fail::{Outcome, Stop, fail, usage};
@@ -14,6 +15,7 @@ use api_types::{Pool, Vdev};
 use columns::Group;
 use histogram::Histogram;
 use sample::{Change, Sample};
+use wanted::Wanted;
 
 /// What is printed of each vdev.
 enum Show {
@@ -31,9 +33,16 @@ struct Format {
     verbose: bool,
     name_width: usize,
     show: Show,
+    /// Names of the only vdevs to print; empty: all.
+    vdevs: Vec<String>,
 }
 
 impl Format {
+    /// Whether a vdev of this name is printed.
+    fn wants(&self, name: &str) -> bool {
+        self.vdevs.is_empty() || self.vdevs.iter().any(|wanted| wanted == name)
+    }
+
     fn groups(&self) -> &[Group] {
         match &self.show {
             Show::Columns(groups) => groups,
@@ -55,16 +64,19 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if options.has("h") {
         return usage("");
     }
+    let mut operands = options.operands.clone();
+    let mut repeat = Repeat::take(&mut operands)?;
+    let naming = naming(&options);
+    let Wanted { pools: names, vdevs } = Wanted::of(cx, &operands, naming)?;
     let mut format = Format {
-        naming: naming(&options),
+        naming,
         literal: options.has("p"),
         scripted: options.has("H"),
-        verbose: options.has("v"),
+        verbose: options.has("v") || !vdevs.is_empty(),
         name_width: 0,
         show: show(&options)?,
+        vdevs,
     };
-    let mut names = options.operands.clone();
-    let mut repeat = Repeat::take(&mut names)?;
     // -y leaves the figures since import away, and doesn't count them as a round.
     let mut skip = options.has("y") && repeat.interval > 0.0;
     let (mut before, mut round): (Option<Sample>, u32) = (None, 0);
@@ -143,11 +155,12 @@ fn print(
             }
             print_section(cx, format, "cache", &pool.cache.iter().collect::<Vec<_>>(), change)?;
         }
-        if format.verbose && !format.scripted && in_columns {
+        if format.verbose && format.vdevs.is_empty() && !format.scripted && in_columns {
             write!(cx.io.out, "{}", columns::separator(format))?;
         }
     }
-    if pools.len() > 1 && !format.verbose && !format.scripted && in_columns {
+    let at_end = !format.vdevs.is_empty() || (pools.len() > 1 && !format.verbose);
+    if at_end && !format.scripted && in_columns {
         write!(cx.io.out, "{}", columns::separator(format))?;
     }
     Ok(())
@@ -165,7 +178,8 @@ fn print_section(
         return Ok(());
     }
     let in_columns = matches!(format.show, Show::Columns(_));
-    let line = if format.scripted || !in_columns { String::new() } else { columns::dashes(format, title) };
+    let bare = format.scripted || !in_columns || !format.vdevs.is_empty();
+    let line = if bare { String::new() } else { columns::dashes(format, title) };
     writeln!(cx.io.out, "{line}")?;
     for vdev in vdevs {
         print_vdev(cx, format, vdev, &vdevs::name(vdev, format.naming), 2, change)?;
@@ -181,8 +195,11 @@ fn print_vdev(
     depth: usize,
     change: &Change<'_>,
 ) -> Result<(), Stop> {
+    // One that was asked for is not indented.
+    let indent = if format.vdevs.is_empty() { depth } else { 0 };
     let text = match &format.show {
-        Show::Columns(_) => columns::line(format, vdev, name, depth, change),
+        _ if !format.wants(name) => String::new(),
+        Show::Columns(_) => columns::line(format, vdev, name, indent, change),
         Show::Histogram(histogram) => histogram.table(format, vdev, name, change),
         Show::Json => String::new(),
     };

@@ -358,6 +358,7 @@ impl FakePool {
             text("mountpoint", &format!("/{name}"), Source::Default),
             text("compression", "on", Source::Default),
             text("canmount", "on", Source::Default),
+            text("overlay", "on", Source::Default),
             text("sharenfs", "off", Source::Default),
         ];
         tables.datasets.insert(name.to_owned(), row);

@@ -38,6 +38,12 @@ impl FakeMounts {
 }
 
 impl LocalMounts for FakeMounts {
+    fn is_free(&self, at: &str) -> Result<()> {
+        match self.full.lock().expect("unpoisoned").iter().any(|full| full == at) {
+            true => Err(Error::NotEmpty),
+            false => Ok(()),
+        }
+    }
     fn mount(&self, spec: &MountSpec) -> Result<()> {
         if self.full.lock().expect("unpoisoned").contains(&spec.mountpoint) && !spec.overlay {
             return Err(Error::NotEmpty);

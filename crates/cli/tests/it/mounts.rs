@@ -1,5 +1,6 @@
 //! `zfs mount`, `unmount`, `share`, `unshare`, and what other commands do to mounts.
 
+use crate::fake::FakeEngine;
 use crate::{Daemon, refused, said};
 
 #[test]
@@ -17,6 +18,10 @@ fn mount_and_unmount() {
     assert_eq!(daemon.zfs("unmount /nowhere"), refused("cannot unmount '/nowhere': not a mountpoint"));
     assert_eq!(daemon.zfs("mount tank/no"), refused("cannot open 'tank/no': dataset does not exist"));
     daemon.mounts.full.lock().expect("unpoisoned").push("/tank/a".into());
+    // A directory with entries is mounted over, unless that is not wanted.
+    assert_eq!(daemon.zfs("mount tank/a"), said(""));
+    assert_eq!(daemon.zfs("unmount tank/a"), said(""));
+    assert_eq!(daemon.zfs("set overlay=off tank/a"), said(""));
     assert_eq!(daemon.zfs("mount tank/a"), refused("cannot mount '/tank/a': directory is not empty"));
     assert_eq!(daemon.zfs("mount -O -o ro,noatime tank/a"), said(""));
     assert_eq!(daemon.zfs("unmount -a"), said(""));
@@ -94,13 +99,32 @@ fn busy_mounts_hold_a_pool_and_come_back() {
 fn a_directory_in_the_way_is_told_and_the_file_system_is_there() {
     let daemon = Daemon::with_tank();
     daemon.mounts.full.lock().expect("unpoisoned").push("/tank/a".into());
-    let ran = daemon.zfs("create tank/a");
+    let ran = daemon.zfs("create -o overlay=off tank/a");
     assert_eq!(ran.status, 1);
     assert_eq!(
         ran.err,
         "filesystem successfully created, but not mounted\ncannot mount '/tank/a': directory is not empty\n"
     );
     assert_eq!(daemon.zfs("list -H -o name tank/a"), said("tank/a\n"));
+}
+
+#[test]
+fn a_pool_is_not_made_over_what_lies_at_its_mount_point() {
+    let daemon = Daemon::start(FakeEngine::default());
+    let disk = daemon.file("a.img");
+    daemon.mounts.full.lock().expect("unpoisoned").extend([
+        "/full".into(),
+        "/tank".into(),
+        "/alt/tank".into(),
+    ]);
+    let hint = "use '-m' option to provide a different default";
+    for (line, at) in [("-m /full", "/full"), ("", "/tank"), ("-R /alt", "/alt/tank")] {
+        let ran = daemon.zpool(&format!("create {line} tank {disk}"));
+        assert_eq!(ran, refused(&format!("mountpoint '{at}' exists and is not empty\n{hint}")), "{line}");
+        assert_eq!(daemon.zpool("list -H -o name"), said(""), "{line}");
+    }
+    assert_eq!(daemon.zpool(&format!("create -m none tank {disk}")), said(""));
+    assert_eq!(daemon.zpool(&format!("create -f -m /full other {}", daemon.file("b.img"))), said(""));
 }
 
 #[test]

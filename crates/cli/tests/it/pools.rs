@@ -367,7 +367,14 @@ fn what_create_refuses() {
         ("create x /no/such", "cannot resolve path '/no/such'"),
         ("create -R tmp x /x", "invalid alternate root 'tmp': must be an absolute path"),
         ("create -m tmp x /x", "invalid mountpoint 'tmp': must be an absolute path, 'legacy', or 'none'"),
-        ("create -o a=1 -o a=2 x /x", "property 'a' specified multiple times"),
+        ("create -o comment=1 -o comment=2 x /x", "property 'comment' specified multiple times"),
+        ("create -n -o a=1 x /x", "property 'a' is not a valid pool property"),
+        ("create -n -O QuOta=1G x /x", "property 'QuOta' is not a valid filesystem property"),
+        ("create -n -O ATIME=on x /x", "property 'ATIME' is not a valid filesystem property"),
+        (
+            "create -O userquota@never-heard-of=1G x /x",
+            "cannot create 'x': 'userquota@never-heard-of' has an invalid user/group name",
+        ),
     ] {
         assert_eq!(daemon.zpool(line), refused(why), "{line}");
     }
@@ -441,13 +448,20 @@ fn programs_know_their_commands() {
     let help = daemon.zpool("--help");
     assert_eq!(help.status, 0);
     assert!(help.out.contains("\n\tcreate [-fnd] [-o property=value] ... \n"));
-    let one = daemon.zfs("list --help");
+    let one = daemon.zfs("help list");
     assert_eq!(one.status, 0);
     assert!(
         one.out.contains("examples:\n\tzfs list\n")
             && one.out.contains("\tcompressratio           NO       NO   ")
     );
-    assert_eq!(daemon.zpool("help create").out, daemon.zpool("create --help").out);
+    // Behind a command it is an option that makes no sense, as in OpenZFS: the same text, elsewhere.
+    for line in ["create --help", "create -?", "create -? tank"] {
+        let asked = daemon.zpool(line);
+        assert_eq!((asked.status, asked.out.as_str()), (2, ""), "zpool {line}");
+        assert_eq!(asked.err, daemon.zpool("help create").out);
+    }
+    assert_eq!((daemon.zpool("list -p -?").status, daemon.zfs("list -?").status), (2, 2));
+    assert_eq!((daemon.zpool("-?").status, daemon.zfs("-?").status), (0, 0));
 }
 
 #[test]
@@ -468,17 +482,14 @@ fn every_built_command_has_examples_and_rejects_strange_options() {
         "sync",
         "version",
     ] {
-        assert!(
-            daemon.zpool(&format!("{line} --help")).out.contains("\nexamples:\n\tzpool "),
-            "zpool {line}"
-        );
+        assert!(daemon.zpool(&format!("help {line}")).out.contains("\nexamples:\n\tzpool "), "zpool {line}");
         assert_eq!(daemon.zpool(&format!("{line} -Z")).status, 2, "zpool {line} -Z");
     }
     for line in [
         "create", "destroy", "rename", "list", "set", "get", "inherit", "mount", "unmount", "share",
         "unshare",
     ] {
-        assert!(daemon.zfs(&format!("{line} --help")).out.contains("\nexamples:\n\tzfs "), "zfs {line}");
+        assert!(daemon.zfs(&format!("help {line}")).out.contains("\nexamples:\n\tzfs "), "zfs {line}");
         assert_eq!(daemon.zfs(&format!("{line} -Z")).status, 2, "zfs {line} -Z");
     }
 }

@@ -30,7 +30,7 @@ use super::ctldir::Ctldir;
 use super::open_once::OpenTable;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
 use super::volumes::{OpenVolume, VolumeHandle};
-use super::{measure, pool_props, quotas, vdev_spec, words};
+use super::{compatibility, measure, pool_props, quotas, vdev_spec, words};
 use crate::advise::rehearsal::Stage;
 use crate::zpl::path::path_of;
 
@@ -146,6 +146,10 @@ impl LocalPool {
     /// A change of datasets or properties; gives its transaction group.
     fn commit_datasets(&self, change: &Change, history: &str) -> Result<u64> {
         let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
+        if let Change::SetPoolProperties { props } = change {
+            let refuse = |why| Error::Refused(format!("cannot set property for '{}': {why}", self.name()));
+            compatibility::check(props).map_err(refuse)?;
+        }
         let txg = match change {
             Change::Destroy { names, .. } => self.without(names, || self.pool.dsl.commit(inner, history)),
             Change::Rollback { snapshot } => {

@@ -10,10 +10,8 @@ use ondisk::feature::{self, Feature, READONLY_COMPAT};
 use ondisk::prop::{FILESYSTEM, POOL, PropType};
 use ondisk::version;
 
+use super::compatibility::members;
 use super::convert::{api_error, prop_kind};
-
-/// The set of features that new pools get, unless told otherwise.
-pub(super) const DEFAULT_COMPATIBILITY: &str = "openzfs-2.1-linux";
 
 /// What the options of `zpool create` come to.
 pub(super) struct ForCreate {
@@ -57,7 +55,10 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
                 let (prop, raw) = parse_pool_value(name, value, &format!("cannot create '{}'", spec.name))
                     .map_err(api_error)?;
                 match (prop.name, &raw) {
-                    ("ashift", RawValue::Number(number)) => made.ashift = (*number != 0).then_some(*number),
+                    ("ashift", RawValue::Number(number)) => {
+                        made.ashift = (*number != 0).then_some(*number);
+                        made.stored.push((prop.name.to_owned(), value.clone()));
+                    }
                     ("comment", _) => made.comment = Some(value.clone()),
                     _ => made.stored.push((prop.name.to_owned(), value.clone())),
                 }
@@ -90,23 +91,6 @@ fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> R
     }
 }
 
-/// Names of the features that all of these sets have; `Err`: the set that there is not.
-fn members(compatibility: Option<&str>) -> std::result::Result<Vec<&'static str>, &str> {
-    let sets = match compatibility {
-        None | Some("off") => DEFAULT_COMPATIBILITY,
-        Some(sets) => sets,
-    };
-    let mut common: Option<Vec<&'static str>> = None;
-    for set in sets.split(',') {
-        let names = feature::compatibility_set(set).ok_or(set)?;
-        common = Some(match common {
-            None => names.to_vec(),
-            Some(common) => common.into_iter().filter(|name| names.contains(name)).collect(),
-        });
-    }
-    Ok(common.unwrap_or_default())
-}
-
 /// Features that the new pool was to have and this program has not.
 pub(super) fn not_built(spec: &PoolSpec) -> Vec<&'static str> {
     if spec.no_features {
@@ -129,13 +113,8 @@ fn features(
     wanted: &[(&'static Feature, bool)],
     refuse: &dyn Fn(String) -> Error,
 ) -> Result<Vec<&'static Feature>> {
-    let names = if spec.no_features {
-        Vec::new()
-    } else {
-        let unknown =
-            |set: &str| refuse(format!("bad value for property 'compatibility': unknown set '{set}'"));
-        members(compatibility.as_deref()).map_err(unknown)?
-    };
+    let names =
+        if spec.no_features { Vec::new() } else { members(compatibility.as_deref()).map_err(refuse)? };
     let mut features: Vec<&'static Feature> =
         names.iter().filter_map(|name| feature::by_name(name)).collect();
     features.retain(|feature| is_built(feature));
@@ -197,7 +176,7 @@ pub(super) fn upgradable(pool: &::pool::Pool) -> Upgradable {
     let compatibility = pool.config().compatibility;
     let admitted: Option<Vec<&str>> = match compatibility.as_deref() {
         None | Some("off") => None,
-        // A set that is not known admits nothing.
+        // A set that cannot be read admits nothing.
         sets => Some(members(sets).unwrap_or_default()),
     };
     let has = |feature: &&Feature| pool.core().features.is_enabled(feature.name);
@@ -303,10 +282,6 @@ fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(Str
             let config = pool.config();
             let text = if name == "comment" { config.comment } else { config.compatibility };
             text.map(|text| (text, Source::Local))
-        }
-        "ashift" => {
-            let shift = root.children.first().map_or(0, |top| u64::from(top.ashift));
-            Some((shift.to_string(), Source::Local))
         }
         _ => None,
     }

@@ -34,16 +34,9 @@ pub(super) fn split(change: &Change) -> Result<(Vec<Limit>, Option<Change>)> {
         _ => return Ok((Vec::new(), Some(change.clone()))),
     };
     let refuse = |why: String| Error::Refused(format!("cannot {verb} '{name}': {why}"));
-    let mut limits = Vec::new();
-    let mut rest = Vec::new();
-    for one in props {
-        match UserspaceProp::parse(&one.name) {
-            None => rest.push(one.clone()),
-            Some(_) if name.contains('@') => {
-                return Err(refuse("this property can not be modified for snapshots".into()));
-            }
-            Some((quota, who)) => limits.push(limit(quota, who, one).map_err(refuse)?),
-        }
+    let (limits, rest) = take(props).map_err(refuse)?;
+    if name.contains('@') && !limits.is_empty() {
+        return Err(refuse("this property can not be modified for snapshots".into()));
     }
     if limits.is_empty() {
         return Ok((limits, Some(change.clone())));
@@ -63,6 +56,20 @@ pub(super) fn split(change: &Change) -> Result<(Vec<Limit>, Option<Change>)> {
         _ => None,
     };
     Ok((limits, change))
+}
+
+/// The limits among properties, and the others; `Err` says what makes no sense.
+pub(super) fn take(
+    props: &[PropertyChange],
+) -> std::result::Result<(Vec<Limit>, Vec<PropertyChange>), String> {
+    let (mut limits, mut rest) = (Vec::new(), Vec::new());
+    for one in props {
+        match UserspaceProp::parse(&one.name) {
+            None => rest.push(one.clone()),
+            Some((quota, who)) => limits.push(limit(quota, who, one)?),
+        }
+    }
+    Ok((limits, rest))
 }
 
 /// Names are the client's to resolve: here an id is a number.

@@ -3,7 +3,7 @@
 use ondisk::version;
 
 use super::SyncCx;
-use crate::dsl::Dsl;
+use crate::dsl::{DatasetKind, Dsl};
 use crate::history::Record;
 use crate::prop::{RawValue, parse_pool_value};
 use crate::{PoolError, Result};
@@ -36,14 +36,24 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
             "bootfs" => {
                 let name = raw.text().unwrap_or("");
                 if !name.is_empty() {
-                    dsl.find(name)
-                        .map_err(|_| PoolError::Refused(format!("{prefix}: '{name}' is an invalid name")))?;
+                    check_bootfs(dsl, &prefix, name)?;
                 }
             }
             _ => {}
         }
     }
     Ok(())
+}
+
+/// What is booted from is a file system, or a snapshot of one (module/zfs/spa.c, `spa_prop_validate`).
+fn check_bootfs(dsl: &Dsl, prefix: &str, name: &str) -> Result<()> {
+    let invalid = |_| PoolError::Refused(format!("{prefix}: '{name}' is an invalid name"));
+    dsl.find(name).map_err(invalid)?;
+    let head = name.split('@').next().unwrap_or(name);
+    match dsl.kind_of(&dsl.find(head).map_err(invalid)?)? {
+        DatasetKind::Filesystem => Ok(()),
+        _ => Err(PoolError::Refused(format!("{prefix}: operation not supported on this type of pool"))),
+    }
 }
 
 fn check_version(dsl: &Dsl, prefix: &str, value: &RawValue) -> Result<()> {

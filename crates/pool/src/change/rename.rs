@@ -2,9 +2,9 @@
 
 use super::create::make_parents;
 use super::{SyncCx, missing};
-use crate::dsl::Dsl;
 use crate::dsl::counts::Counted;
 use crate::dsl::names::{MAX_NAME, check_filesystem, check_point, parent_of};
+use crate::dsl::{DatasetKind, Dsl};
 use crate::{PoolError, Result};
 
 fn prefix(from: &str) -> String {
@@ -35,6 +35,9 @@ pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()
     }
     let parent = parent_of(to).ok_or_else(|| refuse_to("missing dataset name"))?;
     match dsl.find_dir(parent) {
+        Ok(_) if dsl.kind_of(&dsl.find(parent)?)? != DatasetKind::Filesystem => {
+            return Err(refuse_to("parent is not a filesystem"));
+        }
         Ok(dir) => check_room(dsl, from, &found.dir, &dir)?,
         Err(PoolError::NotFound) if parents => {}
         Err(PoolError::NotFound) => return Err(refuse_to("parent does not exist")),

@@ -49,11 +49,15 @@ impl Mos {
 
     /// The first number under this name.
     pub fn find(&self, object: u64, name: &str) -> Result<Option<u64>, DmuError> {
-        Ok(self.zap(object)?.find(name)?.map(|value| value.first()))
+        Ok(self.find_value(object, name)?.map(|value| value.first()))
     }
 
+    /// No entry has a name that is too long for one.
     pub fn find_value(&self, object: u64, name: &str) -> Result<Option<Value>, DmuError> {
-        self.zap(object)?.find(name)
+        match self.zap(object)?.find(name) {
+            Err(DmuError::TooBig) => Ok(None),
+            found => found,
+        }
     }
 
     pub fn set(&self, object: u64, name: &str, value: impl Into<Value>, tx: &Tx) -> Result<(), DmuError> {
@@ -64,7 +68,7 @@ impl Mos {
     pub fn remove(&self, object: u64, name: &str, tx: &Tx) -> Result<bool, DmuError> {
         match self.zap(object)?.remove(name, tx) {
             Ok(()) => Ok(true),
-            Err(DmuError::NotFound) => Ok(false),
+            Err(DmuError::NotFound | DmuError::TooBig) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -269,6 +269,13 @@ impl Dsl {
         Ok(entries.into_iter().map(|(name, value)| (name, RawValue::from_zap(&value))).collect())
     }
 
+    /// What property `ashift` says of vdevs that join the pool; `None`: the devices know best.
+    pub(crate) fn new_ashift(&self) -> Result<Option<u64>> {
+        let props = self.pool_props()?;
+        let found = props.iter().find(|(name, _)| name == "ashift").and_then(|(_, value)| value.number());
+        Ok(found.filter(|shift| *shift != 0))
+    }
+
     pub(crate) fn now(&self) -> u64 {
         self.parts.env.clock.wall().secs.max(0) as u64
     }

@@ -176,6 +176,11 @@ pub(super) fn raw(prop: &Prop, value: &Value) -> RawValue {
     }
 }
 
+/// Whether a property's name may have something behind it.
+fn fits(name: &str, suffix: &str) -> bool {
+    name.len() + suffix.len() <= ondisk::zap::MAX_NAME
+}
+
 /// What a stream with properties takes away from a dataset that did not tell them from others.
 fn is_cleared(stored: &str) -> bool {
     match dataset_prop(stored) {
@@ -229,7 +234,7 @@ impl Dsl {
             None => {
                 self.mos.remove(zap, name, tx)?;
                 // What was received before counts no more, nor what comes with later streams.
-                if self.tells_received(dir)? {
+                if self.tells_received(dir)? && fits(name, SUFFIX_INHERIT) {
                     self.mos.set(zap, &format!("{name}{SUFFIX_INHERIT}"), 0u64, tx)?;
                 }
             }
@@ -300,6 +305,10 @@ impl Dsl {
             }
         }
         for (name, value) in props {
+            if !fits(name, SUFFIX_RECEIVED) {
+                tracing::warn!(dataset = dir.name(), name, "the name of a received property is too long");
+                continue;
+            }
             let number = value.number().unwrap_or(0);
             let is_reservation = matches!(name.as_str(), "reservation" | "refreservation");
             if is_reservation && number > dir.available(self.pool_size(), None, false) {

@@ -84,6 +84,9 @@ impl Pool {
         let refuse =
             |what: &str, why: &str| Some(PoolError::Refused(format!("cannot {what} {}: {why}", self.name())));
         match command {
+            ScanCommand::Resilver if !self.core().features.is_enabled("resilver_defer") => {
+                refuse("restart resilver on", "this action requires the resilver_defer feature")
+            }
             ScanCommand::Scrub if scrubbing && phys.is_paused() => None,
             ScanCommand::Scrub if scrubbing => {
                 refuse("scrub", "currently scrubbing; use 'zpool scrub -s' to cancel scrub")

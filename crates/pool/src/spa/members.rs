@@ -300,6 +300,7 @@ impl Pool {
         refused: &str,
     ) -> Result<(VdevConfig, OpenedLeaf)> {
         let core = &*self.core;
+        let ashift = ashift.or(self.dsl.new_ashift()?);
         let is_new = spare.is_none();
         let leaf = spare.unwrap_or_else(|| plan_vdev(&core.env, 0, &VdevSpec::Leaf(path.to_owned())));
         let opened = match is_new {

@@ -42,6 +42,7 @@ impl Pool {
         let purpose = Purpose::Add(&name);
         check_specs(&new.data, &new.logs)?;
         check_version(core.version(), (&new.data, &new.logs), (&new.cache, &new.spares), purpose)?;
+        let new = &NewVdevs { ashift: new.ashift.or(self.dsl.new_ashift()?), ..new.clone() };
         let alone = core.alone()?;
         let paths = leaf_paths(&new.data).into_iter().chain(leaf_paths(&new.logs));
         let paths: Vec<String> = paths.chain(new.cache.clone()).collect();

@@ -146,7 +146,8 @@ pub fn label((title, columns): Label, width: usize) -> String {
 pub fn heading(format: &Format) -> String {
     let width = |group: Group| group.width(format.literal);
     let mut titles = format!("{:width$}", "", width = format.name_width);
-    let mut names = format!("{:<width$}", "pool", width = format.name_width);
+    let first = if format.vdevs.is_empty() { "pool" } else { "vdev" };
+    let mut names = format!("{first:<width$}", width = format.name_width);
     for &group in format.groups() {
         titles.extend(group.titles().iter().map(|title| label(*title, width(group))));
         names.extend(group.columns().iter().map(|name| label((name, 1), width(group))));
