@@ -97,7 +97,7 @@ fn file(path: &str, fault: BlockFault, client: &Client) -> Result<BlockFault, St
     let found = std::fs::symlink_metadata(path);
     let object = match &found {
         Ok(found) => found.ino(),
-        Err(error) => return fail(format!("cannot open '{path}': {}", words(&error))),
+        Err(error) => return fail(format!("cannot open '{path}': {}", words(error))),
     };
     let mounts: Vec<Mount> = client.get(routes::MOUNTS)?;
     let is_below = |mount: &&Mount| {
