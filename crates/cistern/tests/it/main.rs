@@ -29,6 +29,7 @@ mod raidz;
 mod refusals;
 mod roots;
 mod snapshots;
+mod space;
 mod streams;
 mod suspended;
 mod thin;

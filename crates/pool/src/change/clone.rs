@@ -1,17 +1,24 @@
 //! Cloning a snapshot, and promoting a clone.
 
-use super::create::{check_place, make_parents, refuse};
+use super::create::{check_limits, check_place, make_parents, refuse};
 use super::{SyncCx, missing, reason};
 use crate::dsl::Dsl;
 use crate::dsl::names::{Found, check_filesystem, parent_of};
-use crate::prop::{Checker, RawProps};
+use crate::prop::{AUTO, Checker, RawProps, RawValue};
 use crate::{PoolError, Result};
 
 fn raw_props(dsl: &Dsl, from: &Found, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let prefix = format!("cannot create '{name}'");
     let of = dsl.head_kind(from.object, &from.phys)?.types();
-    Checker { prefix, of, creating: false, version: dsl.version(), has_feature: &has_feature }.all(props)
+    let checker = Checker { prefix, of, creating: false, version: dsl.version(), has_feature: &has_feature };
+    let mut raw = checker.all(props)?;
+    for (_, value) in raw.local.iter_mut().filter(|(name, _)| name == "refreservation") {
+        if value.number() == Some(AUTO) {
+            *value = RawValue::Number(dsl.reservation_of(from.object)?);
+        }
+    }
+    Ok(raw)
 }
 
 fn origin(dsl: &Dsl, snapshot: &str) -> Result<Found> {
@@ -35,11 +42,14 @@ pub(super) fn check(
         return Err(refuse(name, "source and target pools differ"));
     }
     let from = origin(dsl, snapshot)?;
-    raw_props(dsl, &from, name, props)?;
+    let raw = raw_props(dsl, &from, name, props)?;
     if crate::dsl::dataset::recorded_features(dsl, from.object)?.contains(&"encryption") {
         return Err(PoolError::Unsupported("clones of encrypted datasets".into()));
     }
-    check_place(dsl, name, parents).map(drop)
+    match check_place(dsl, name, parents)? {
+        Some(parent) => check_limits(dsl, name, &parent, &raw),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn sync(

@@ -57,7 +57,7 @@ pub(super) fn check_place(dsl: &Dsl, name: &str, parents: bool) -> Result<Option
 }
 
 /// A reservation must fit, and a quota must hold it.
-fn check_limits(dsl: &Dsl, name: &str, parent: &Arc<Dir>, props: &RawProps) -> Result<()> {
+pub(super) fn check_limits(dsl: &Dsl, name: &str, parent: &Arc<Dir>, props: &RawProps) -> Result<()> {
     let number = |wanted: &str| {
         let found = props.local.iter().find(|(name, _)| name == wanted);
         found.and_then(|(_, value)| value.number()).unwrap_or(0)

@@ -38,6 +38,8 @@ pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()
         Ok(_) if dsl.kind_of(&dsl.find(parent)?)? != DatasetKind::Filesystem => {
             return Err(refuse_to("parent is not a filesystem"));
         }
+        // What stays below the same parent takes nothing from anybody.
+        Ok(dir) if found.dir.parent().is_some_and(|parent| parent.object == dir.object) => {}
         Ok(dir) => check_room(dsl, from, &found.dir, &dir)?,
         Err(PoolError::NotFound) if parents => {}
         Err(PoolError::NotFound) => return Err(refuse_to("parent does not exist")),

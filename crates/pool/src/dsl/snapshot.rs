@@ -150,8 +150,8 @@ impl Dsl {
         }
         // What the snapshot keeps has to be paid from outside of the head's own reservation.
         let reserved = self.local_number(&head.dir, "refreservation")?.min(phys.unique_bytes);
-        let in_flight = group.is_none();
-        if reserved > head.dir.available(self.pool_size(), None, in_flight) {
+        // What is not written yet is not in that either.
+        if reserved > head.dir.available(self.pool_size(), None, false) {
             return Err(PoolError::NoSpace);
         }
         Ok(())

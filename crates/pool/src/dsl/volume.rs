@@ -86,6 +86,14 @@ impl Dsl {
         data.saturating_add(indirect * (copies + 1).min(MAX_COPIES) * INDIRECT)
     }
 
+    /// What `refreservation=auto` means for a volume, or for clones of a snapshot of one.
+    pub(crate) fn reservation_of(&self, object: u64) -> Result<u64> {
+        let dataset = self.open_object(object)?;
+        let (size, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);
+        // As OpenZFS does when it is set: copies are not asked for.
+        Ok(self.volume_reservation(size, block, 1))
+    }
+
     /// Whether a volume's reservation is what its size asks for, so that it goes with the size.
     pub(crate) fn has_auto_reservation(&self, dir: &Dir, size: u64, block: u64) -> Result<bool> {
         // As OpenZFS does when a size is set: copies are not asked for.

@@ -42,6 +42,10 @@ pub(super) fn check(dsl: &Dsl, target: &Target, object: u64, group: Option<u64>)
     }
 }
 
+/// By how much one transaction may go beyond a quota, with the copies that redundancy asks for: the source may have been filled
+/// up so (`refquota_slack` in `dsl_dataset_clone_swap_check_impl`, which allows for `DMU_MAX_ACCESS` 24 times).
+const ONE_TRANSACTION: u64 = 2 * (64 << 20);
+
 fn check_swap(dsl: &Dsl, target: &Target, clone: &Found, head: &Found) -> Result<()> {
     let later = later_snapshots(dsl, clone, head)?;
     if !later.is_empty() && !target.force {
@@ -58,7 +62,7 @@ fn check_swap(dsl: &Dsl, target: &Target, clone: &Found, head: &Found) -> Result
         }
     }
     let quota = dsl.local_number(&head.dir, "refquota")?;
-    if quota != 0 && clone.phys.referenced_bytes > quota {
+    if quota != 0 && clone.phys.referenced_bytes > quota.saturating_add(ONE_TRANSACTION) {
         return Err(PoolError::Quota);
     }
     Ok(())

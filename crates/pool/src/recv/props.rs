@@ -16,7 +16,7 @@ use super::{Target, action, begin};
 use crate::Result;
 use crate::change::SyncCx;
 use crate::dsl::{DatasetKind, Dir, Dsl};
-use crate::prop::{Checker, RawProps, RawValue};
+use crate::prop::{AUTO, Checker, RawProps, RawValue};
 
 /// Properties that a dataset gets when it is complete.
 const DELAYED: [&str; 2] = ["refquota", "refreservation"];
@@ -105,7 +105,13 @@ fn write_own(
     tx: &Tx,
 ) -> Result<()> {
     for (name, value) in local(dsl, target)?.local.iter().filter(|(name, _)| is_wanted(name)) {
-        dsl.write_prop(dir, name, Some(value), tx)?;
+        match (name.as_str(), value.number()) {
+            ("refreservation", Some(AUTO)) => {
+                let whole = dsl.reservation_of(dir.phys().head_dataset_obj)?;
+                dsl.write_prop(dir, name, Some(&RawValue::Number(whole)), tx)?;
+            }
+            _ => dsl.write_prop(dir, name, Some(value), tx)?,
+        }
     }
     for name in target.props.inherited.iter().filter(|name| is_wanted(name)) {
         dsl.write_prop(dir, name, None, tx)?;
