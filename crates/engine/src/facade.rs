@@ -32,6 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ::pool::kept::Kept;
 use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
 use ::pool::spa::diagnose::Verdict;
@@ -43,7 +44,7 @@ use engine_api::{
     ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
     Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents, Zevent,
 };
-use env::{Env, Nanos, OpenMode, lock};
+use env::{Env, Keepsake, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
 use stdx::patience::hurried;
 use storage::arc::Cache;
@@ -104,6 +105,7 @@ impl LocalEngine {
         let (env, injections) = inject::Injections::over(env);
         let limits = Limits { dirty_max: options.dirty, ..Limits::default() };
         let cache = Cache::new(options.cache);
+        let kept = env.keepsake.clone().and_then(|memory| keep_in(memory, &cache));
         let fs_format = Arc::new(ZplFormat::new(env.clone()));
         let around = Surroundings {
             env,
@@ -113,6 +115,7 @@ impl LocalEngine {
             spares_in_use: Arc::default(),
             open_pools: Arc::default(),
             events: Arc::default(),
+            kept,
         };
         Arc::new(LocalEngine {
             around,
@@ -128,6 +131,7 @@ impl LocalEngine {
     /// (`autoreplace`). To be called every few seconds, by a thread that may wait for transaction groups.
     pub fn look_for_disks(&self) {
         let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        self.around.kept.as_ref().inspect(|kept| kept.trim());
         // One pool that is suspended meanwhile does not keep the others waiting.
         pools.iter().for_each(|pool| hurried(|| pool.inner().look_for_disks()));
     }
@@ -151,6 +155,7 @@ impl LocalEngine {
             self.generation.clone(),
             self.options.stage.clone(),
         );
+        pool.do_volumes_again();
         lock(&self.pools).insert(pool.name(), pool.clone());
         self.generation.fetch_add(1, SeqCst);
         pool
@@ -203,10 +208,30 @@ impl LocalEngine {
         Ok(self.local_pool(name)?.inner().clone())
     }
 
+    /// Drops what an earlier process kept of pools that are none of these.
+    pub fn keep_only(&self, guids: &[u64]) {
+        self.around.kept.as_ref().inspect(|kept| kept.keep_only(guids));
+    }
+
+    /// Whether the memory that outlives the program has nothing that another would need.
+    pub fn keeps_nothing(&self) -> bool {
+        self.around.kept.as_ref().is_none_or(|kept| kept.is_empty())
+    }
+
     /// Bytes in the block cache, and what it has counted.
     pub fn cache_stats(&self) -> storage::arc::Stats {
         self.around.cache.stats()
     }
+}
+
+/// What an earlier process has left in this memory. It counts with the cache.
+fn keep_in(memory: Arc<dyn Keepsake>, cache: &Arc<Cache>) -> Option<Arc<Kept>> {
+    let cache = cache.clone();
+    let kept = Kept::open(memory, Box::new(move |bytes| cache.lend(bytes)));
+    kept.inspect_err(|error| {
+        tracing::error!(%error, "writes of volumes that are not flushed die with the program: no memory can be had for them");
+    })
+    .ok()
 }
 
 fn no_such_pool(name: &str) -> Error {

@@ -8,6 +8,8 @@
 //!   as any of them is not durable.
 //! - The size in memory changes before that on disk when it shrinks, and after it when it grows: nobody writes to what is
 //!   about to be no part of the volume.
+//! - Every change is noted for the next process as well ([`::pool::kept`]), in its transaction and with its range held: so notes
+//!   are in the order of the changes. One that could not be noted is answered when its group is durable.
 //!
 //! Other than there, a range that is freed reads as zeroes to its ends, also where it covers less than a block.
 //!
@@ -16,6 +18,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
+use ::pool::kept::{Change, KeptPool, Noted, VolumeKey};
+use ::pool::txg::Txgs;
 use ::pool::zil::{IMMEDIATE_SIZE, LoggedWrite, Zil};
 use dmu::{DmuError, Dnode, Holds, Objset, Tx, Zap};
 use engine_api::{Error, Promise, ReadBuf, Result, Seek, Stable, VolumeGeometry};
@@ -35,6 +39,37 @@ const FREE_STEP: u64 = 8 << 30;
 /// Bytes up to which what is to be there whole is one record of the log, with its bytes in it: nothing splits that.
 const ONE_RECORD: usize = 32 << 10;
 
+/// Where changes are noted for the next process.
+pub struct Keeping {
+    pub pool: Option<Arc<KeptPool>>,
+    pub volume: VolumeKey,
+    pub txgs: Arc<Txgs>,
+}
+
+/// A change that was made: its group, and whether it was noted.
+#[must_use]
+struct Made {
+    txg: u64,
+    noted: Noted,
+}
+
+impl Keeping {
+    fn note(&self, tx: &Tx, offset: u64, change: Change<'_>) -> Made {
+        let note = |pool: &Arc<KeptPool>| pool.note(tx.txg(), self.volume, offset, change);
+        Made { txg: tx.txg(), noted: self.pool.as_ref().map_or(Noted::Yes, note) }
+    }
+
+    /// Returns when a change can be answered as far as the death of the program goes. The caller is in no group.
+    fn settle(&self, made: &Made) -> std::result::Result<(), DmuError> {
+        match made.noted {
+            Noted::Yes => {}
+            Noted::Soon => self.txgs.request_sync(),
+            Noted::No => self.txgs.wait_synced(made.txg)?,
+        }
+        Ok(())
+    }
+}
+
 /// One open volume. See the module.
 pub struct Zvol {
     env: Env,
@@ -42,6 +77,7 @@ pub struct Zvol {
     data: Arc<Dnode>,
     /// `None` where it can never be written: a snapshot, or a pool imported read-only.
     zil: Option<Arc<Zil>>,
+    keeping: Arc<Keeping>,
     ranges: RangeLock,
     size: AtomicU64,
     readonly: AtomicBool,
@@ -49,7 +85,7 @@ pub struct Zvol {
 
 impl Zvol {
     /// Opens the volume in `objset`.
-    pub fn open(objset: Arc<Objset>, env: Env, zil: Option<Arc<Zil>>) -> Result<Arc<Zvol>> {
+    pub fn open(objset: Arc<Objset>, env: Env, zil: Option<Arc<Zil>>, keeping: Keeping) -> Result<Arc<Zvol>> {
         let zap = Zap::open(&objset, zvol::PROPS).map_err(api_error)?;
         let size = zap.lookup_u64(zvol::SIZE).map_err(api_error)?;
         let data = objset.hold(zvol::DATA).map_err(api_error)?;
@@ -58,6 +94,7 @@ impl Zvol {
             objset,
             data,
             zil,
+            keeping: Arc::new(keeping),
             ranges: RangeLock::default(),
             size: AtomicU64::new(size),
             readonly: AtomicBool::new(false),
@@ -100,19 +137,19 @@ impl Zvol {
         let soon = self.is_soon(stable)?;
         let range = self.ranges.alone(&self.env, offset, data.len() as u64);
         self.check(offset, data.len() as u64)?;
-        self.put_logged(offset, data, soon)?;
+        let made = self.put_logged(offset, data, soon)?;
         drop(range);
-        self.settle(soon)
+        self.settle(soon, &made)
     }
 
     pub fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {
         let zil = self.log()?;
         let range = self.ranges.alone(&self.env, offset, data.len() as u64);
         self.check(offset, data.len() as u64)?;
-        self.put_logged(offset, data, true)?;
+        let made = self.put_logged(offset, data, true)?;
         drop(range);
-        let promise = zil.promise(Some(zvol::DATA));
-        Ok(Box::new(move || promise.keep().map_err(api_error)))
+        let (promise, keeping) = (zil.promise(Some(zvol::DATA)), self.keeping.clone());
+        Ok(Box::new(move || promise.keep().and_then(|()| keeping.settle(&made)).map_err(api_error)))
     }
 
     pub fn modify(
@@ -129,13 +166,13 @@ impl Zvol {
         if !change(&mut bytes) {
             return Ok(());
         }
-        if len <= ONE_RECORD {
-            self.put_whole(offset, &bytes)?;
+        let made = if len <= ONE_RECORD {
+            self.put_whole(offset, &bytes)?
         } else {
-            self.put_logged(offset, &bytes, soon)?;
-        }
+            self.put_logged(offset, &bytes, soon)?
+        };
         drop(range);
-        self.settle(soon)
+        self.settle(soon, &made)
     }
 
     pub fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
@@ -147,9 +184,9 @@ impl Zvol {
         for edge in [offset, end].into_iter().filter(|edge| edge % block_size != 0) {
             self.data.read(edge - edge % block_size, 1).map_err(api_error)?;
         }
-        self.put_whole(offset, data)?;
+        let made = self.put_whole(offset, data)?;
         drop(range);
-        self.settle(soon)
+        self.settle(soon, &made)
     }
 
     pub fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
@@ -159,9 +196,10 @@ impl Zvol {
         let tx = self.free_range(offset, len)?;
         let record = Record::Truncate(LrTruncate { object: zvol::DATA, offset, length: len });
         zil.log_of(&tx, zvol::DATA, record.encode());
+        let made = self.keeping.note(&tx, offset, Change::Hole(len));
         drop(tx);
         drop(range);
-        self.settle(soon)
+        self.settle(soon, &made)
     }
 
     pub fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
@@ -231,20 +269,45 @@ impl Zvol {
     }
 
     fn replay_bytes(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.replayed(&self.put_again(offset, data)?);
+        Ok(())
+    }
+
+    fn replay_free(&self, offset: u64, len: u64) -> Result<()> {
+        self.replayed(&self.free_again(offset, len)?);
+        Ok(())
+    }
+
+    fn put_again(&self, offset: u64, data: &[u8]) -> Result<Tx> {
         let room = self.size.load(SeqCst).saturating_sub(offset);
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         let holds = self.holds(offset, data.len() as u64);
         let tx = self.begin(Holds { netfree: true, ..holds })?;
         self.data.write(offset, data, &tx).map_err(api_error)?;
-        self.replayed(&tx);
-        Ok(())
+        Ok(tx)
     }
 
-    fn replay_free(&self, offset: u64, len: u64) -> Result<()> {
-        let len = len.min(self.size.load(SeqCst).saturating_sub(offset));
-        let tx = self.free_range(offset, len)?;
-        self.replayed(&tx);
-        Ok(())
+    fn free_again(&self, offset: u64, len: u64) -> Result<Tx> {
+        self.free_range(offset, len.min(self.size.load(SeqCst).saturating_sub(offset)))
+    }
+
+    /// Does again what an earlier process had noted, when the log has been replayed; counts it. It is durable when this
+    /// returns. What lies past the end now is passed over. Before anybody else writes.
+    pub fn do_again(&self) -> Result<u64> {
+        let (Some(kept), Some(zil)) = (&self.keeping.pool, &self.zil) else { return Ok(0) };
+        let again = kept.again(self.keeping.volume).map_err(api_error)?;
+        for change in &again {
+            let tx = match kept.bytes(change).map_err(api_error)? {
+                Some(data) => self.put_again(change.offset, &data)?,
+                None => self.free_again(change.offset, change.len)?,
+            };
+            zil.unlogged(&tx);
+        }
+        if !again.is_empty() {
+            self.keeping.txgs.sync_now().map_err(api_error)?;
+        }
+        kept.done(self.keeping.volume);
+        Ok(again.len() as u64)
     }
 
     /// The transaction has done what the record says: while it replays, the log takes no more than that from this.
@@ -269,8 +332,11 @@ impl Zvol {
         Ok(self.log()?.is_always() || stable > Stable::Unstable)
     }
 
-    fn settle(&self, soon: bool) -> Result<()> {
-        if soon { self.flush() } else { Ok(()) }
+    fn settle(&self, soon: bool, made: &Made) -> Result<()> {
+        if soon {
+            self.flush()?;
+        }
+        self.keeping.settle(made).map_err(api_error)
     }
 
     fn begin(&self, holds: Holds) -> Result<Tx> {
@@ -282,16 +348,16 @@ impl Zvol {
     }
 
     /// Writes in a transaction of its own, in which `log` tells the intent log. The caller holds the range.
-    fn put(&self, offset: u64, data: &[u8], log: impl FnOnce(&Zil, &Tx)) -> Result<()> {
+    fn put(&self, offset: u64, data: &[u8], log: impl FnOnce(&Zil, &Tx)) -> Result<Made> {
         let zil = self.log()?;
         let tx = self.begin(self.holds(offset, data.len() as u64))?;
         self.data.write(offset, data, &tx).map_err(api_error)?;
         log(zil, &tx);
-        Ok(())
+        Ok(self.keeping.note(&tx, offset, Change::Bytes(data)))
     }
 
     /// The log has all of it in one record or, where that is too long, nothing: then whoever commits waits for the group.
-    fn put_whole(&self, offset: u64, data: &[u8]) -> Result<()> {
+    fn put_whole(&self, offset: u64, data: &[u8]) -> Result<Made> {
         self.put(offset, data, |zil, tx| {
             if data.len() <= ONE_RECORD {
                 let write = LrWrite { object: zvol::DATA, offset, length: data.len() as u64 };
@@ -303,7 +369,7 @@ impl Zvol {
     }
 
     /// The log may keep it in pieces, or point to its blocks. The caller says whether it will commit.
-    fn put_logged(&self, offset: u64, data: &[u8], soon: bool) -> Result<()> {
+    fn put_logged(&self, offset: u64, data: &[u8], soon: bool) -> Result<Made> {
         let (len, block_size) = (data.len() as u64, u64::from(self.data.block_size()));
         let logged = LoggedWrite {
             object: zvol::DATA,

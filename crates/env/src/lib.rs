@@ -1,8 +1,8 @@
 //! The world outside, behind one struct.
 //!
-//! Everything that is not a function of its inputs enters the program through [`Env`]: disks, the clock, entropy
-//! and threads. No other crate of the engine names the operating system, so a simulation that supplies its own
-//! four parts runs a whole appliance from one seed.
+//! Everything that is not a function of its inputs enters the program through [`Env`]: disks, the clock, entropy,
+//! threads, and memory that outlives the program. No other crate of the engine names the operating system, so a simulation that supplies its own
+//! parts runs a whole appliance from one seed.
 //!
 //! Blocking is part of that: code that must wait for another thread calls [`Env::wait`] instead of a condition
 //! variable, because in a simulation there is one thread only and waiting means "let the others run" (see
@@ -19,6 +19,7 @@ pub mod disk;
 pub mod entropy;
 pub mod fault;
 pub mod file_disk;
+pub mod keepsake;
 mod lock;
 pub mod mem_disk;
 pub mod memory;
@@ -39,6 +40,7 @@ pub use disk::{Disk, DiskError, DiskIo, DiskOp, Disks, IoClass, OpenMode, Sector
 pub use entropy::{Entropy, OsEntropy};
 pub use fault::{FaultDisks, FaultKind, FaultOp, FaultRule, Injected, Spans};
 pub use file_disk::FileDisks;
+pub use keepsake::{Keepsake, MemKeepsake, MemoryFile};
 pub use lock::lock;
 pub use mem_disk::{DiskCounts, MemDisks};
 pub use model_disk::{DeviceModel, ModelDisks};
@@ -46,13 +48,15 @@ pub use quirk::{Quirk, Quirks};
 pub use threads::Threads;
 pub use worker::{Driver, Next, Worker, WorkerControl, WorkerHandle};
 
-/// The four doors to the world, and the switches for rare paths. Cheap to clone.
+/// The doors to the world, and the switches for rare paths. Cheap to clone.
 #[derive(Clone)]
 pub struct Env {
     pub disks: Arc<dyn Disks>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub driver: Arc<dyn Driver>,
+    /// `None`: what is not durable dies with the program.
+    pub keepsake: Option<Arc<dyn Keepsake>>,
     pub quirks: Quirks,
 }
 
@@ -65,6 +69,7 @@ impl Env {
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(OsEntropy),
             driver: Arc::new(Threads::new()),
+            keepsake: None,
             quirks,
         }
     }

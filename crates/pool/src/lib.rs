@@ -2,7 +2,7 @@
 //!
 //! [`txg`] decides when, [`sync`] writes; [`dsl`] knows datasets, [`space`] the maps of free space, [`feature`] the
 //! flags; [`spa`] brings a pool into memory and out of it again; [`zil`]
-//! remembers what was promised before its group is durable.
+//! remembers what was promised before its group is durable, [`kept`] what was only answered.
 //!
 //! Invariants:
 //! - `sync` is the only place that makes anything durable, but for log blocks. What it did not finish never was.
@@ -17,6 +17,7 @@ mod error;
 pub mod feature;
 pub mod frees;
 pub mod history;
+pub mod kept;
 pub mod parts;
 pub mod prop;
 pub mod rebuild;

@@ -29,7 +29,7 @@ pub mod vdevs;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::zap::Zap;
 use dmu::{ObjectSpec, Objset, Tx};
@@ -37,6 +37,7 @@ use env::{Env, lock};
 use ondisk::BlkPtr;
 use ondisk::label::config::PoolState;
 use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::uberblock::Uberblock;
 use storage::{FailMode, Storage, VdevConfig, VdevState};
 
 use crate::ddt::Ddt;
@@ -45,6 +46,7 @@ use crate::dsl::{Dsl, PoolSpace};
 use crate::errlog::ErrorLog;
 use crate::feature::Features;
 use crate::frees::FreeQueue;
+use crate::kept::{Kept, KeptPool};
 use crate::rebuild::Rebuilds;
 use crate::removed::Removed;
 use crate::scan::{Durable, Scan};
@@ -115,9 +117,20 @@ pub struct Core {
     pub lost_logs: Mutex<Vec<String>>,
     /// The import went back to an older group.
     pub rewound: Option<Rewound>,
+    /// What outlives the program; none where there is no memory for it, or nothing is written.
+    pub kept: OnceLock<Arc<KeptPool>>,
 }
 
 impl Core {
+    /// The pool comes into use, from this uberblock on where it is not new; `back`: later groups are given up. Nothing of it was
+    /// written yet.
+    pub(crate) fn keep_in(&self, kept: Option<&Arc<Kept>>, from: Option<&Uberblock>, back: bool) {
+        let guid = lock(&self.config).guid;
+        if let Some(kept) = kept.and_then(|kept| kept.of_pool(guid, from, back)) {
+            self.kept.get_or_init(|| kept);
+        }
+    }
+
     pub fn version(&self) -> u64 {
         self.version.load(SeqCst)
     }
@@ -273,6 +286,9 @@ impl Pool {
         core.storage.close();
         core.spares_in_use.release_all(&self.name());
         core.open_pools.leave(core);
+        if let Some(kept) = core.kept.get().filter(|_| written.is_ok() && stopped.is_ok()) {
+            kept.forget();
+        }
         written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
     }
 

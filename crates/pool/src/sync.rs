@@ -71,6 +71,7 @@ impl Pool {
         core.mos.sync_done(txg);
         self.dsl.sync_done(txg);
         core.storage.sync_done(txg);
+        core.kept.get().inspect(|kept| kept.durable(txg));
         core.storage.keep_spare(core.txgs.room());
         core.sweeps.group_done();
         core.trees_changed();
@@ -171,6 +172,7 @@ impl Pool {
             _ => unreachable!("labels are written for leaves of the tree only"),
         };
         let label: Option<storage::labels::commit::LabelOf<'_>> = config.as_ref().map(|_| &label as _);
+        core.kept.get().inspect(|kept| kept.syncing(&uberblock));
         core.storage.commit_uberblock(&uberblock, label).map_err(|_| PoolError::Suspended)?;
         *lock(&core.durable) = Durable { txg, root };
         core.mmp.note_group(&uberblock, core.env.clock.now(), core.living_leaves());

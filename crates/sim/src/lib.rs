@@ -1,7 +1,7 @@
 //! The simulator: a whole pool on simulated disks, under one seed.
 //!
 //! One thread, a virtual clock, seeded random numbers, disks that know written from durable: a run is a function of its
-//! seed, so a run that failed once fails again. [`disk`], [`clock`], [`driver`] and [`entropy`] are the four doors of
+//! seed, so a run that failed once fails again. [`disk`], [`clock`], [`driver`], [`entropy`] and [`memory`] are the doors of
 //! `env::Env`; [`machine`] puts an engine behind them; [`run`] lets workloads work on it, cuts the power, and holds
 //! what comes back against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go and fail,
 //! and cuts the power at any write of the record; [`copies`] sends and receives trees of datasets; [`units`] has several
@@ -17,6 +17,7 @@ pub mod entropy;
 pub mod export;
 pub mod history;
 pub mod machine;
+pub mod memory;
 pub mod operator;
 pub mod promised;
 pub mod run;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{Engine, Error, ImportOptions, PoolSpec, PropertyChange, VdevSpec};
-use env::{Env, Quirk, Quirks};
+use env::{Env, Keepsake, Quirk, Quirks};
 use pool::spa::labels::{self, FoundPool};
 use stdx::prng::Prng;
 use storage::arc::l2::Limits;
@@ -14,6 +14,7 @@ use crate::clock::{SimClock, Time};
 use crate::disk::SimDisks;
 use crate::driver::SimDriver;
 use crate::entropy::SimEntropy;
+use crate::memory::SimMemory;
 use crate::swarm::{Layout, Swarm};
 use crate::trace::Trace;
 
@@ -29,6 +30,8 @@ pub struct World {
     pub trace: Trace,
     /// Whether somebody is there to bring lost disks back, so that pools wait for them.
     pub has_operator: bool,
+    /// What outlives programs, until the power goes.
+    pub memory: Option<Arc<SimMemory>>,
     prng: Prng,
 }
 
@@ -50,7 +53,7 @@ impl World {
         {
             disks.add(path, swarm.disk_size, swarm.sector);
         }
-        World { swarm, disks, time, trace, has_operator: false, prng: prng.fork() }
+        World { swarm, disks, time, trace, has_operator: false, memory: None, prng: prng.fork() }
     }
 
     /// The weak sides begin to fail, if the swarm has it so.
@@ -97,6 +100,7 @@ impl World {
             clock: Arc::new(SimClock::new(self.time.clone(), driver.clone())),
             entropy: Arc::new(SimEntropy::new(self.prng.fork())),
             driver: driver.clone(),
+            keepsake: self.memory.clone().map(|memory| memory as Arc<dyn Keepsake>),
             quirks,
         };
         let options = Options {

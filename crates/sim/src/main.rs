@@ -16,7 +16,7 @@ const USAGE: &str =
                   logs: writers who wait, on log devices that fail, before imports too; all (all)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
-  --cuts N        attrition, copies, units: moments at which the power goes (100, 8, 24 in each life)
+  --cuts N        attrition, copies, units: moments at which it ends (100, 8, 24 in each life)
   --case N        attrition: of these only one
   --beyond        attrition: always more is lost than redundancy allows
   --zdb DIR       write the disks to files in this folder in the end, and ask zdb; in work let no disk fail

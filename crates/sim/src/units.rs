@@ -2,7 +2,9 @@
 //! without, fill, unmap, have the target copy, and take locks from each other by COMPARE AND WRITE. What they do is recorded;
 //! then the power goes at some of the writes to the disks, sometimes again during the import, and what is found is held
 //! against the [`journal`]: what was promised is there, locks are whole and had one winner at a time, every sector is as
-//! somebody left it. The next life of the pool begins where the last of the power failures has left it.
+//! somebody left it. Elsewhere the program dies and the machine goes on, with what the disks were told and what is in memory
+//! that outlives programs: then all that was answered is there. The next life of the pool begins where the last of these ends
+//! has left it.
 //!
 //! Commands take the way of the iSCSI target's, behind its transport: through `scsi`. A run is a function of its seed.
 
@@ -22,27 +24,30 @@ use scsi::{Identity, LogicalUnit, Target, TargetPort};
 use stdx::prng::Prng;
 
 use crate::crew::Crew;
+use crate::disk::Loss;
 use crate::disk::tape::Tape;
 use crate::export;
 use crate::machine::{Machine, POOL, World, properties};
+use crate::memory::{MemoryTape, SimMemory};
 use crate::swarm::{Layout, Swarm};
 use crate::workload::{Done, failed};
 use initiator::{Initiator, SECTORS, Shared, UNITS, locks, values};
 use journal::{Cut, Journal, Kind, SECTOR};
 
 const VOLUMES: [&str; UNITS] = ["sim/v0", "sim/v1"];
-/// Of power failures one is followed by a look at the whole pool.
+const NO_LOSS: Loss = Loss { kept: 100, torn: 0 };
+/// Of ends one is followed by a look at the whole pool.
 const VERIFIED: usize = 6;
 
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub seed: u64,
-    /// From an import to a power failure.
+    /// From an import to a power failure, or to the death of the program.
     pub lives: usize,
     /// Of each initiator in a life, at the most.
     pub commands: u64,
-    /// Writes and flushes of each life at which the power goes.
+    /// Writes and flushes of each life at which it ends.
     pub cuts: usize,
     pub verbose: bool,
     /// The disks lie about flushes: then the run must fail.
@@ -63,6 +68,8 @@ pub struct Tally {
     pub calls: u64,
     /// Power failures.
     pub cuts: u64,
+    /// Deaths of the program alone.
+    pub deaths: u64,
     /// Locks that were taken, and that somebody else had been faster to take.
     pub won: u64,
     pub lost: u64,
@@ -80,6 +87,7 @@ struct Case<'a> {
 /// A life, write by write.
 struct Recorded {
     tape: Tape,
+    memory: MemoryTape,
     journal: Journal,
     now: Nanos,
 }
@@ -93,6 +101,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
     let sync = *prng.pick(&["standard", "standard", "always"]).expect("some");
     let mut case = Case { options, swarm, sync, tally: Tally::default() };
     let mut world = World::of(case.swarm.clone(), &mut prng);
+    world.memory = Some(SimMemory::new(&world.disks));
     if options.verbose {
         eprintln!("{:?}, sync={sync}", case.swarm);
     }
@@ -168,6 +177,8 @@ impl Case<'_> {
         if self.options.lying {
             world.swarm.all_paths().iter().for_each(|path| world.disks.set_lying(path, true));
         }
+        let memory = world.memory.clone().ok_or("programs have no memory")?;
+        memory.start_tape();
         world.disks.start_tape();
         let journal = Mutex::new(journal);
         let shared = Shared {
@@ -191,6 +202,7 @@ impl Case<'_> {
         let callers = callers.collect();
         Crew::run(&machine.driver, callers);
         done.into_iter().collect::<Done>()?;
+        let memory = memory.take_tape().ok_or("no tape runs")?;
         let tape = world.disks.take_tape().ok_or("no tape runs")?;
         Initiator::new(&shared, count, prng.fork()).read_all()?;
         let now = machine.env.clock.now();
@@ -204,10 +216,11 @@ impl Case<'_> {
         self.tally.calls += journal.calls.len() as u64;
         self.tally.won += exchanges(false);
         self.tally.lost += exchanges(true);
-        Ok(Recorded { tape, journal, now })
+        Ok(Recorded { tape, memory, journal, now })
     }
 
-    /// Lets the power go everywhere in a life; gives the disks as the last power failure left them, and what was on them.
+    /// Lets the power go everywhere in a life, or the program die; gives the machine as the last end left it, and what was on
+    /// it.
     fn cut(&mut self, recorded: &Recorded, prng: &mut Prng) -> Result<(World, Vec<Vec<u64>>), String> {
         let (tape, cuts) = (&recorded.tape, self.options.cuts);
         let mut player = tape.play();
@@ -219,22 +232,40 @@ impl Case<'_> {
             player.forward(at);
             let mut world = World::of(self.swarm.clone(), &mut prng);
             world.time.advance_to(recorded.now);
+            // Nobody would notice a disk that lies.
+            let cut = match !self.options.lying && prng.chance(1, 2) {
+                true => Cut::Program(at),
+                false => Cut::Power(at),
+            };
+            let loss = draw_loss(cut, &mut prng);
             for (path, image) in tape.paths().iter().zip(player.images()) {
                 let mut image = image.clone();
-                image.crash(self.swarm.sector, Swarm::draw_loss(&mut prng), &mut prng);
+                image.crash(self.swarm.sector, loss, &mut prng);
                 world.disks.set_image(path, image);
             }
-            let what = |why| format!("cut {n}, event {at} of {}: {why}", tape.len());
-            let found = self.look(&mut world, n, &mut prng).map_err(what)?;
-            recorded.journal.check_after(Cut(at), &found, &locks()).map_err(what)?;
-            self.tally.cuts += 1;
+            world.memory = Some(match cut {
+                Cut::Program(at) => SimMemory::with(recorded.memory.at_death(at, &mut prng), &world.disks),
+                Cut::Power(_) => SimMemory::new(&world.disks),
+            });
+            let what = |why| format!("cut {n}, {cut:?} of {}: {why}", tape.len());
+            let found = self.look(&mut world, (n, cut), &mut prng).map_err(what)?;
+            recorded.journal.check_after(cut, &found, &locks()).map_err(what)?;
+            match cut {
+                Cut::Program(_) => self.tally.deaths += 1,
+                Cut::Power(_) => self.tally.cuts += 1,
+            }
             last = Some((world, found));
         }
         last.ok_or_else(|| "the power never went".to_owned())
     }
 
-    /// Switches on, perhaps more than once, and reads everything.
-    fn look(&self, world: &mut World, n: usize, prng: &mut Prng) -> Result<Vec<Vec<u64>>, String> {
+    /// Starts, perhaps more than once, and reads everything.
+    fn look(
+        &self,
+        world: &mut World,
+        (n, cut): (usize, Cut),
+        prng: &mut Prng,
+    ) -> Result<Vec<Vec<u64>>, String> {
         while prng.chance(1, 4) {
             world.disks.cut_after(prng.below(80));
             let machine = world.boot();
@@ -243,7 +274,7 @@ impl Case<'_> {
             if opened.is_err() && world.disks.is_on() {
                 return Err(format!("import: {opened:?}"));
             }
-            world.disks.restart(Swarm::draw_loss(prng));
+            world.disks.restart(draw_loss(cut, prng));
         }
         let machine = world.boot();
         let api = machine.import().map_err(failed("import"))?;
@@ -258,8 +289,16 @@ impl Case<'_> {
         }
         drop(machine);
         // Nothing of the look itself is lost.
-        world.disks.restart(crate::disk::Loss { kept: 100, torn: 0 });
+        world.disks.restart(NO_LOSS);
         Ok(found)
+    }
+}
+
+/// What becomes of what disks were told and have not flushed.
+fn draw_loss(cut: Cut, prng: &mut Prng) -> Loss {
+    match cut {
+        Cut::Power(_) => Swarm::draw_loss(prng),
+        Cut::Program(_) => NO_LOSS,
     }
 }
 

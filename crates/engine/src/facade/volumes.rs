@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 
 use ::pool::PoolError;
 use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
+use ::pool::kept::VolumeKey;
 use ::pool::prop::Source;
 use ::pool::zil::LogData;
 use engine_api::{
@@ -23,7 +24,7 @@ use super::open_once::{Opened, take_forgotten};
 use super::pool::LocalPool;
 use super::serve::Unreplayable;
 use super::volume_copy;
-use crate::zvol::Zvol;
+use crate::zvol::{Keeping, Zvol};
 
 /// A dataset that is open as a volume.
 pub(super) struct OpenVolume {
@@ -178,9 +179,15 @@ impl LocalPool {
         })
     }
 
-    /// A volume ready for use: what its log says has been done. Where that cannot be, it can be read, and the log is kept.
+    /// A volume ready for use: what its log says has been done, and what was kept beside it. Where that cannot be, it can be
+    /// read, and both stay.
     fn open_zvol(&self, name: &str, dataset: &Arc<Dataset>, unreplayable: Unreplayable) -> Result<Arc<Zvol>> {
-        let open = |zil| Zvol::open(dataset.objset().clone(), self.env.clone(), zil);
+        let core = self.pool.core();
+        let volume = VolumeKey { object: dataset.object(), guid: dataset.guid() };
+        let open = |zil| {
+            let keeping = Keeping { pool: core.kept.get().cloned(), volume, txgs: core.txgs.clone() };
+            Zvol::open(dataset.objset().clone(), self.env.clone(), zil, keeping)
+        };
         let zil = dataset.zil().filter(|_| !self.pool.core().readonly && !dataset.is_snapshot());
         let Some(zil) = zil.filter(|_| dataset.readonly().is_none()) else { return open(None) };
         let zvol = open(Some(zil.clone()))?;
@@ -199,10 +206,44 @@ impl LocalPool {
             tracing::error!(name, why, "the intent log is given up: its last records are lost");
             zil.abandon().map_err(|error| api_error(error.into()))?;
         }
+        match zvol.do_again() {
+            Ok(0) => {}
+            Ok(writes) => {
+                tracing::info!(name, writes, "what was answered when the program died has been done again");
+            }
+            Err(error) if unreplayable == Unreplayable::Keep => {
+                tracing::error!(name, %error, "what was answered when the program died cannot be done again: the volume is read-only");
+                lock(&self.unreplayable).insert(dataset.object(), name.to_owned());
+                return open(None);
+            }
+            Err(error) => {
+                tracing::error!(name, %error, "what was answered when the program died is given up: it is lost");
+                core.kept.get().inspect(|kept| kept.done(volume));
+            }
+        }
         zvol.set_readonly(props.is_on("readonly"));
         let source: Weak<dyn LogData> = Arc::<Zvol>::downgrade(&zvol);
         zil.attach(source);
         Ok(zvol)
+    }
+
+    /// Opens all volumes with something to be done again: nobody is to see them without. What became of a volume that is no
+    /// more is nobody's concern.
+    pub(super) fn do_volumes_again(&self) {
+        let Some(kept) = self.pool.core().kept.get() else { return };
+        for volume in kept.waiting() {
+            match self.pool.dsl.open_by_object(volume.object) {
+                Ok(dataset) if dataset.guid() == volume.guid => {
+                    if let Err(error) = self.open_volume_object(volume.object) {
+                        tracing::error!(?volume, %error, "what was answered when the program died waits");
+                    }
+                }
+                Ok(_) | Err(PoolError::NotFound) => kept.done(volume),
+                Err(error) => {
+                    tracing::error!(?volume, %error, "what was answered when the program died waits");
+                }
+            }
+        }
     }
 
     /// Makes a change after which the volume is to have so many bytes.

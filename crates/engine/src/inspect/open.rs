@@ -81,6 +81,7 @@ pub fn open(env: &Env, found: &FoundPool) -> Result<Opened, String> {
         fs_format: zpl_format(env),
         spares_in_use: Default::default(),
         open_pools: Default::default(),
+        kept: None,
     };
     let mut found = found.clone();
     let state = found.config.state;

@@ -16,6 +16,7 @@ mod forgotten;
 mod heads;
 mod heal;
 mod journal;
+mod kept;
 mod manifest;
 mod old_versions;
 mod projects;

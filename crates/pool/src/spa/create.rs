@@ -5,7 +5,7 @@
 //! (`vdev_metaslab_set_size`), dsl_pool.c (`dsl_pool_create`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::bpobj::Bpobj;
 use dmu::zap::{Zap, ZapParams};
@@ -28,6 +28,7 @@ use crate::dsl::{Dsl, FsFormat, MosUsage};
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::history;
+use crate::kept::Kept;
 use crate::parts::{DslParts, MosOwner};
 use crate::prop::RawProps;
 use crate::removed::Removed;
@@ -98,6 +99,8 @@ pub struct Surroundings {
     pub open_pools: Arc<OpenPools>,
     /// Where what happens is told.
     pub events: Arc<Zevents>,
+    /// Memory that outlives the program.
+    pub kept: Option<Arc<Kept>>,
 }
 
 impl Surroundings {
@@ -240,7 +243,9 @@ fn first_group(
         mmp: Arc::default(),
         lost_logs: Default::default(),
         rewound: None,
+        kept: OnceLock::new(),
     });
+    core.keep_in(around.kept.as_ref(), None, false);
     core.add_caches(&spec.cache, spec.ashift, Purpose::Create(&spec.name))?;
     core.add_spares(&spec.spares, Purpose::Create(&spec.name))?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;

@@ -9,7 +9,7 @@
 //! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
@@ -319,6 +319,7 @@ fn load(
         mmp: Arc::default(),
         lost_logs: Mutex::default(),
         rewound,
+        kept: OnceLock::new(),
     };
     core.txgs.observe(around.lender());
     let core = Arc::new(core);
@@ -337,6 +338,7 @@ fn load(
         return Ok(Loaded::ReadOnlyOnly);
     }
     mmp::claim(&around.env, storage, uberblock, &found.config, &spec.host)?;
+    pool.core.keep_in(around.kept.as_ref(), Some(uberblock), rewound.is_some());
     storage.finish_commit(uberblock).map_err(|_| PoolError::Suspended)?;
     pool.follow_props()?;
     pool.core.open_cache();

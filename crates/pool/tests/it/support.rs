@@ -104,6 +104,7 @@ pub fn around() -> Surroundings {
         spares_in_use: Arc::default(),
         open_pools: Arc::default(),
         events: Arc::default(),
+        kept: None,
     }
 }
 

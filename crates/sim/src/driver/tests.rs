@@ -29,6 +29,7 @@ fn world(seed: u64) -> (Env, Arc<SimDriver>, Trace) {
         clock: Arc::new(SimClock::new(time, driver.clone())),
         entropy: Arc::new(OsEntropy),
         driver: driver.clone(),
+        keepsake: None,
         quirks: Quirks::default(),
     };
     (env, driver, trace)

@@ -4,7 +4,7 @@
 //! moment is not one value but a few: of each call that writes it, as long as none that began after that one's end has come to
 //! its own end. After a power failure it is one of those that no later *promised* one has taken the place of: promised is what
 //! was written with FUA, or had ended before a flush began that came to its end, or is atomic and shows anywhere. What a copy
-//! writes is what its source may have been meanwhile.
+//! writes is what its source may have been meanwhile. Where only the program dies, all that had ended is promised.
 //!
 //! Locks, sectors that only COMPARE AND WRITE changes, have a history of their own: see [`super::locks`].
 
@@ -72,17 +72,28 @@ pub struct Call {
     pub lost: bool,
 }
 
-/// A power failure, before a write or flush of the disks.
+/// The end of a life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut(pub usize);
+pub enum Cut {
+    /// The power fails before this write or flush of the disks.
+    Power(usize),
+    /// The program dies, the machine goes on: somewhere between this write or flush and the one before. Then whatever had
+    /// come to its end before is promised.
+    Program(usize),
+}
 
 impl Cut {
     pub fn has_seen_begin(self, call: &Call) -> bool {
-        call.begun_at <= self.0
+        let (Cut::Power(at) | Cut::Program(at)) = self;
+        call.begun_at <= at
     }
 
     pub fn has_seen_end(self, call: &Call) -> bool {
-        call.end != Tick::MAX && call.ended_at <= self.0
+        call.end != Tick::MAX
+            && match self {
+                Cut::Power(at) => call.ended_at <= at,
+                Cut::Program(at) => call.ended_at < at,
+            }
     }
 }
 
@@ -159,7 +170,8 @@ impl Journal {
             | Kind::Fill(Extent { unit, .. }, _)
             | Kind::Copy(_, Extent { unit, .. })
             | Kind::Exchange { lock: Extent { unit, .. }, .. } => {
-                cut.has_seen_end(call) && (call.promises || is_flushed(call, unit))
+                let kept = matches!(cut, Cut::Program(_));
+                cut.has_seen_end(call) && (kept || call.promises || is_flushed(call, unit))
             }
             Kind::Read(..) | Kind::Flush(_) => false,
         };

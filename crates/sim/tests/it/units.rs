@@ -1,4 +1,4 @@
-//! Initiators at work on volumes; the power goes at any write.
+//! Initiators at work on volumes; the power goes at any write, or the program dies there.
 
 use std::time::Duration;
 
@@ -27,9 +27,11 @@ fn initiators_keep_what_they_were_promised() {
         let tally = check(&Options::new(seed));
         all.calls += tally.calls;
         all.cuts += tally.cuts;
+        all.deaths += tally.deaths;
         all.won += tally.won;
         all.lost += tally.lost;
     });
+    assert!(all.deaths > 0, "no program died");
     println!("{runs} runs: {all:?}");
 }
 

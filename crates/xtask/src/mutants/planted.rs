@@ -241,20 +241,40 @@ pub const MUTANTS: &[Mutant] = &[
         what: "what a volume was asked to write through is left to the next commit",
         story: Units,
         file: "crates/engine/src/zvol.rs",
-        from: "if soon { self.flush() } else { Ok(()) }",
-        to: "if soon && !PLANTED { self.flush() } else { Ok(()) }",
+        from: "if soon {
+            self.flush()?;
+        }",
+        to: "if soon && !PLANTED {
+            self.flush()?;
+        }",
+    },
+    Mutant {
+        name: "notes-gone-too-early",
+        what: "what is noted of the group after the uberblock's is taken for durable",
+        story: Units,
+        file: "crates/pool/src/kept/arena.rs",
+        from: "(owner.txg == AGAIN || owner.txg > txg)",
+        to: "(owner.txg == AGAIN || owner.txg > txg + u64::from(PLANTED))",
+    },
+    Mutant {
+        name: "unmap-not-noted",
+        what: "that a volume's range was freed is not noted beside its log",
+        story: Units,
+        file: "crates/engine/src/zvol.rs",
+        from: "self.keeping.note(&tx, offset, Change::Hole(len));",
+        to: "self.keeping.note(&tx, offset, Change::Hole(if PLANTED { 0 } else { len }));",
     },
     Mutant {
         name: "lock-in-two-halves",
         what: "what COMPARE AND WRITE changes is two records of the log, and two transactions",
         story: Units,
         file: "crates/engine/src/zvol.rs",
-        from: "        if len <= ONE_RECORD {
+        from: "        let made = if len <= ONE_RECORD {
             self.put_whole",
-        to: "        if PLANTED {
+        to: "        let made = if PLANTED {
             let half = len / 2;
-            self.put_logged(offset, &bytes[..half], soon)?;
-            self.put_logged(offset + half as u64, &bytes[half..], soon)?;
+            let _made = self.put_logged(offset, &bytes[..half], soon)?;
+            self.put_logged(offset + half as u64, &bytes[half..], soon)?
         } else if len <= ONE_RECORD {
             self.put_whole",
     },

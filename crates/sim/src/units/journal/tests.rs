@@ -26,7 +26,7 @@ fn what_is_promised_is_there_and_other_things_may_be() {
     let mut journal = journal();
     done(&mut journal, Kind::Write(A, 10), true, (1, 3));
     done(&mut journal, Kind::Write(A, 20), false, (4, 5));
-    let check = |cut, values| journal.check_after(Cut(cut), &found(A, values), &[LOCK]);
+    let check = |cut, values| journal.check_after(Cut::Power(cut), &found(A, values), &[LOCK]);
     assert!(check(0, [0, 0]).is_ok() && check(0, [10, 11]).is_err(), "not begun");
     assert!(
         [[0, 0], [10, 0], [0, 11], [10, 11]].into_iter().all(|values| check(2, values).is_ok()),
@@ -36,7 +36,7 @@ fn what_is_promised_is_there_and_other_things_may_be() {
     assert!(check(3, [0, 11]).is_err(), "promised, and lost");
     assert!(check(9, [20, 11]).is_ok() && check(9, [0, 21]).is_err(), "no promise");
     done(&mut journal, Kind::Flush(vec![0]), false, (6, 8));
-    let check = |cut, values| journal.check_after(Cut(cut), &found(A, values), &[LOCK]);
+    let check = |cut, values| journal.check_after(Cut::Power(cut), &found(A, values), &[LOCK]);
     assert!(check(7, [10, 21]).is_ok() && check(8, [10, 21]).is_err() && check(8, [20, 21]).is_ok());
 }
 
@@ -45,7 +45,7 @@ fn what_is_atomic_is_whole_or_not_there() {
     let mut journal = journal();
     done(&mut journal, Kind::Write(A, 10), true, (0, 1));
     done(&mut journal, Kind::Atomic(A, 20), false, (2, 4));
-    let check = |journal: &Journal, cut, values| journal.check_after(Cut(cut), &found(A, values), &[]);
+    let check = |journal: &Journal, cut, values| journal.check_after(Cut::Power(cut), &found(A, values), &[]);
     for cut in [3, 9] {
         assert!([[10, 11], [20, 21]].into_iter().all(|values| check(&journal, cut, values).is_ok()));
         assert!([[10, 21], [20, 11]].into_iter().all(|values| check(&journal, cut, values).is_err()));
@@ -70,7 +70,7 @@ fn a_copy_is_what_its_source_was_meanwhile() {
     let check = |values: [u64; 2]| {
         let mut sectors = found(B, values);
         sectors[0][70..72].fill(9);
-        journal.check_after(Cut(6), &sectors, &[])
+        journal.check_after(Cut::Power(6), &sectors, &[])
     };
     assert!(check([10, 11]).is_ok() && check([7, 11]).is_ok() && check([7, 7]).is_ok());
     assert!(check([0, 11]).is_err() && check([9, 9]).is_err());
@@ -85,7 +85,7 @@ fn locks_have_one_winner_and_are_whole() {
     let lost = done(&mut journal, exchange(1, 3), false, (4, 4));
     journal.calls[lost].lost = true;
     assert_eq!(journal.check_answers(&[LOCK]), Ok(()));
-    let check = |cut, values| journal.check_after(Cut(cut), &found(LOCK, values), &[LOCK]);
+    let check = |cut, values| journal.check_after(Cut::Power(cut), &found(LOCK, values), &[LOCK]);
     assert!(check(1, [0, 0]).is_ok() && check(1, [1, 1]).is_ok() && check(1, [1, 0]).is_err());
     assert!(check(5, [0, 0]).is_err() && check(5, [1, 1]).is_ok() && check(5, [2, 2]).is_ok());
     assert!(check(5, [3, 3]).is_err() && check(5, [2, 1]).is_err());

@@ -1,0 +1,155 @@
+//! The arena: what is found after a death at any moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+
+use env::{Keepsake, MemKeepsake};
+use ondisk::uberblock::Uberblock;
+
+use super::{CHUNK, Change, Kept, KeptPool, Noted, VolumeKey};
+
+const GUID: u64 = 77;
+const VOLUME: VolumeKey = VolumeKey { object: 5, guid: 50 };
+const OTHER: VolumeKey = VolumeKey { object: 6, guid: 60 };
+
+fn open(memory: &Arc<MemKeepsake>) -> Arc<Kept> {
+    Kept::open(memory.clone(), Box::new(|_| ())).unwrap()
+}
+
+fn chunks(count: u64) -> Arc<MemKeepsake> {
+    Arc::new(MemKeepsake::new((count * CHUNK + (16 << 10)) as usize))
+}
+
+fn uberblock(txg: u64) -> Uberblock {
+    let mut uberblock = Uberblock { txg, ..Uberblock::new(5000) };
+    uberblock.root_bp.set_checksum(ondisk::ChecksumKind::Fletcher4, [txg, 1, 2, 3]);
+    uberblock
+}
+
+/// As the import of a pool of this group finds it.
+fn import(kept: &Arc<Kept>, txg: u64) -> Arc<KeptPool> {
+    kept.of_pool(GUID, Some(&uberblock(txg)), false).unwrap()
+}
+
+/// All that is to be done again to a volume: places, lengths, first bytes.
+fn found(pool: &KeptPool, volume: VolumeKey) -> Vec<(u64, u64, Option<u8>)> {
+    let again = pool.again(volume).unwrap();
+    again.iter().map(|one| (one.offset, one.len, pool.bytes(one).unwrap().map(|bytes| bytes[0]))).collect()
+}
+
+fn put(pool: &KeptPool, txg: u64, place: u64, value: u8) {
+    assert_eq!(pool.note(txg, VOLUME, place, Change::Bytes(&[value; 512])), Noted::Yes);
+}
+
+#[test]
+fn what_no_group_has_is_found_in_order() {
+    let memory = chunks(8);
+    let kept = open(&memory);
+    let pool = kept.of_pool(GUID, None, false).unwrap();
+    pool.syncing(&uberblock(9));
+    put(&pool, 9, 0, 1);
+    pool.durable(9);
+    put(&pool, 10, 512, 2);
+    pool.syncing(&uberblock(10));
+    put(&pool, 11, 0, 3);
+    assert_eq!(pool.note(11, OTHER, 7, Change::Hole(99)), Noted::Yes);
+    put(&pool, 11, 0, 4);
+
+    for _ in 0..2 {
+        let pool = import(&open(&memory), 9);
+        assert_eq!(pool.waiting(), [VOLUME, OTHER]);
+        assert_eq!(found(&pool, VOLUME), [(512, 512, Some(2)), (0, 512, Some(3)), (0, 512, Some(4))]);
+        assert_eq!(found(&pool, OTHER), [(7, 99, None)]);
+        // Its own groups say nothing about what is to be done again.
+        pool.durable(12);
+    }
+    let kept = open(&memory);
+    let pool = import(&kept, 9);
+    pool.done(VOLUME);
+    assert_eq!(import(&open(&memory), 9).waiting(), [OTHER]);
+    pool.done(OTHER);
+    assert!(kept.is_empty() && open(&memory).is_empty());
+}
+
+#[test]
+fn what_the_uberblock_has_is_not_done_again_and_nothing_where_it_is_a_strangers() {
+    for (of, kept_after) in [(10, 1), (9, 2), (8, 0), (11, 0)] {
+        let memory = chunks(8);
+        let kept = open(&memory);
+        let pool = kept.of_pool(GUID, None, false).unwrap();
+        pool.syncing(&uberblock(8));
+        pool.syncing(&uberblock(9));
+        put(&pool, 10, 0, 1);
+        pool.syncing(&uberblock(10));
+        put(&pool, 11, 0, 2);
+        drop((pool, kept));
+        assert_eq!(found(&import(&open(&memory), of), VOLUME).len(), kept_after, "{of}");
+    }
+    let memory = chunks(8);
+    let pool = open(&memory).of_pool(GUID, None, false).unwrap();
+    pool.syncing(&uberblock(9));
+    put(&pool, 10, 0, 1);
+    let back = open(&memory).of_pool(GUID, Some(&uberblock(9)), true).unwrap();
+    assert_eq!(back.waiting(), [], "what an import gives up is given up");
+}
+
+#[test]
+fn a_note_that_is_torn_was_never_answered() {
+    let large: Vec<u8> = (0..CHUNK + CHUNK / 2).map(|n| (n % 251) as u8).collect();
+    let (sizes, mut whole) = ([512_usize, 4 << 10, large.len()], 0);
+    for size in sizes {
+        let memory = chunks(8);
+        let kept = open(&memory);
+        let pool = kept.of_pool(GUID, None, false).unwrap();
+        pool.syncing(&uberblock(9));
+        put(&pool, 10, 0, 1);
+        let mut before = vec![0; memory.size() as usize];
+        memory.read(0, &mut before).unwrap();
+        assert_ne!(pool.note(10, VOLUME, 512, Change::Bytes(&large[..size])), Noted::No);
+        let mut after = vec![0; memory.size() as usize];
+        memory.read(0, &mut after).unwrap();
+        let changed: Vec<usize> = (0..after.len()).filter(|&at| before[at] != after[at]).collect();
+        // Up to some byte, everything is as after; behind it, as before.
+        for step in 0..=40 {
+            let upto = changed.get(step * changed.len() / 40).copied().unwrap_or(after.len());
+            let torn = [&after[..upto], &before[upto..]].concat();
+            let left = Arc::new(MemKeepsake::new(torn.len()));
+            left.write(0, &[&torn]).unwrap();
+            let pool = import(&open(&left), 9);
+            let found = pool.again(VOLUME).unwrap();
+            let bytes: Vec<u8> =
+                found[1..].iter().flat_map(|one| pool.bytes(one).unwrap().unwrap()).collect();
+            assert!(bytes.is_empty() || bytes == large[..size], "{size}, up to {upto}");
+            whole += usize::from(!bytes.is_empty());
+        }
+    }
+    assert!(whole >= 3, "what is complete is found");
+}
+
+#[test]
+fn memory_is_bounded_and_comes_back() {
+    let memory = chunks(4);
+    let lent = Arc::new(AtomicI64::new(0));
+    let count = lent.clone();
+    let lend = move |bytes| {
+        count.fetch_add(bytes, SeqCst);
+    };
+    let kept = Kept::open(memory.clone(), Box::new(lend)).unwrap();
+    let pool = kept.of_pool(GUID, None, false).unwrap();
+    let half = vec![1; CHUNK as usize / 2];
+    let note = |txg| pool.note(txg, VOLUME, 0, Change::Bytes(&half));
+    assert_eq!(note(10), Noted::Soon, "a quarter of all is its share");
+    let noted: Vec<Noted> = (0..8).map(|_| note(10)).collect();
+    assert_eq!(noted.iter().filter(|noted| **noted == Noted::Soon).count(), 0, "that is told once");
+    assert_eq!(noted.last(), Some(&Noted::No));
+    assert_eq!(lent.load(SeqCst), 4 * CHUNK as i64);
+    pool.durable(10);
+    assert_ne!(note(11), Noted::No);
+    kept.trim();
+    kept.trim();
+    assert_eq!(lent.load(SeqCst), CHUNK as i64, "what nobody needs is given back");
+    pool.forget();
+    assert!(kept.is_empty());
+    drop((pool, kept));
+    assert_eq!(lent.load(SeqCst), 0);
+}
