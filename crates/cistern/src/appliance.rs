@@ -32,9 +32,15 @@ impl Appliance {
         Arc::new(Appliance { engine, memory, withdrawn: Mutex::default(), shares: AtomicU64::new(0) })
     }
 
-    /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and still remembered.
+    /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and still remembered. What was
+    /// kept of others is dropped.
     pub fn import_remembered(&self) {
-        for pool in self.memory.load() {
+        let remembered = self.memory.load();
+        if !remembered.is_empty() {
+            let guids: Vec<u64> = remembered.iter().map(|pool| pool.guid).collect();
+            self.engine.keep_only(&guids);
+        }
+        for pool in remembered {
             let options = ImportOptions { search: pool.devices.clone(), ..ImportOptions::default() };
             match self.engine.import(&pool.guid.to_string(), &options) {
                 Ok(_) => tracing::info!(pool = pool.name, "imported"),
@@ -48,6 +54,11 @@ impl Appliance {
     pub fn export_all(&self) -> Result<()> {
         self.memory.save(&*self.engine);
         self.engine.export_all()
+    }
+
+    /// See [`LocalEngine::keeps_nothing`].
+    pub fn keeps_nothing(&self) -> bool {
+        self.engine.keeps_nothing()
     }
 
     pub fn withdraw(&self, dataset: &str) {

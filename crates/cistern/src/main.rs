@@ -9,6 +9,7 @@ mod bench;
 mod disk_watch;
 mod first_start;
 mod host;
+mod keep;
 mod local;
 mod options;
 mod remember;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use iscsi::Portal;
 
+use crate::keep::FOLDER;
+
 pub const HELP: &str = "\
 usage: cistern serve [options]
 
@@ -19,6 +21,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
   --cache SIZE         memory for the block cache, as 512M or 8G          (default: a quarter of memory, at most 4G)
   --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
+  --keep DIR           a folder in memory: what volumes have answered is there for the next process when this one dies,
+                       flushed or not; 'off': it is lost                  (default: /dev/shm)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
   --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info)
@@ -42,6 +46,8 @@ pub struct Options {
     pub search: Vec<String>,
     pub cache: usize,
     pub dirty: u64,
+    /// `None`: what is not flushed dies with the program.
+    pub keep: Option<PathBuf>,
     pub automount: bool,
     pub first_start: bool,
     pub log: Option<String>,
@@ -66,6 +72,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
         search: Vec::new(),
         cache: (memory / 4).clamp(64 << 20, 4 << 30) as usize,
         dirty: 0,
+        keep: Some(PathBuf::from(FOLDER)),
         automount: false,
         first_start: false,
         log: None,
@@ -87,6 +94,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
             "--iscsi" => value().and_then(|text| portal(&text, &mut options.iscsi)),
             "--cache" => value().and_then(|text| size(&text)).map(|bytes| options.cache = bytes as usize),
             "--dirty" => value().and_then(|text| size(&text)).map(|bytes| options.dirty = bytes),
+            "--keep" => value().map(|text| options.keep = (text != "off").then(|| PathBuf::from(text))),
             "--automount" => {
                 options.automount = true;
                 Ok(())

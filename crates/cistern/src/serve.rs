@@ -8,7 +8,7 @@ use std::sync::Arc;
 use api::{ApiServer, Config};
 use engine::{LocalEngine, Options as EngineOptions};
 use engine_api::Engine;
-use env::{Entropy, Env};
+use env::{Entropy, Env, Keepsake, MemoryFile};
 use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -20,7 +20,7 @@ use crate::disk_watch::DiskWatch;
 use crate::local::Local;
 use crate::options::{HELP, Options, Parsed, parse};
 use crate::remember::Memory;
-use crate::{first_start, host};
+use crate::{first_start, host, keep};
 
 /// Exit status of the daemon.
 pub fn run(args: &[String]) -> i32 {
@@ -60,6 +60,7 @@ struct Daemon {
     iscsi: Option<Arc<iscsi::Server>>,
     nbd: nbd::Server,
     disks: DiskWatch,
+    keep: Option<Arc<MemoryFile>>,
     signals: Signals,
 }
 
@@ -70,7 +71,12 @@ impl Daemon {
         fs::create_dir_all(&options.state)
             .map_err(|error| format!("{}: {error}", options.state.display()))?;
         let state = options.state.canonicalize().map_err(|error| error.to_string())?;
-        let env = Env::real();
+        let keep = match &options.keep {
+            Some(folder) => keep::open(folder, &state, options.dirty)?,
+            None => None,
+        };
+        let keepsake = keep.clone().map(|file| file as Arc<dyn Keepsake>);
+        let env = Env { keepsake, ..Env::real() };
         let engine_options = EngineOptions {
             cache: options.cache,
             dirty: options.dirty,
@@ -112,7 +118,7 @@ impl Daemon {
         let nbd = start_nbd(&socket, appliance.clone())?;
         let disks = DiskWatch::start(engine).map_err(|error| error.to_string())?;
         announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
-        Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, disks, signals })
+        Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, disks, keep, signals })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -133,7 +139,13 @@ impl Daemon {
         self.api.stop();
         drop(self.disks);
         self.local.unmount_all();
-        match self.appliance.export_all() {
+        let exported = self.appliance.export_all();
+        if let Some(keep) = self.keep.take().filter(|_| self.appliance.keeps_nothing())
+            && let Err(error) = keep.remove()
+        {
+            tracing::warn!(%error, "an empty file in memory stays");
+        }
+        match exported {
             Ok(()) => {
                 eprintln!("cistern: all pools exported");
                 0

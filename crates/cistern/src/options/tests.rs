@@ -33,6 +33,8 @@ fn options_take_values_behind_a_space_or_an_equals_sign() {
     assert_eq!((options.state, options.nfs, options.cache), (PathBuf::from("/s"), None, 1 << 30));
     assert_eq!(options.search, ["/a", "/b"]);
     assert!(options.automount && !options.first_start);
+    assert_eq!(run(&[]).keep, Some(PathBuf::from("/dev/shm")));
+    assert_eq!((run(&["--keep", "/m"]).keep, run(&["--keep=off"]).keep), (Some(PathBuf::from("/m")), None));
     let portals = run(&["--iscsi", "10.0.0.1:3260", "--iscsi=[::]:0,7"]).iscsi;
     assert_eq!(portals.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.1:3260,1", "[::]:0,7"]);
     assert_eq!(run(&["--iscsi", "10.0.0.1:3260", "--iscsi", "off"]).iscsi, []);

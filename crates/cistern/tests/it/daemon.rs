@@ -218,6 +218,7 @@ impl Daemon {
             .arg(&self.state)
             .args(["--nfs", &format!("{}:{}", self.host, self.port)])
             .args(["--search", &text(&self.state)])
+            .args(["--keep", &text(&self.state)])
             .args(&self.extra)
             .envs(self.env.clone())
             .stdin(Stdio::null())
@@ -282,7 +283,7 @@ impl Daemon {
         assert!(!self.log().contains("panicked"), "{}", self.log());
     }
 
-    /// As a power cut, as far as the process goes. What it had mounted is detached.
+    /// kill -9: as a power cut for all but what outlives the process. What it had mounted is detached.
     #[track_caller]
     pub fn kill(&mut self) {
         let status = self.end("-KILL");

@@ -14,6 +14,7 @@ mod faults;
 mod first_start;
 mod fixtures;
 mod iscsi;
+mod kept;
 mod libnfs;
 mod log_devices;
 mod multihost;

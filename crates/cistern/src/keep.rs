@@ -1,0 +1,50 @@
+//! Where the daemon keeps what volumes have answered and no group has yet: a file in memory, one for each state folder.
+//!
+//! It stays when the program dies, and the next one finds it by its name; it goes with the power, and with a clean stop.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use env::MemoryFile;
+
+/// Where Linux has a file system in memory.
+pub const FOLDER: &str = "/dev/shm";
+/// How often, and how long each time, a process that is just dying is waited for.
+const LOOKS: u32 = 50;
+const A_MOMENT: Duration = Duration::from_millis(100);
+/// Bytes, in proportion to what may be unwritten in memory: more would only be written out later.
+const LEAST: u64 = 16 << 20;
+const MOST: u64 = 256 << 20;
+
+/// The file of this state folder. None where no such file can be had, which is told: then what is not flushed dies with the
+/// program. `Err`: another process has it.
+pub fn open(folder: &Path, state: &Path, dirty: u64) -> Result<Option<Arc<MemoryFile>>, String> {
+    let path = folder.join(name(state).map_err(|error| format!("{}: {error}", state.display()))?);
+    let mut looks = 0;
+    loop {
+        match MemoryFile::open(&path, dirty.clamp(LEAST, MOST)) {
+            Ok(file) => return Ok(Some(Arc::new(file))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock && looks < LOOKS => {
+                looks += 1;
+                thread::sleep(A_MOMENT);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(format!("{}: another process uses it", path.display()));
+            }
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "writes of volumes that are not flushed die with the program");
+                return Ok(None);
+            }
+        }
+    }
+}
+
+fn name(state: &Path) -> io::Result<String> {
+    let state = fs::metadata(state)?;
+    Ok(format!("cistern-{:x}-{:x}", state.dev(), state.ino()))
+}
