@@ -18,6 +18,7 @@ mod project;
 mod property;
 pub mod routes;
 mod stream;
+mod tunable;
 mod upgrade;
 
 pub use dataset::*;
@@ -33,6 +34,7 @@ pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};
 pub use project::*;
 pub use property::*;
 pub use stream::*;
+pub use tunable::*;
 pub use upgrade::*;
 
 /// `GET /v1/version`

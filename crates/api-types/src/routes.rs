@@ -129,6 +129,8 @@ pub const SHARES: &str = "/v1/shares";
 pub const UNSHARES: &str = "/v1/unshares";
 /// GET every [`crate::IscsiSession`]
 pub const ISCSI_SESSIONS: &str = "/v1/iscsi/sessions";
+/// GET every [`crate::Tunable`] · POST [`crate::TunableSet`]
+pub const TUNABLES: &str = "/v1/tunables";
 /// GET [`crate::PropertyTables`]
 pub const PROPERTIES: &str = "/v1/properties";
 /// GET those that run and the last that ended

@@ -10,3 +10,4 @@ pub mod pools;
 pub mod projects;
 pub mod snapshots;
 pub mod streams;
+pub mod tunables;

@@ -1,7 +1,9 @@
 //! The socket, the routes and the runtime that serves them.
 
 use crate::app::{App, Refusal};
-use crate::handlers::{datasets, events, faults, jobs, measure, mounts, pools, projects, snapshots, streams};
+use crate::handlers::{
+    datasets, events, faults, jobs, measure, mounts, pools, projects, snapshots, streams, tunables,
+};
 use crate::jobs::Jobs;
 use crate::local::LocalMounts;
 use crate::problem::problem;
@@ -187,6 +189,7 @@ fn router(app: App) -> Router {
         .route(routes::UNSHARES, post(mounts::unshare))
         .route(routes::ISCSI_SESSIONS, get(measure::iscsi_sessions))
         .route(routes::PROPERTIES, get(datasets::tables))
+        .route(routes::TUNABLES, get(tunables::list).post(tunables::set))
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_route)
         .layer(DefaultBodyLimit::max(BODY_MAX))

@@ -34,6 +34,8 @@ usage:
   cistern arcstat [options]      what the cache does (cistern arcstat -h)
   cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
   cistern zinject [options]      make devices fail, to see what a pool makes of it (cistern zinject -h)
+  cistern tunable COMMAND …      numbers that may be turned while it runs (cistern tunable --help)
+  cistern kstat [NAME]           counters as text, as below /proc/spl/kstat/zfs (cistern kstat --help)
   cistern advise [POOL]          what a log device, memory or a cache device would change
   cistern dedup-estimate NAME    whether deduplication of a pool or dataset would pay, and what memory it wants
   cistern explain-space DATASET  who holds the space that a dataset uses, to the byte
@@ -74,6 +76,8 @@ fn dispatch(args: &[String]) -> i32 {
         Some("zfs") => cli::zfs(rest),
         Some("arcstat") => cli::arcstat(rest),
         Some("zilstat") => cli::zilstat(rest),
+        Some("tunable") => cli::tunable(rest),
+        Some("kstat") => cli::kstat(rest),
         Some("zinject") => cli::zinject(rest),
         Some("advise") => cli::advise(rest),
         Some("dedup-estimate") => cli::dedup_estimate(rest),

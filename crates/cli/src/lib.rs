@@ -18,11 +18,13 @@ mod human;
 mod iscsi;
 mod jobs;
 mod json;
+mod kstat;
 mod program;
 mod propget;
 mod props;
 mod term;
 mod title;
+mod tunable;
 mod usage;
 mod vdevs;
 mod volume;
@@ -68,6 +70,16 @@ pub fn zinject(args: &[String]) -> i32 {
     with_standard_streams(|io| zinject::run(args, &default_socket(), io))
 }
 
+/// `cistern tunable`, likewise.
+pub fn tunable(args: &[String]) -> i32 {
+    with_standard_streams(|io| tunable::run(args, &default_socket(), io))
+}
+
+/// `cistern kstat`, likewise.
+pub fn kstat(args: &[String]) -> i32 {
+    with_standard_streams(|io| kstat::run(args, &default_socket(), io))
+}
+
 /// `cistern dedup-estimate`, likewise.
 pub fn dedup_estimate(args: &[String]) -> i32 {
     with_standard_streams(|io| dedup_estimate::run(args, &default_socket(), io))
@@ -94,6 +106,8 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
     match name {
         "arcstat" => Some(arcstat::run(args, socket, io)),
         "zilstat" => Some(zilstat::run(args, socket, io)),
+        "tunable" => Some(tunable::run(args, socket, io)),
+        "kstat" => Some(kstat::run(args, socket, io)),
         "zinject" => Some(zinject::run(args, socket, io)),
         "advise" => Some(advise::run(args, socket, io)),
         "dedup-estimate" => Some(dedup_estimate::run(args, socket, io)),

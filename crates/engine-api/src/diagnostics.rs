@@ -18,6 +18,22 @@ pub trait Diagnostics: Send + Sync {
     fn condemn(&self, pool: &str, guid: u64, how: Condemn) -> Result<()>;
     /// Drops all blocks of all pools from memory, so that they have to be read again.
     fn drop_cache(&self);
+    /// What may be turned while it runs.
+    fn tunables(&self) -> Vec<Tunable>;
+    /// Until the engine ends. `NotFound` if there is none of this name, `Invalid` outside of its range.
+    fn set_tunable(&self, name: &str, value: u64) -> Result<()>;
+}
+
+/// A number that may be turned, by OpenZFS's name for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunable {
+    pub name: &'static str,
+    pub value: u64,
+    pub default: u64,
+    /// What it may be set to.
+    pub min: u64,
+    pub max: u64,
+    pub about: &'static str,
 }
 
 /// Of an engine that has no troubles: nothing is told, and nothing can be made.
@@ -49,4 +65,12 @@ impl Diagnostics for NoDiagnostics {
     }
 
     fn drop_cache(&self) {}
+
+    fn tunables(&self) -> Vec<Tunable> {
+        Vec::new()
+    }
+
+    fn set_tunable(&self, _name: &str, _value: u64) -> Result<()> {
+        Err(Error::NotFound)
+    }
 }

@@ -18,7 +18,7 @@ mod zevent;
 
 pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
 pub use dedup::{DedupBucket, DedupEstimate, DedupTables};
-pub use diagnostics::{Diagnostics, NoDiagnostics};
+pub use diagnostics::{Diagnostics, NoDiagnostics, Tunable};
 pub use error::{Error, Result};
 pub use fs::*;
 pub use inject::*;

@@ -42,7 +42,7 @@ use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
     ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
-    Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents, Zevent,
+    Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents, Tunable, Zevent,
 };
 use env::{Env, Keepsake, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
@@ -462,6 +462,25 @@ impl Diagnostics for LocalEngine {
 
     fn injected(&self) -> Vec<ActiveFault> {
         self.injections.active()
+    }
+
+    fn tunables(&self) -> Vec<Tunable> {
+        let env = &self.around.env;
+        let shown = |info: &env::TunableInfo| Tunable {
+            name: info.name,
+            value: env.tunable(info.tunable),
+            default: info.default,
+            min: info.min,
+            max: info.max,
+            about: info.about,
+        };
+        env::TUNABLES.iter().map(shown).collect()
+    }
+
+    fn set_tunable(&self, name: &str, value: u64) -> Result<()> {
+        let tunable = env::Tunable::named(name).ok_or(Error::NotFound)?;
+        let fits = self.around.env.tunables.set(tunable, value);
+        fits.then_some(()).ok_or_else(|| Error::Invalid(format!("{name} cannot be {value}")))
     }
 
     fn cancel_fault(&self, id: u64) -> bool {

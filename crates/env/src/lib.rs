@@ -28,6 +28,7 @@ pub mod model_disk;
 pub mod quirk;
 pub mod text;
 pub mod threads;
+pub mod tunable;
 mod uring;
 pub mod worker;
 
@@ -46,9 +47,10 @@ pub use mem_disk::{DiskCounts, MemDisks};
 pub use model_disk::{DeviceModel, ModelDisks};
 pub use quirk::{Quirk, Quirks};
 pub use threads::Threads;
+pub use tunable::{TUNABLES, Tunable, TunableInfo, Tunables};
 pub use worker::{Driver, Next, Worker, WorkerControl, WorkerHandle};
 
-/// The doors to the world, and the switches for rare paths. Cheap to clone.
+/// The doors to the world, the switches for rare paths, and what an operator may turn. Cheap to clone.
 #[derive(Clone)]
 pub struct Env {
     pub disks: Arc<dyn Disks>,
@@ -58,6 +60,7 @@ pub struct Env {
     /// `None`: what is not durable dies with the program.
     pub keepsake: Option<Arc<dyn Keepsake>>,
     pub quirks: Quirks,
+    pub tunables: Tunables,
 }
 
 impl Env {
@@ -71,12 +74,18 @@ impl Env {
             driver: Arc::new(Threads::new()),
             keepsake: None,
             quirks,
+            tunables: Tunables::default(),
         }
     }
 
     /// Real clock, entropy and threads over the given disks; for tests over [`MemDisks`].
     pub fn with_disks(disks: Arc<dyn Disks>) -> Env {
         Env { disks, ..Env::real() }
+    }
+
+    /// What an operator has set, or the default.
+    pub fn tunable(&self, tunable: Tunable) -> u64 {
+        self.tunables.get(tunable)
     }
 
     /// Whether a rare path has been asked for. Always false in production.

@@ -10,5 +10,3 @@ pub const STATE: &str = "com.delphix:vdev_initialize_state";
 pub const ACTION_TIME: &str = "com.delphix:vdev_initialize_action_time";
 /// What is written, eight bytes again and again.
 pub const VALUE: &str = "org.openzfs:vdev_initialize_value";
-/// What is written unless told otherwise (`zfs_initialize_value`).
-pub const DEFAULT_VALUE: u64 = 0xdead_beef_dead_beee;

@@ -298,7 +298,7 @@ impl Pool {
         let is_on = |name: &str| props.iter().any(|(key, value)| key == name && value.number() == Some(1));
         let core = &self.core;
         core.sweeps.set_automatic(&core.storage, is_on("autotrim"));
-        core.mmp.set(is_on("multihost"), core.env.clock.now());
+        core.mmp.set(&core.env, is_on("multihost"));
         let failmode = props.iter().find(|(key, _)| key == "failmode").and_then(|(_, value)| value.number());
         core.storage.suspension().set_mode(FailMode::from_raw(failmode.unwrap_or(0)));
         Ok(())

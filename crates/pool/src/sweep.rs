@@ -3,7 +3,8 @@
 //!
 //! *By hand* all free space of a disk is gone over once. How far that is, is kept in the disk's ZAP with each group, so
 //! that it goes on where it was after a crash, an export or a suspension, also under OpenZFS. *Automatic* trimming
-//! (`autotrim=on`) takes what was freed in the last [`BATCH_TXGS`] groups and not been used since; nothing of it is kept.
+//! (`autotrim=on`) takes what was freed in some groups ([`Tunable::TrimTxgBatch`]) and not been used since; nothing of it
+//! is kept.
 //!
 //! All is done by one worker, a stretch a step. What makes it safe is said in [`storage::zio::sweep`]. The worker is
 //! stopped before a pool's disks are closed: a disk that forgets something late would forget somebody else's block.
@@ -16,10 +17,10 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dmu::zap::Zap;
 use dmu::{Objset, Tx};
-use env::{DiskError, Env, Nanos, Next, Worker, WorkerHandle, lock};
+use env::{DiskError, Env, Nanos, Next, Tunable, Worker, WorkerHandle, lock};
 use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_NONE, STATE_SUSPENDED};
 use ondisk::{initialize, trim};
-use storage::{Storage, Sweep, SweepError, VdevConfig};
+use storage::{Storage, Sweep, SweepError, VdevConfig, VdevState};
 
 use crate::Result;
 use crate::txg::Txgs;
@@ -27,8 +28,9 @@ use crate::txg::Txgs;
 /// Bytes forgotten in one step, and bytes written.
 const STEP: u64 = 64 << 20;
 const FILL_STEP: u64 = 8 << 20;
-/// Automatic trimming waits for so many groups, so that neighbours are freed together (`zfs_trim_txg_batch`).
-const BATCH_TXGS: u64 = 32;
+
+/// How often a disk that is away is asked for.
+const AWAY: Nanos = Nanos::from_millis(1000);
 
 /// What is done with a disk's free space by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,10 +51,10 @@ impl SweepKind {
     }
 
     /// What [`LeafSweep::how`] is unless it is asked for otherwise.
-    fn usual(self) -> u64 {
+    fn usual(self, env: &Env) -> u64 {
         match self {
             SweepKind::Trim => 0,
-            SweepKind::Initialize => initialize::DEFAULT_VALUE,
+            SweepKind::Initialize => env.tunable(Tunable::InitializeValue),
         }
     }
 
@@ -175,7 +177,7 @@ impl Sweeps {
                     state,
                     next: zap.find_u64(next)?.unwrap_or(0),
                     time: zap.find_u64(time)?.unwrap_or(0),
-                    how: zap.find_u64(how)?.unwrap_or(kind.usual()),
+                    how: zap.find_u64(how)?.unwrap_or(kind.usual(&sweeps.env)),
                 };
                 lock(&sweeps.shared.leaves).insert((guid, kind), Progress::of(sweep));
             }
@@ -222,7 +224,7 @@ impl Sweeps {
         let mut automatic = lock(&self.shared.automatic);
         if let Some(groups) = &mut *automatic {
             *groups += 1;
-            if *groups >= BATCH_TXGS {
+            if *groups >= self.env.tunable(Tunable::TrimTxgBatch) {
                 *groups = 0;
                 self.shared.due.store(true, Relaxed);
                 self.wake();
@@ -252,7 +254,7 @@ impl Sweeps {
             _ => {}
         }
         let now = self.env.clock.wall().secs.max(0) as u64;
-        let fresh = LeafSweep { state: STATE_NONE, next: 0, time: now, how: kind.usual() };
+        let fresh = LeafSweep { state: STATE_NONE, next: 0, time: now, how: kind.usual(&self.env) };
         let mut leaves = lock(&self.shared.leaves);
         let progress = leaves.entry((leaf, kind)).or_insert_with(|| Progress::of(fresh));
         let sweep = &mut progress.sweep;

@@ -165,7 +165,7 @@ impl Pool {
             root_bp: root,
             ..Uberblock::new(core.version())
         };
-        core.mmp.stamp(&mut uberblock);
+        core.mmp.stamp(&core.env, &mut uberblock);
         let tops = config.as_ref().map_or_else(Vec::new, |config| config.tree.children.clone());
         let label = |top: u32, leaf: u64| match (&config, tops.get(top as usize)) {
             (Some(config), Some(top)) => config.to_label_nvlist(top, leaf),
@@ -175,7 +175,7 @@ impl Pool {
         core.kept.get().inspect(|kept| kept.syncing(&uberblock));
         core.storage.commit_uberblock(&uberblock, label).map_err(|_| PoolError::Suspended)?;
         *lock(&core.durable) = Durable { txg, root };
-        core.mmp.note_group(&uberblock, core.env.clock.now(), core.living_leaves());
+        core.mmp.note_group(&core.env, &uberblock, core.living_leaves());
         if config.is_some() {
             core.sysevent("config_sync");
         }

@@ -23,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 
 use dmu::{DmuError, SyncError, TxHold};
-use env::{Env, Nanos, Next, Quirk, Worker, WorkerHandle, lock};
+use env::{Env, Nanos, Next, Quirk, Tunable, Worker, WorkerHandle, lock};
 use storage::{Refusal, Storage};
 
 /// Changed bytes that are worth writing at once: as much as keeps any disk busy for a while, and more would only keep
@@ -35,13 +35,13 @@ const SYNC_FROM: u64 = 64 << 20;
 pub struct Limits {
     /// Bytes dirty in memory at the most.
     pub dirty_max: u64,
-    /// A group with changes is closed after this time.
-    pub timeout: Nanos,
+    /// A group with changes is closed after this time; `None`: as the tunable says.
+    pub timeout: Option<Nanos>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { dirty_max: 256 << 20, timeout: Nanos::from_secs(5) }
+        Limits { dirty_max: 256 << 20, timeout: None }
     }
 }
 
@@ -121,6 +121,10 @@ impl State {
 }
 
 impl Txgs {
+    fn timeout(&self) -> Nanos {
+        self.limits.timeout.unwrap_or_else(|| Nanos::from_secs(self.env.tunable(Tunable::TxgTimeout)))
+    }
+
     /// A machine whose last durable group is `synced`. Nothing is written before [`Txgs::start`].
     pub fn new(env: Env, limits: Limits, synced: u64) -> Arc<Txgs> {
         let state = State {
@@ -422,7 +426,7 @@ impl SyncWorker {
             return Ok(());
         }
         let Some(touched) = state.touched else { return Err(Next::WaitForWork) };
-        let until = Nanos(touched.0 + self.txgs.limits.timeout.0);
+        let until = touched + self.txgs.timeout();
         if state.wanted >= state.open || now >= until { Ok(()) } else { Err(Next::WaitUntil(until)) }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{Engine, Error, ImportOptions, PoolSpec, PropertyChange, VdevSpec};
-use env::{Env, Keepsake, Quirk, Quirks};
+use env::{Env, Keepsake, Quirk, Quirks, Tunable};
 use pool::spa::labels::{self, FoundPool};
 use stdx::prng::Prng;
 use storage::arc::l2::Limits;
@@ -102,6 +102,7 @@ impl World {
             driver: driver.clone(),
             keepsake: self.memory.clone().map(|memory| memory as Arc<dyn Keepsake>),
             quirks,
+            tunables: Default::default(),
         };
         let options = Options {
             cache: self.swarm.cache,
@@ -185,7 +186,8 @@ impl Machine {
     /// Cache devices are filled often, and found again however small they are.
     fn hurry_caches(&self) -> engine_api::Result<()> {
         let often = Duration::from_millis(50);
-        let limits = Limits { interval: often, interval_min: often, persist_min: 0, ..Limits::default() };
+        let limits = Limits { interval: often, interval_min: often, ..Limits::default() };
+        self.env.tunables.set(Tunable::L2arcRebuildBlocksMinL2size, 0);
         self.engine.pool_below(POOL)?.core().storage.set_cache_limits(limits);
         Ok(())
     }

@@ -178,3 +178,21 @@ fn dedup_estimate_prints_what_zdb_prints_and_a_verdict() {
     assert_eq!(daemon.own("dedup-estimate", "").status, 2);
     assert_eq!(daemon.own("dedup-estimate", "tank"), refused("no such pool: tank"));
 }
+
+#[test]
+fn kstats_have_the_text_of_the_module() {
+    let daemon = counted();
+    *daemon.engine.cache_counts.lock().expect("unpoisoned") = vec![("hits", 1500), ("c", 4 << 30)];
+    assert_eq!(
+        daemon.own("kstat", "arcstats").out,
+        "0 1 0x01 2 96 0 0\n\
+         name                            type data\n\
+         c                               4    4294967296\n\
+         hits                            4    1500\n"
+    );
+    assert_eq!(daemon.own("kstat", "g_mirror2/state").out, "ONLINE\n");
+    assert!(daemon.own("kstat", "").out.contains("g_mirror2/zil\n"));
+    for name in ["nothing", "g_mirror2/nothing", "nowhere/state", "arcstats zil"] {
+        assert_ne!(daemon.own("kstat", name).status, 0, "{name}");
+    }
+}

@@ -314,7 +314,7 @@ impl Core {
             self.activate(dsl, name, tx)?;
         }
         let has_livelist = self.state(|state| state.around.livelist.is_some());
-        if has_livelist && Dsl::is_little_shared(&self.dir, phys.referenced_bytes) {
+        if has_livelist && dsl.is_little_shared(&self.dir, phys.referenced_bytes) {
             dsl.remove_livelist(&self.dir, tx)?;
         }
         Ok(())

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use dmu::bpobj::Space;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use dmu::{Bpobj, Bptree, DmuError, Tx};
-use env::{Nanos, Quirk};
+use env::{Nanos, Quirk, Tunable};
 use ondisk::BlkPtr;
 use ondisk::bptree::BptreeEntry;
 use ondisk::dnode::DnodePhys;
@@ -183,6 +183,7 @@ impl Dsl {
     pub fn process_async_destroy(&self, tx: &Tx) -> Result<()> {
         let deadline = Nanos(self.parts.env.clock.now().0.saturating_add(TIME.0));
         let mut left = if self.parts.env.quirk(Quirk::SmallTxg) { FEW_BLOCKS } else { BLOCKS };
+        left = left.min(self.parts.env.tunable(Tunable::AsyncBlockMaxBlocks));
         self.process_free_list(&mut left, deadline, tx)?;
         self.process_livelists(&mut left, deadline, tx)?;
         while left > 0 && self.process_first_tree(&mut left, deadline, tx)? {}

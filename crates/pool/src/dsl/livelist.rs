@@ -24,7 +24,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dmu::{Bpobj, DmuError, Tx};
-use env::{Nanos, Quirk};
+use env::{Nanos, Quirk, Tunable};
 use ondisk::BlkPtr;
 use ondisk::dsl_dir::FIELD_LIVELIST;
 use ondisk::object_type::{ObjectType, pool_directory};
@@ -37,12 +37,8 @@ use super::dir::{Dir, Sums, Used};
 use super::names::Found;
 use crate::{PoolError, Result};
 
-/// Living blocks from which on a list is full.
-const ENTRIES: u64 = 100_000;
-/// The same under `Quirk::SmallTxg`.
+/// Living blocks from which on a list is full under `Quirk::SmallTxg`.
 const FEW_ENTRIES: u64 = 24;
-/// A clone that shares no more than this with its origin does without, in percent (`zfs_livelist_min_percent_shared`).
-const MIN_SHARED: u64 = 75;
 /// Blocks put on the list of what is to be freed at once.
 const BATCH: usize = 1 << 14;
 
@@ -97,7 +93,11 @@ impl Livelist {
 }
 
 fn full(dsl: &Dsl) -> u64 {
-    if dsl.parts.env.quirk(Quirk::SmallTxg) { FEW_ENTRIES } else { ENTRIES }
+    if dsl.parts.env.quirk(Quirk::SmallTxg) {
+        FEW_ENTRIES
+    } else {
+        dsl.parts.env.tunable(Tunable::LivelistMaxEntries)
+    }
 }
 
 /// Entries of a list, and how many of them say that a block is gone.
@@ -178,9 +178,10 @@ impl Dsl {
     }
 
     /// Whether a clone with these bytes has drifted so far from its origin that a livelist is of no use any more.
-    pub(super) fn is_little_shared(dir: &Dir, referenced: u64) -> bool {
+    pub(super) fn is_little_shared(&self, dir: &Dir, referenced: u64) -> bool {
+        let least = self.parts.env.tunable(Tunable::LivelistMinPercentShared);
         let shared = referenced.saturating_sub(dir.phys().used_head);
-        referenced != 0 && u128::from(shared) * 100 / u128::from(referenced) <= u128::from(MIN_SHARED)
+        referenced != 0 && u128::from(shared) * 100 / u128::from(referenced) <= u128::from(least)
     }
 
     /// Before the datasets of a group are written: see [`Livelist::turn`]; and one pair of lists of the pool becomes one.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use dmu::store::{Dedup, Keep, Scope};
 use dmu::zap::Value;
 use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
+use env::Tunable;
 use ondisk::blkptr::MAX_BLOCK;
 use ondisk::dsl_dataset::FLAG_UNIQUE_ACCURATE;
 use ondisk::objset::ObjsetSize;
@@ -41,6 +42,8 @@ struct Level {
     dir_name: String,
     values: HashMap<String, Value>,
     above: Option<Chain>,
+    /// What a dataset does that nobody told whether to compress.
+    compresses: bool,
 }
 
 impl Chain {
@@ -52,7 +55,8 @@ impl Chain {
         above: Option<Chain>,
     ) -> std::result::Result<Chain, DmuError> {
         let values = read_zap(dsl, dir.phys().props_zapobj)?;
-        Ok(Chain(Arc::new(Level { dir_name, values, above })))
+        let compresses = dsl.parts.env.tunable(Tunable::DefaultCompression) != 0;
+        Ok(Chain(Arc::new(Level { dir_name, values, above, compresses })))
     }
 
     /// Of a directory and all above it.
@@ -117,11 +121,18 @@ impl Chain {
             return typed(prop, found);
         }
         if own.is_some() && !prop.is_inherited() {
-            return (default_of(prop), Source::Default);
+            return (self.default_of(prop), Source::Default);
         }
         match self.find(prop.name, prop.is_inherited(), &known, own.is_some()) {
             Some(found) => typed(prop, found),
-            None => (default_of(prop), Source::Default),
+            None => (self.default_of(prop), Source::Default),
+        }
+    }
+
+    fn default_of(&self, prop: &Prop) -> RawValue {
+        match prop.name {
+            "compression" if !self.0.compresses => RawValue::Number(CompressKind::Off as u64),
+            _ => default_of(prop),
         }
     }
 

@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use env::{Nanos, Next, Quirk, Worker, lock};
+use env::{Nanos, Next, Quirk, Tunable, Worker, lock};
 use storage::{HealFlight, Patient};
 
 use super::errors::ErrorWalk;
@@ -251,7 +251,8 @@ impl Worker for ScanWorker {
         if !self.take_up(&pool.core.scan, now) {
             return self.errors.step(&pool, now).unwrap_or(Next::WaitForWork);
         }
-        if pool.dsl.is_freeing() {
+        let stands_still = pool.core.env.tunable(Tunable::ScanSuspendProgress) != 0;
+        if stands_still || pool.dsl.is_freeing() {
             return Next::WaitUntil(now + A_MOMENT);
         }
         if lock(&pool.core.durable).txg < self.position.phys.max_txg {

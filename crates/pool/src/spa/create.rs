@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use dmu::bpobj::Bpobj;
 use dmu::zap::{Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
-use env::{DiskError, Env};
+use env::{DiskError, Env, Tunable};
 use ondisk::bpobj::BpobjForm;
 use ondisk::feature::Feature;
 use ondisk::label::MIN_DEVICE;
@@ -128,7 +128,7 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let tree = plan_tree(env, guid, spec);
     let storage = Storage::new(env.clone(), around.cache.clone(), guid);
     storage.open_tree(&tree, OpenIntent::Create).map_err(|error| unusable(&spec.name, &error))?;
-    storage.update_config(|root| root.children.iter_mut().for_each(size_metaslabs));
+    storage.update_config(|root| root.children.iter_mut().for_each(|top| size_metaslabs(env, top)));
     let config = PoolConfig {
         version: spec.version,
         name: spec.name.clone(),
@@ -451,9 +451,8 @@ fn plan_group(env: &Env, id: u64, kind: VdevKind, children: &[VdevSpec]) -> Vdev
     group
 }
 
-/// Metaslabs aimed at, at least, and their smallest, usual and largest size as powers of two.
+/// Metaslabs aimed at, and their smallest, usual and largest size as powers of two.
 const METASLABS_WANTED: u64 = 200;
-const METASLABS_MIN: u64 = 16;
 const METASLAB_SHIFT_MIN: u64 = 24;
 const METASLAB_SHIFT_USUAL: u64 = 29;
 const METASLAB_SHIFT_MAX: u64 = 34;
@@ -461,14 +460,15 @@ const METASLAB_SHIFT_MAX: u64 = 34;
 const METASLABS_MAX: u64 = 1 << 17;
 
 /// Chooses the size of a new top-level vdev's metaslabs.
-pub(super) fn size_metaslabs(top: &mut VdevConfig) {
+pub(super) fn size_metaslabs(env: &Env, top: &mut VdevConfig) {
+    let least = env.tunable(Tunable::VdevMinMsCount);
     let asize = top.asize.unwrap_or(0);
     // One more than the floor of the logarithm, as ZFS's highbit64 counts.
     let highbit = |bytes: u64| u64::from(u64::BITS - bytes.leading_zeros());
     let mut shift = METASLAB_SHIFT_USUAL;
     let count = asize >> shift;
-    if count < METASLABS_MIN {
-        shift = highbit(asize / METASLABS_MIN);
+    if count < least {
+        shift = highbit(asize / least);
     } else if count > METASLABS_WANTED {
         shift = highbit(asize / METASLABS_WANTED);
     }

@@ -1,12 +1,12 @@
 //! Multihost protection: a pool that is in use shows it on its disks all the time, so that no other host opens it.
 //!
 //! While the property `multihost` is on, an uberblock like the last one, with a newer time and a number that grows, is
-//! written every [`INTERVAL`] to each disk on average, now here, now there, into the slot of a label's ring that
+//! written every [`Pace::interval`] to each disk on average, now here, now there, into the slot of a label's ring that
 //! transaction groups leave alone. Who wants to import a pool that was used so watches its labels for longer than its
 //! user may be silent: if anything changes, it is in use. Then the importer claims the pool with a number drawn at random
 //! and looks whether it is still there, for two may have watched at the same time.
 //!
-//! A host whose writes have failed for [`FAIL_INTERVALS`] intervals must take it that another one has the pool by now: it
+//! A host whose writes have failed for [`Pace::fails`] intervals must take it that another one has the pool by now: it
 //! suspends the pool, and that ends by export only. Which disks can be reached does not matter otherwise: one write that
 //! lands is a sign of life.
 //!
@@ -17,7 +17,7 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use env::{Env, Nanos, Next, Worker, WorkerHandle, lock};
+use env::{Env, Nanos, Next, Tunable, Worker, WorkerHandle, lock};
 use ondisk::label::config::PoolState;
 use ondisk::uberblock::{Mmp as Fields, Uberblock};
 use storage::{Cause, Storage, VdevConfig, VdevKind};
@@ -27,12 +27,6 @@ use super::config::{Host, PoolConfig};
 use super::labels::{FoundPool, probe};
 use crate::{PoolError, Result};
 
-/// `MMP_DEFAULT_INTERVAL`
-const INTERVAL: Nanos = Nanos::from_millis(1000);
-/// `MMP_DEFAULT_FAIL_INTERVALS`
-const FAIL_INTERVALS: u64 = 10;
-/// `MMP_DEFAULT_IMPORT_INTERVALS`
-const IMPORT_INTERVALS: u64 = 20;
 /// `MMP_IMPORT_SAFETY_FACTOR`, in hundredths.
 const SAFETY: u64 = 200;
 /// How often a claim is looked at (`MMP_IMPORT_VERIFY_ITERS`), and how long between.
@@ -40,6 +34,26 @@ const CLAIM_LOOKS: u32 = 10;
 const CLAIM_PAUSE: Nanos = Nanos::from_millis(100);
 /// How often labels are looked at while a pool is watched.
 const LOOK: Nanos = Nanos::from_millis(1000);
+
+/// How often a pool shows that it is in use, and what follows from that; as the tunables say now.
+#[derive(Clone, Copy)]
+struct Pace {
+    interval: Nanos,
+    /// Intervals of failed writes after which a pool is suspended; 0: never.
+    fails: u64,
+    /// Intervals to watch a pool whose signs do not say how often they come.
+    imports: u64,
+}
+
+impl Pace {
+    fn of(env: &Env) -> Pace {
+        Pace {
+            interval: Nanos::from_millis(env.tunable(Tunable::MultihostInterval)),
+            fails: env.tunable(Tunable::MultihostFailIntervals),
+            imports: env.tunable(Tunable::MultihostImportIntervals),
+        }
+    }
+}
 
 /// The signs of life of one pool.
 #[derive(Default)]
@@ -60,19 +74,19 @@ struct State {
 }
 
 impl State {
-    fn fields(&self, sequence: u16) -> Fields {
+    fn fields(&self, pace: Pace, sequence: u16) -> Fields {
         Fields {
-            interval_ms: Some((INTERVAL.0 / 1_000_000) as u32),
+            interval_ms: Some((pace.interval.0 / 1_000_000) as u32),
             sequence: Some(sequence),
-            fail_intervals: Some(FAIL_INTERVALS as u16),
+            fail_intervals: Some(pace.fails as u16),
         }
     }
 
     /// `mmp_delay_update`
-    fn note_write(&mut self, now: Nanos, leaves: u64) {
+    fn note_write(&mut self, pace: Pace, now: Nanos, leaves: u64) {
         let delay = now.since(self.last_write).0;
         self.last_write = now;
-        let least = INTERVAL.0 / leaves.max(1);
+        let least = pace.interval.0 / leaves.max(1);
         let mean = if delay > self.delay { delay } else { (delay + self.delay * 127) / 128 };
         self.delay = mean.max(least);
     }
@@ -80,10 +94,10 @@ impl State {
 
 impl Mmp {
     /// The property has changed, or is known.
-    pub fn set(&self, is_on: bool, now: Nanos) {
+    pub fn set(&self, env: &Env, is_on: bool) {
         let mut state = lock(&self.state);
         if is_on && !state.is_on {
-            (state.last_write, state.delay) = (now, INTERVAL.0);
+            (state.last_write, state.delay) = (env.clock.now(), Pace::of(env).interval.0);
         }
         state.is_on = is_on;
         drop(state);
@@ -93,19 +107,19 @@ impl Mmp {
     }
 
     /// What the uberblock of a group says of multihost protection.
-    pub(crate) fn stamp(&self, uberblock: &mut Uberblock) {
+    pub(crate) fn stamp(&self, env: &Env, uberblock: &mut Uberblock) {
         let state = lock(&self.state);
         if state.is_on {
-            uberblock.set_mmp(state.fields(0), state.delay);
+            uberblock.set_mmp(state.fields(Pace::of(env), 0), state.delay);
         }
     }
 
     /// A group's uberblock is durable: that is a sign of life too.
-    pub(crate) fn note_group(&self, uberblock: &Uberblock, now: Nanos, leaves: u64) {
+    pub(crate) fn note_group(&self, env: &Env, uberblock: &Uberblock, leaves: u64) {
         let mut state = lock(&self.state);
         state.uberblock = Some(uberblock.clone());
         state.sequence = 1;
-        state.note_write(now, leaves);
+        state.note_write(Pace::of(env), env.clock.now(), leaves);
     }
 }
 
@@ -130,6 +144,7 @@ impl Core {
     }
 
     fn beat(&self, now: Nanos) -> Next {
+        let pace = Pace::of(&self.env);
         let (mut uberblock, since) = {
             let mut state = lock(&self.mmp.state);
             if !state.is_on {
@@ -140,13 +155,13 @@ impl Core {
             if time > uberblock.timestamp {
                 (uberblock.timestamp, state.sequence) = (time, 1);
             }
-            uberblock.set_mmp(state.fields(state.sequence), state.delay);
+            uberblock.set_mmp(state.fields(pace, state.sequence), state.delay);
             state.sequence = state.sequence.wrapping_add(1);
             (uberblock, state.last_write)
         };
         uberblock.software_version = ondisk::version::FEATURES;
         let leaves: Vec<_> = self.storage.leaves().into_iter().filter(|leaf| leaf.usable).collect();
-        let pause = Nanos(INTERVAL.0 / (leaves.len() as u64).max(1));
+        let pause = Nanos(pace.interval.0 / (leaves.len() as u64).max(1));
         if self.storage.suspension().cause() != Some(Cause::Multihost) {
             let draw = self.env.entropy.u64();
             let leaf = leaves.get((draw % leaves.len().max(1) as u64) as usize);
@@ -155,12 +170,12 @@ impl Core {
             });
             if let Some(Ok(())) = written {
                 let mut state = lock(&self.mmp.state);
-                state.note_write(self.env.clock.now(), leaves.len() as u64);
+                state.note_write(pace, self.env.clock.now(), leaves.len() as u64);
                 // A group may have been synced meanwhile: its uberblock is the newer one.
                 if let Some(own) = state.uberblock.as_mut().filter(|own| own.txg == uberblock.txg) {
                     own.timestamp = uberblock.timestamp;
                 }
-            } else if now.since(since).0 > FAIL_INTERVALS * INTERVAL.0 {
+            } else if pace.fails > 0 && now.since(since).0 > pace.fails * pace.interval.0 {
                 tracing::error!("multihost writes have failed for too long: another host may take the pool");
                 self.storage.suspension().suspend(Cause::Multihost);
             }
@@ -191,15 +206,16 @@ fn needs_check(uberblock: &Uberblock, config: &PoolConfig, host: &Host) -> bool 
 }
 
 /// How long (`spa_activity_check_duration`).
-fn duration(uberblock: &Uberblock) -> Nanos {
-    let least = (IMPORT_INTERVALS * INTERVAL.0).max(1_000_000_000);
+fn duration(pace: Pace, uberblock: &Uberblock) -> Nanos {
+    let Pace { interval, imports, .. } = pace;
+    let least = (imports * interval.0).max(1_000_000_000);
     let fields = uberblock.mmp().unwrap_or_default();
     Nanos(match (fields.interval_ms, fields.fail_intervals) {
         (Some(ms), Some(fails)) if fails > 0 => u64::from(fails) * u64::from(ms) * 1_000_000 * SAFETY / 100,
-        (Some(ms), Some(_)) => least.max(
-            (u64::from(ms) * 1_000_000).saturating_add(uberblock.mmp_delay).saturating_mul(IMPORT_INTERVALS),
-        ),
-        _ => least.max(INTERVAL.0.saturating_add(uberblock.mmp_delay).saturating_mul(IMPORT_INTERVALS)),
+        (Some(ms), Some(_)) => {
+            least.max((u64::from(ms) * 1_000_000).saturating_add(uberblock.mmp_delay).saturating_mul(imports))
+        }
+        _ => least.max(interval.0.saturating_add(uberblock.mmp_delay).saturating_mul(imports)),
     })
 }
 
@@ -214,7 +230,7 @@ pub(super) fn watch(env: &Env, found: &FoundPool, host: &Host) -> std::result::R
                     Set a unique system hostid with the zgenhostid(8) command."
             .into());
     }
-    let span = duration(&before);
+    let span = duration(Pace::of(env), &before);
     // Two that begin at the same time must not end so.
     let span = Nanos(span.0 + env.entropy.u64() % (span.0 / 4).max(1));
     tracing::info!(pool = found.config.name, seconds = span.as_secs_f64(), "watching for another host");

@@ -101,7 +101,7 @@ impl Pool {
             let all = core.vdev_zaps()?;
             for id in added {
                 let top = &mut tree.children[id];
-                size_metaslabs(top);
+                size_metaslabs(&core.env, top);
                 top.visit_mut(&mut |vdev| vdev.create_txg = Some(tx.txg()));
                 let space = make_top_objects(&core.mos, &all, top, &core.env, tx)?;
                 core.maps.add_vdev(space);

@@ -41,7 +41,7 @@ fn machine(limits: Limits) -> (Arc<Txgs>, Arc<Recorder>) {
 
 #[test]
 fn an_idle_machine_writes_nothing() {
-    let (txgs, recorder) = machine(Limits { timeout: Nanos::from_millis(1), ..Limits::default() });
+    let (txgs, recorder) = machine(Limits { timeout: Some(Nanos::from_millis(1)), ..Limits::default() });
     std::thread::sleep(Duration::from_millis(30));
     assert_eq!(txgs.sync_now(), Ok(10));
     txgs.stop().unwrap();
@@ -69,7 +69,7 @@ fn a_group_waits_for_whoever_is_inside_and_is_written_once() {
 
 #[test]
 fn a_change_is_written_by_itself_after_the_timeout() {
-    let (txgs, _) = machine(Limits { timeout: Nanos::from_millis(5), ..Limits::default() });
+    let (txgs, _) = machine(Limits { timeout: Some(Nanos::from_millis(5)), ..Limits::default() });
     drop(txgs.enter(true).unwrap());
     let begun = std::time::Instant::now();
     while txgs.synced() < 11 {

@@ -207,7 +207,8 @@ fn a_ring_that_has_gone_round_is_whole_for_zdb() {
     let pool = make(&dir, &around, &[]);
     let often = Duration::from_millis(20);
     // Log blocks on a device far too small for them, so that it goes round.
-    let limits = Limits { interval: often, interval_min: often, persist_min: 0, ..Limits::default() };
+    let limits = Limits { interval: often, interval_min: often, ..Limits::default() };
+    around.env.tunables.set(env::Tunable::L2arcRebuildBlocksMinL2size, 0);
     pool.core().storage.set_cache_limits(limits);
     let cache = vec![dir.image("ring.img", 64 << 20)];
     pool.add_vdevs(&NewVdevs { cache, ..NewVdevs::default() }, false, "").unwrap();

@@ -31,6 +31,7 @@ fn world(seed: u64) -> (Env, Arc<SimDriver>, Trace) {
         driver: driver.clone(),
         keepsake: None,
         quirks: Quirks::default(),
+        tunables: Default::default(),
     };
     (env, driver, trace)
 }

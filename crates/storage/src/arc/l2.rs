@@ -44,19 +44,14 @@ use feed::Feeder;
 use index::{ENTRY, Index, Name, Slot};
 use ring::Ring;
 
-/// How fast devices are filled, and how far the writer looks. The defaults are OpenZFS's module parameters.
+/// How often devices are filled, and how far the writer looks; how much is a tunable. The defaults are OpenZFS's.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes written a round, and how many more while the cache has not been full yet.
-    pub write_max: u64,
-    pub write_boost: u64,
     /// So many times what is written is looked at, of every list.
     pub headroom: u64,
     /// Between rounds; and after one that wrote more than half of what it may.
     pub interval: Duration,
     pub interval_min: Duration,
-    /// Devices that end below this keep no log blocks.
-    pub persist_min: u64,
     /// Share of the memory cache that the index may take.
     pub index_percent: u64,
 }
@@ -64,12 +59,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            write_max: 32 << 20,
-            write_boost: 32 << 20,
             headroom: 8,
             interval: Duration::from_secs(1),
             interval_min: Duration::from_millis(200),
-            persist_min: 1 << 30,
             index_percent: 33,
         }
     }
@@ -184,7 +176,7 @@ impl Level2 {
             state.numbers += 1;
             (state.numbers, state.limits)
         };
-        let device = match Device::open(&self.env, self.pool, number, config, intent, &limits) {
+        let device = match Device::open(&self.env, self.pool, number, config, intent) {
             Ok(device) => device,
             Err(error) if intent == CacheIntent::New => return Err(error),
             Err(error) => {
@@ -207,7 +199,7 @@ impl Level2 {
 
     /// Opens a known device once more, if it is not in use; `None` if there is none of this guid.
     pub fn reopen(&self, guid: u64) -> Option<Result<(), DiskError>> {
-        let (number, mut config, limits) = {
+        let (number, mut config) = {
             let mut state = lock(&self.state);
             let device = state.devices.iter().find(|device| device.config.guid == guid)?;
             if device.ring.is_some() {
@@ -215,11 +207,11 @@ impl Level2 {
             }
             let config = device.config.clone();
             state.numbers += 1;
-            (state.numbers, config, state.limits)
+            (state.numbers, config)
         };
         // The old handle goes first: it holds the disk.
         self.replace(guid, Device::absent(number, &config))?;
-        let opened = Device::open(&self.env, self.pool, number, &mut config, CacheIntent::Known, &limits);
+        let opened = Device::open(&self.env, self.pool, number, &mut config, CacheIntent::Known);
         let done = opened.map(|device| {
             self.replace(guid, device);
         });

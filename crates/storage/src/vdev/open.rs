@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use codec::raidz::{MAX_COLUMNS, MAX_PARITY, Method};
-use env::{DiskError, Env, OpenMode};
+use env::{DiskError, Env, OpenMode, Tunable};
 use ondisk::label;
 use ondisk::label::config::key;
 
@@ -327,7 +327,8 @@ impl Opener<'_> {
 
     /// The largest ashift of the disks that are there.
     fn ashift(&self, vdev: &Vdev) -> u64 {
-        vdev.leaves().into_iter().map(|leaf| self.leaves[leaf].ashift()).max().unwrap_or(0).max(9)
+        let disks = vdev.leaves().into_iter().map(|leaf| self.leaves[leaf].ashift()).max().unwrap_or(0);
+        disks.min(self.env.tunable(Tunable::VdevMaxAutoAshift)).max(9)
     }
 
     /// The geometry of a raidz; its ashift is that of its top-level vdev, which is yet to be found out.

@@ -387,8 +387,10 @@ impl Storage {
 
     /// Whether a test asked for pieces where a whole would do.
     pub(crate) fn wants_gang(&self, tree: &Tree, transformed: &Transformed) -> bool {
-        self.env().quirk(env::Quirk::ForceGang)
-            && matches!(transformed, Transformed::Stored(stored) if stored.psize > 1 << tree.min_ashift())
+        let Transformed::Stored(stored) = transformed else { return false };
+        let asked = self.env().quirk(env::Quirk::ForceGang)
+            || stored.psize >= self.env().tunable(env::Tunable::MetaslabForceGanging);
+        asked && stored.psize > 1 << tree.min_ashift()
     }
 }
 

@@ -9,15 +9,12 @@
 
 use std::sync::Arc;
 
-use env::{AlignedBuf, Disk, DiskError, IoClass};
+use env::{AlignedBuf, Disk, DiskError, IoClass, Tunable};
 
 use crate::metaslab::{Loan, Segment};
 use crate::vdev::open::Tree;
 use crate::vdev::{Kind, Vdev};
 use crate::{ReadError, Storage};
-
-/// Shorter stretches are not worth the trouble (`zfs_trim_extent_bytes_min`).
-const EXTENT_MIN: u64 = 32 << 10;
 
 /// Bytes that are written at once (`zfs_initialize_chunk_size`).
 const CHUNK: usize = 1 << 20;
@@ -50,6 +47,11 @@ pub enum SweepError {
 }
 
 impl Storage {
+    /// Shorter stretches are not worth the trouble.
+    fn extent_min(&self) -> u64 {
+        self.env().tunable(Tunable::TrimExtentBytesMin)
+    }
+
     /// Sweeps the part that one disk has of the first stretch of free space at or behind `from` on its top-level vdev, at
     /// most `max` bytes; `None` behind the end. A step may find nothing in its metaslab.
     pub fn sweep_next(
@@ -63,7 +65,7 @@ impl Storage {
         let index = tree.leaves.iter().position(|it| it.guid == leaf).ok_or(SweepError::Gone)?;
         let top = tree.top(tree.leaves[index].top).ok_or(SweepError::Gone)?;
         let (id, vdev) = (top.id, top.vdev.clone());
-        let min = if sweep == Sweep::Forget { EXTENT_MIN } else { 1 };
+        let min = if sweep == Sweep::Forget { self.extent_min() } else { 1 };
         match self.classes().lend(id, from, (min, max)).map_err(SweepError::Map)? {
             None => Ok(None),
             Some(Loan { lent: None, next }) => Ok(Some(Swept { next, bytes: 0 })),
@@ -85,7 +87,7 @@ impl Storage {
     pub fn trim_freed(&self, top: u32, max: u64) -> Option<u64> {
         let tree = self.tree();
         let vdev = tree.top(top)?.vdev.clone();
-        let lent = self.classes().lend_freed(top, EXTENT_MIN, max)?;
+        let lent = self.classes().lend_freed(top, self.extent_min(), max)?;
         for leaf in vdev.leaves() {
             if let Err(error) = sweep_part(&tree, &vdev, leaf, lent, Sweep::Forget) {
                 tracing::debug!(path = tree.leaves[leaf].path, ?error, "not trimmed");

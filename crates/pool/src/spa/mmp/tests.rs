@@ -1,5 +1,7 @@
 use super::*;
 
+const PACE: Pace = Pace { interval: Nanos::from_millis(1000), fails: 10, imports: 20 };
+
 fn uberblock(fields: Fields, delay: u64) -> Uberblock {
     let mut uberblock = Uberblock::new(5000);
     uberblock.set_mmp(fields, delay);
@@ -18,20 +20,20 @@ fn a_pool_is_watched_for_longer_than_its_user_may_be_silent() {
         (of(None, None), second / 100, 20),
         (of(None, None), 10 * second, 220),
     ] {
-        let found = duration(&uberblock(fields, delay)).0 / second;
+        let found = duration(PACE, &uberblock(fields, delay)).0 / second;
         assert_eq!(found, seconds, "{fields:?} {delay}");
     }
 }
 
 #[test]
 fn the_delay_rises_at_once_and_falls_slowly() {
-    let mut state = State { delay: INTERVAL.0, ..State::default() };
-    state.note_write(Nanos::from_secs(5), 2);
+    let mut state = State { delay: PACE.interval.0, ..State::default() };
+    state.note_write(PACE, Nanos::from_secs(5), 2);
     assert_eq!(state.delay, 5_000_000_000);
-    state.note_write(Nanos::from_millis(5100), 2);
+    state.note_write(PACE, Nanos::from_millis(5100), 2);
     assert!(state.delay < 5_000_000_000 && state.delay > 4_900_000_000, "{}", state.delay);
     for n in 0..10_000 {
-        state.note_write(Nanos::from_millis(5200 + 100 * n), 2);
+        state.note_write(PACE, Nanos::from_millis(5200 + 100 * n), 2);
     }
-    assert_eq!(state.delay, INTERVAL.0 / 2, "never less than the writer alone would take");
+    assert_eq!(state.delay, PACE.interval.0 / 2, "never less than the writer alone would take");
 }

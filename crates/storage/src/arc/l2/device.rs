@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use env::{DiskError, Env, IoClass, Nanos, OpenMode};
+use env::{DiskError, Env, IoClass, Nanos, OpenMode, Tunable};
 use ondisk::eck::label_verifier;
 use ondisk::l2arc::{
     CONTENTS_DATA, CONTENTS_METADATA, DeviceHeader, LIST_MFU, LIST_MRU, LogBlock, LogEntry, LogPointer, Prop,
@@ -14,7 +14,7 @@ use ondisk::{ChecksumKind, CompressKind, label};
 use super::index::Held;
 use super::rebuild::Rebuild;
 use super::ring::{Ring, header_size};
-use super::{CacheDevice, CacheIntent, Limits};
+use super::{CacheDevice, CacheIntent};
 use crate::Payload;
 use crate::arc::Cold;
 use crate::labels;
@@ -56,6 +56,11 @@ pub(super) struct OpenLog {
     payload_asize: u64,
 }
 
+/// Devices that end below this keep no log blocks.
+pub(super) fn persist_min(env: &Env) -> u64 {
+    env.tunable(Tunable::L2arcRebuildBlocksMinL2size)
+}
+
 impl Device {
     /// Opens a device exclusively; see [`CacheIntent`].
     pub fn open(
@@ -64,7 +69,6 @@ impl Device {
         number: u32,
         config: &mut VdevConfig,
         intent: CacheIntent,
-        limits: &Limits,
     ) -> Result<Device, DiskError> {
         let path = config.path.clone().unwrap_or_default();
         let device = labels::Device::locate(env.disks.open(&path, OpenMode::ReadWrite)?)?;
@@ -77,13 +81,12 @@ impl Device {
         let leaf = Leaf::open(env, config.guid, &path, u32::MAX, device.clone());
         let ashift = *config.ashift.get_or_insert(leaf.ashift());
         let ashift = u32::try_from(ashift).ok().filter(|ashift| (9..=16).contains(ashift));
-        let ring = ashift.and_then(|ashift| Ring::new(leaf.asize(), ashift, limits.persist_min));
+        let ring = ashift.and_then(|ashift| Ring::new(leaf.asize(), ashift, persist_min(env)));
         let mut ring = ring.ok_or(DiskError::OutOfRange)?;
         let header = device.read_sealed(label::START, header_size(ring.ashift));
         let header = header.and_then(|area| DeviceHeader::decode(&area).ok());
-        let known = |header: &DeviceHeader| {
-            intent == CacheIntent::Known && header.pool == pool && header.vdev == config.guid
-        };
+        let wants_known = intent == CacheIntent::Known && env.tunable(Tunable::L2arcRebuildEnabled) != 0;
+        let known = |header: &DeviceHeader| wants_known && header.pool == pool && header.vdev == config.guid;
         let rebuild = match header.filter(known) {
             Some(header) if ring.take_up(&header) => Some(Rebuild::new(header.newest)),
             _ => None,

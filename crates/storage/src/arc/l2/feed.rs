@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
-use env::{IoClass, Nanos, Next, Worker, lock};
+use env::{IoClass, Nanos, Next, Tunable, Worker, lock};
 use ondisk::l2arc::LogBlock;
 use ondisk::{BlkPtr, CompressKind};
 
@@ -118,8 +118,9 @@ impl Level2 {
             let turn = state.turn;
             let device = &state.devices[turn];
             if let (true, Some(ring)) = (device.is_open(), &device.ring) {
-                let boost = if self.cache.is_warm() { 0 } else { limits.write_boost };
-                let most = (limits.write_max + boost).min((ring.end - ring.start) / 4);
+                let boost = if self.cache.is_warm() { 0 } else { self.env.tunable(Tunable::L2arcWriteBoost) };
+                let most = self.env.tunable(Tunable::L2arcWriteMax).saturating_add(boost);
+                let most = most.min((ring.end - ring.start) / 4);
                 return Some(Target { number: device.number, leaf: device.leaf.clone(), most, limits });
             }
         }

@@ -5,7 +5,7 @@ use env::{IoClass, lock};
 use ondisk::blkptr::{MAX_BLOCK, SECTOR};
 use ondisk::l2arc::{LogBlock, LogEntry, LogPointer};
 
-use super::device::{open_log, transfer, write_header};
+use super::device::{open_log, persist_min, transfer, write_header};
 use super::index::{Name, Slot};
 use super::ring::Ring;
 use super::{Level2, State};
@@ -102,7 +102,7 @@ impl Level2 {
     fn finish(&self, number: u32, well: bool) {
         let header = {
             let mut state = lock(&self.state);
-            let persist_min = state.limits.persist_min;
+            let persist_min = persist_min(&self.env);
             let Some(device) = state.device(number) else { return };
             let Some(ring) = &mut device.ring else { return };
             tracing::info!(

@@ -25,7 +25,8 @@ impl Bench {
         let rig = rig_with_cache(&[1; 4], 1 << 20);
         let slow = Duration::from_secs(3600);
         // Rounds happen when a test asks for them, and a device of any size keeps log blocks.
-        let limits = Limits { interval: slow, interval_min: slow, persist_min: 0, ..Limits::default() };
+        let limits = Limits { interval: slow, interval_min: slow, ..Limits::default() };
+        rig.storage.env().tunables.set(env::Tunable::L2arcRebuildBlocksMinL2size, 0);
         rig.storage.set_cache_limits(limits);
         rig.disks.add(CACHE, DISK);
         let mut config = VdevConfig::new(VdevKind::File, 0, GUID);

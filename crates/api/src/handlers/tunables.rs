@@ -1,0 +1,29 @@
+//! What may be turned while the daemon runs.
+
+use crate::app::{Body, Shared, blocking, parse};
+use crate::problem::{of_error, problem};
+use api_types::{Tunable, TunableSet, kind};
+use axum::extract::State;
+use axum::response::Response;
+
+pub async fn list(State(app): State<Shared>) -> Response {
+    blocking(app, |app| Ok(app.engine.diagnostics().tunables().into_iter().map(shown).collect::<Vec<_>>()))
+        .await
+}
+
+fn shown(tunable: engine_api::Tunable) -> Tunable {
+    let engine_api::Tunable { name, value, default, min, max, about } = tunable;
+    Tunable { name: name.to_owned(), value, default, min, max, about: about.to_owned() }
+}
+
+pub async fn set(State(app): State<Shared>, body: Body) -> Response {
+    let request = parse::<TunableSet>(body);
+    blocking(app, move |app| {
+        let TunableSet { name, value } = request?;
+        app.engine.diagnostics().set_tunable(&name, value).map_err(|error| match error {
+            engine_api::Error::NotFound => problem(kind::NOT_FOUND, format!("no tunable '{name}'")),
+            error => of_error(&error),
+        })
+    })
+    .await
+}
