@@ -44,8 +44,10 @@ pub trait LocalMounts: Send + Sync {
     fn mounted(&self) -> Vec<LocalMount>;
     /// Offer again what `unshare` withdrew. What the `sharenfs` property asks for is offered without being told.
     fn share(&self, dataset: &str) -> Result<()>;
-    /// Withdraw until `share` or the next start.
+    /// Withdraw until `share`, until a property says anew how it is shared, or until the next start.
     fn unshare(&self, dataset: &str) -> Result<()>;
+    /// What is withdrawn, by name; some may not be there any more.
+    fn withdrawn(&self) -> Vec<String>;
     fn shared(&self) -> Vec<LocalShare>;
     /// Sessions of iSCSI initiators; none where no iSCSI is served.
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {

@@ -20,16 +20,57 @@ use crate::remember::Memory;
 pub struct Appliance {
     engine: Arc<LocalEngine>,
     memory: Arc<Memory>,
-    /// Datasets whose share was withdrawn with `zfs unshare`.
-    withdrawn: Mutex<BTreeSet<String>>,
+    withdrawn: Arc<Withdrawn>,
+}
+
+/// Datasets whose share was withdrawn with `zfs unshare`: until `zfs share`, or until somebody says anew how they are shared.
+#[derive(Default)]
+struct Withdrawn {
+    names: Mutex<BTreeSet<String>>,
     /// Added to the engine's generation: grows when a share is withdrawn or offered again.
-    shares: AtomicU64,
+    changes: AtomicU64,
+}
+
+impl Withdrawn {
+    fn change(&self, change: impl FnOnce(&mut BTreeSet<String>)) {
+        change(&mut lock(&self.names));
+        self.changes.fetch_add(1, SeqCst);
+    }
+
+    fn contains(&self, dataset: &str) -> bool {
+        lock(&self.names).contains(dataset)
+    }
+
+    /// What a change says of sharing counts for a dataset and all below it, that are there then.
+    fn follow(&self, change: &Change) {
+        use std::slice::from_ref;
+        let told = match change {
+            Change::SetProperties { name, props } if props.iter().any(|prop| is_of_sharing(&prop.name)) => {
+                from_ref(name)
+            }
+            Change::Inherit { name, property, .. } if is_of_sharing(property) => from_ref(name),
+            Change::Destroy { names, .. } => names,
+            Change::Rename { from, .. } => from_ref(from),
+            _ => return,
+        };
+        let is_told = |name: &String| {
+            let at = |above: &String| {
+                name.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            told.iter().any(at)
+        };
+        self.change(|names| names.retain(|name| !is_told(name)));
+    }
+}
+
+fn is_of_sharing(property: &str) -> bool {
+    matches!(property, "sharenfs" | "sharesmb" | "mountpoint") || property == iscsi::PROPERTY
 }
 
 impl Appliance {
     pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<Appliance> {
         let memory = Arc::new(memory);
-        Arc::new(Appliance { engine, memory, withdrawn: Mutex::default(), shares: AtomicU64::new(0) })
+        Arc::new(Appliance { engine, memory, withdrawn: Arc::default() })
     }
 
     /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and still remembered. What was
@@ -62,13 +103,20 @@ impl Appliance {
     }
 
     pub fn withdraw(&self, dataset: &str) {
-        lock(&self.withdrawn).insert(dataset.to_owned());
-        self.shares.fetch_add(1, SeqCst);
+        self.withdrawn.change(|names| {
+            names.insert(dataset.to_owned());
+        });
     }
 
     pub fn offer(&self, dataset: &str) {
-        lock(&self.withdrawn).remove(dataset);
-        self.shares.fetch_add(1, SeqCst);
+        self.withdrawn.change(|names| {
+            names.remove(dataset);
+        });
+    }
+
+    /// Datasets that [`Appliance::withdraw`] was the last to be told of.
+    pub fn withdrawn(&self) -> Vec<String> {
+        lock(&self.withdrawn.names).iter().cloned().collect()
     }
 
     fn remembering<T>(&self, done: Result<T>) -> Result<T> {
@@ -79,7 +127,12 @@ impl Appliance {
     }
 
     fn guarded(&self, pool: Arc<dyn Pool>) -> Arc<dyn Pool> {
-        Arc::new(Guarded { pool, engine: self.engine.clone(), memory: self.memory.clone() })
+        Arc::new(Guarded {
+            pool,
+            engine: self.engine.clone(),
+            memory: self.memory.clone(),
+            withdrawn: self.withdrawn.clone(),
+        })
     }
 }
 
@@ -149,22 +202,20 @@ impl Engine for Appliance {
     }
 
     fn served(&self) -> Vec<Served> {
-        let withdrawn = lock(&self.withdrawn).clone();
-        self.engine.served().into_iter().filter(|served| !withdrawn.contains(&served.dataset)).collect()
+        self.engine.served().into_iter().filter(|served| !self.withdrawn.contains(&served.dataset)).collect()
     }
 
     fn served_by_id(&self, id: FsId) -> Option<Served> {
-        self.engine.served_by_id(id).filter(|served| !lock(&self.withdrawn).contains(&served.dataset))
+        self.engine.served_by_id(id).filter(|served| !self.withdrawn.contains(&served.dataset))
     }
 
     fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
-        let withdrawn = lock(&self.withdrawn).clone();
         let volumes = self.engine.served_volumes(property);
-        volumes.into_iter().filter(|served| !withdrawn.contains(&served.dataset)).collect()
+        volumes.into_iter().filter(|served| !self.withdrawn.contains(&served.dataset)).collect()
     }
 
     fn served_generation(&self) -> u64 {
-        self.engine.served_generation() + self.shares.load(SeqCst)
+        self.engine.served_generation() + self.withdrawn.changes.load(SeqCst)
     }
 
     fn diagnostics(&self) -> &dyn engine_api::Diagnostics {
@@ -181,6 +232,7 @@ struct Guarded {
     pool: Arc<dyn Pool>,
     engine: Arc<LocalEngine>,
     memory: Arc<Memory>,
+    withdrawn: Arc<Withdrawn>,
 }
 
 /// Whether the pool is to be found by other disks afterwards, or by another guid.
@@ -231,6 +283,7 @@ impl Pool for Guarded {
             check_shares(props)?;
         }
         let done = self.pool.commit(&change, &iscsi::without_secrets(history))?;
+        self.withdrawn.follow(&change);
         if moves(&change) {
             self.memory.save(&*self.engine);
         }

@@ -133,6 +133,10 @@ impl LocalMounts for Local {
         Ok(())
     }
 
+    fn withdrawn(&self) -> Vec<String> {
+        self.appliance.withdrawn()
+    }
+
     fn shared(&self) -> Vec<LocalShare> {
         let served = self.appliance.served().into_iter();
         let shared = served.filter_map(|served| {

@@ -173,14 +173,8 @@ fn run_share(app: &App, request: &ShareRequest, share: bool) -> Result<MountOutc
 }
 
 fn targets_of_all(app: &App, share: bool) -> Vec<String> {
-    let shared: Vec<String> = app.local.shared().into_iter().map(|one| one.dataset).collect();
-    if !share {
-        return shared;
+    match share {
+        true => app.local.withdrawn(),
+        false => app.local.shared().into_iter().map(|one| one.dataset).collect(),
     }
-    app.engine
-        .served()
-        .into_iter()
-        .filter(|one| one.sharenfs != "off" && !shared.contains(&one.dataset))
-        .map(|one| one.dataset)
-        .collect()
 }

@@ -80,6 +80,9 @@ impl LocalMounts for FakeMounts {
         self.shares.lock().expect("unpoisoned").retain(|share| share.dataset != dataset);
         Ok(())
     }
+    fn withdrawn(&self) -> Vec<String> {
+        Vec::new()
+    }
     fn shared(&self) -> Vec<LocalShare> {
         self.shares.lock().expect("unpoisoned").clone()
     }
