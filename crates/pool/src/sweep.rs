@@ -232,6 +232,21 @@ impl Sweeps {
         }
     }
 
+    /// A disk leaves the pool.
+    pub fn forget(&self, leaf: u64) {
+        lock(&self.shared.leaves).retain(|(whose, _), _| *whose != leaf);
+    }
+
+    /// A disk has another guid now; what was begun on it goes on.
+    pub fn rename(&self, before: u64, now: u64) {
+        let mut leaves = lock(&self.shared.leaves);
+        for kind in SweepKind::ALL {
+            if let Some(progress) = leaves.remove(&(before, kind)) {
+                leaves.insert((now, kind), progress);
+            }
+        }
+    }
+
     /// How the trimming or initializing of a disk is; `None`: it has never been done.
     pub fn of(&self, leaf: u64, kind: SweepKind) -> Option<LeafSweep> {
         lock(&self.shared.leaves).get(&(leaf, kind)).map(|progress| progress.sweep)
@@ -372,7 +387,8 @@ impl Sweeper {
         let wall = self.env.clock.wall().secs.max(0) as u64;
         let mut leaves = lock(&self.shared.leaves);
         let Some(progress) = leaves.get_mut(&whose).filter(|progress| progress.is_active()) else { return };
-        progress.dirty = true;
+        let is_away = matches!(outcome, Err(SweepError::Gone | SweepError::Disk(DiskError::Gone)));
+        progress.dirty |= !is_away;
         match outcome {
             Ok(Some(swept)) => {
                 progress.sweep.next = swept.next;
@@ -386,7 +402,12 @@ impl Sweeper {
             }
             Ok(None) => (progress.sweep.state, progress.sweep.time) = (STATE_COMPLETE, wall),
             Err(SweepError::Disk(DiskError::Unsupported)) => progress.sweep.state = STATE_CANCELED,
-            // As a device that is away: it goes on when an operator says so.
+            // Nobody knows what a disk has that erred too often; one that is away goes on when it is back.
+            Err(_) if is_away && storage.leaf_state(leaf) == Some(VdevState::Faulted) => {
+                (progress.sweep.state, progress.sweep.time, progress.dirty) = (STATE_CANCELED, wall, true);
+            }
+            Err(_) if is_away => progress.not_before = now + AWAY,
+            // It goes on when an operator says so.
             Err(error) => {
                 tracing::warn!(leaf, ?error, "{} is suspended", kind.name());
                 progress.sweep.state = STATE_SUSPENDED;

@@ -63,3 +63,33 @@ fn disks_are_initialized_and_status_tells_how_far() {
     assert!(used(&a) > 100 << 20 && used(&b) < 32 << 20, "{} and {}", used(&a), used(&b));
     assert_readable(&scratch.path("disks"), "tank");
 }
+
+#[test]
+fn what_is_begun_waits_for_a_disk_that_is_offline_and_ends_with_one_that_is_faulted() {
+    let scratch = Scratch::new("trim-away");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, b) = (scratch.image("a", 128), scratch.image("b", 128));
+    daemon.zpool(&format!("create -m none tank mirror {a} {b}")).done();
+    daemon.zpool(&format!("trim -r 1K tank {a}")).done();
+    let moment = || std::thread::sleep(std::time::Duration::from_millis(2500));
+    let line = || {
+        let status = daemon.zpool("status -t tank").done();
+        status.lines().find(|line| line.contains(&a)).unwrap_or_default().to_owned()
+    };
+    daemon.zpool(&format!("offline tank {a}")).done();
+    moment();
+    assert!(line().contains("  (0% trimmed, started at "), "{}", line());
+    daemon.zpool(&format!("online tank {a}")).done();
+    moment();
+    assert!(line().contains("% trimmed, started at "), "{}", line());
+    daemon.zpool(&format!("offline -f tank {a}")).done();
+    moment();
+    assert!(line().contains("  (untrimmed)"), "{}", line());
+    // The last disk of a mirror takes over its number, and goes on.
+    daemon.zpool("clear tank").done();
+    daemon.zpool("wait -t resilver tank").done();
+    daemon.zpool(&format!("trim -r 1K tank {a}")).done();
+    daemon.zpool(&format!("detach tank {b}")).done();
+    assert!(line().contains("% trimmed, started at "), "{}", line());
+    daemon.stop();
+}

@@ -162,6 +162,11 @@ fn rebuild_status(report: &RebuildReport) -> Option<RebuildStatus> {
 
 /// `scan` is the kind of the scan that runs.
 pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevStatus {
+    status_within(report, scan, report.size)
+}
+
+/// `space` is that of the top-level vdev which it is, or is below.
+fn status_within(report: &VdevReport, scan: Option<ScanKind>, space: u64) -> VdevStatus {
     let stat = &report.stat;
     let rebuild = report.rebuild.as_ref().and_then(rebuild_status);
     let rebuilds = rebuild.is_some_and(|rebuild| rebuild.state == RebuildState::Running);
@@ -184,17 +189,21 @@ pub(super) fn vdev_status(report: &VdevReport, scan: Option<ScanKind>) -> VdevSt
         physical: report.physical,
         fragmentation: report.fragmentation,
         rebuild,
-        trim: sweep(report.trim, report.can_trim, report.physical),
-        initialize: sweep(report.initialize, stat.kind.is_leaf(), report.physical),
+        trim: sweep(report.trim, report.can_trim, space),
+        initialize: sweep(report.initialize, stat.kind.is_leaf(), space),
         expandable: report.expandable,
         used_by: report.used_by.clone(),
         io: counters(&stat.io),
-        children: report.children.iter().map(|child| vdev_status(child, scan)).collect(),
+        children: report
+            .children
+            .iter()
+            .map(|child| status_within(child, scan, if child.size > 0 { child.size } else { space }))
+            .collect(),
     }
 }
 
-/// How far a disk is, by the part of its space that is behind.
-fn sweep(sweep: Option<LeafSweep>, supported: bool, physical: u64) -> SweepStatus {
+/// How far a disk is: `space` is that of its top-level vdev, which it goes over.
+fn sweep(sweep: Option<LeafSweep>, supported: bool, space: u64) -> SweepStatus {
     let Some(sweep) = sweep else { return SweepStatus { supported, ..SweepStatus::default() } };
     let state = match sweep.state {
         STATE_ACTIVE => SweepState::Running,
@@ -203,7 +212,7 @@ fn sweep(sweep: Option<LeafSweep>, supported: bool, physical: u64) -> SweepStatu
         STATE_COMPLETE => SweepState::Complete,
         _ => SweepState::Never,
     };
-    let percent = (u128::from(sweep.next) * 100 / (u128::from(physical) + 1)).min(100) as u8;
+    let percent = (u128::from(sweep.next) * 100 / (u128::from(space) + 1)).min(100) as u8;
     let percent = if state == SweepState::Complete { 100 } else { percent };
     SweepStatus { state, percent, time: sweep.time, supported }
 }
@@ -324,3 +333,6 @@ pub(super) fn space_explained(explanation: Explanation) -> SpaceExplained {
     let parts = parts.into_iter().map(|(who, bytes)| (holder(who), bytes)).collect();
     SpaceExplained { used, unique, raw, parts }
 }
+
+#[cfg(test)]
+mod tests;

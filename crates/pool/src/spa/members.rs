@@ -161,11 +161,13 @@ impl Core {
         }
         self.vdev_sysevent("vdev_remove", guid);
         self.see_off(guid, spare);
+        self.sweeps.forget(guid);
         if let Some((gone, renamed)) = take_out(&mut tree, guid) {
             self.free_vdev_objects(&gone, tx)?;
             let renamed: Vec<(u64, u64)> = renamed.into_iter().collect();
             for (before, now) in &renamed {
                 self.dtl.rename(*before, *now);
+                self.sweeps.rename(*before, *now);
             }
             self.put_tree(tree, &[], &renamed)?;
         }
