@@ -346,3 +346,20 @@ fn what_create_would_do_is_told_in_openzfs_lines() {
     daemon.stop();
     assert_clean(&scratch.path("disks"), "tank");
 }
+
+#[test]
+fn the_file_system_to_boot_from_is_shown_by_its_name() {
+    let scratch = Scratch::new("bootfs");
+    let mut daemon = Daemon::start(&scratch);
+    daemon.zpool(&format!("create -m none tank {}", scratch.image("a", 128))).done();
+    daemon.zfs("create tank/root").done();
+    let shown = || daemon.zpool("get -H -o value,source bootfs tank").done();
+    assert_eq!(shown(), "-\tdefault\n");
+    daemon.zpool("set bootfs=tank/root tank").done();
+    assert_eq!(shown(), "tank/root\tlocal\n");
+    daemon.zfs("rename tank/root tank/other").done();
+    assert_eq!(shown(), "tank/other\tlocal\n");
+    daemon.zfs("destroy tank/other").done();
+    assert_eq!(shown(), "-\tdefault\n");
+    daemon.stop();
+}

@@ -1,5 +1,6 @@
 //! Properties of pools: those of a new one judged, those of an imported one gathered.
 
+use ::pool::PoolError;
 use ::pool::feature::{is_allowed, is_built};
 use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
 use engine_api::{
@@ -199,6 +200,9 @@ pub(super) fn all(pool: &::pool::Pool, status: &PoolStatus, names: &[String]) ->
         let (value, source) =
             match (computed(pool, status, prop.name), stored.iter().find(|(n, _)| n == prop.name)) {
                 (Some((value, source)), _) => (value, source),
+                (None, Some((_, RawValue::Number(object)))) if prop.name == "bootfs" => {
+                    boot_of(pool, *object)?
+                }
                 (None, Some((_, raw))) => (exact(prop, raw), Source::Local),
                 (None, None) if matches!(prop.kind, PropType::Text(None)) => (String::new(), Source::Default),
                 (None, None) => (exact(prop, &default_of(prop)), Source::Default),
@@ -216,6 +220,17 @@ pub(super) fn all(pool: &::pool::Pool, status: &PoolStatus, names: &[String]) ->
         chosen.push(found.cloned().ok_or_else(|| Error::Refused(format!("invalid property '{name}'")))?);
     }
     Ok(chosen)
+}
+
+/// `bootfs` is kept as a number, and shown by the name that its dataset has now.
+fn boot_of(pool: &::pool::Pool, object: u64) -> Result<(String, Source)> {
+    match pool.dsl.dataset_name(object) {
+        _ if object == 0 => Ok((String::new(), Source::Default)),
+        Ok(name) => Ok((name, Source::Local)),
+        // Nothing has that number any more.
+        Err(PoolError::NotFound | PoolError::Corrupt(_)) => Ok((String::new(), Source::Default)),
+        Err(error) => Err(api_error(error)),
+    }
 }
 
 fn feature_values(pool: &::pool::Pool) -> Vec<PropValue> {

@@ -144,7 +144,7 @@ impl Dsl {
     }
 
     /// The name of a dataset's object.
-    pub(crate) fn dataset_name(&self, object: u64) -> Result<String> {
+    pub fn dataset_name(&self, object: u64) -> Result<String> {
         let phys = self.mos.dataset(object)?;
         let dir = self.dir(phys.dir_obj)?;
         if !phys.is_snapshot() {
