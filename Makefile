@@ -5,7 +5,7 @@ NFS ?=
 SEED ?=
 RUNS ?= 200
 
-.PHONY: run test e2e check bench simulate mutants turns setup tools fmt clean
+.PHONY: run test e2e check bench simulate mutants turns zts setup tools fmt clean
 
 run: ## Build, make a pool on image files on the first start, and serve it in the foreground.
 	@scripts/setup build
@@ -39,6 +39,11 @@ mutants: ## Does the simulator find what is wrong? Faults are planted in a copy 
 turns: ## OpenZFS's ztest and we take turns on pools of each layout, zdb between: some minutes.
 	@scripts/setup test
 	TURNS=all cargo test --profile ci -p engine --test it -- alternate
+
+zts: ## The ZFS Test Suite against the release binary: GROUPS='^rsend$$ zpool_scrub' chooses; all of it: some hours.
+	@scripts/setup test
+	cargo build --release -p cistern
+	scripts/zts/run $(GROUPS)
 
 clean:
 	cargo clean
