@@ -29,7 +29,7 @@ use crate::txg::Txgs;
 const STEP: u64 = 64 << 20;
 const FILL_STEP: u64 = 8 << 20;
 
-/// How often a disk that is away is asked for.
+/// How often it is looked whether disks are away, back or faulted.
 const AWAY: Nanos = Nanos::from_millis(1000);
 
 /// What is done with a disk's free space by hand.
@@ -361,6 +361,21 @@ struct Sweeper {
 }
 
 impl Sweeper {
+    /// Nobody knows what a disk has that is faulted: what was begun on it ends.
+    fn end_with_faulted(&self, storage: &Storage) {
+        let wall = self.env.clock.wall().secs.max(0) as u64;
+        let mut has_ended = false;
+        for ((leaf, _), progress) in lock(&self.shared.leaves).iter_mut().filter(|(_, it)| it.is_active()) {
+            if storage.leaf_state(*leaf) == Some(VdevState::Faulted) {
+                (progress.sweep.state, progress.sweep.time, progress.dirty) = (STATE_CANCELED, wall, true);
+                has_ended = true;
+            }
+        }
+        if let Some(txgs) = self.txgs.upgrade().filter(|_| has_ended) {
+            txgs.request_sync();
+        }
+    }
+
     /// A stretch of what was freed; `false` where none is left.
     fn automatic(&self, storage: &Storage) -> bool {
         if !self.shared.due.load(Relaxed) {
@@ -402,10 +417,7 @@ impl Sweeper {
             }
             Ok(None) => (progress.sweep.state, progress.sweep.time) = (STATE_COMPLETE, wall),
             Err(SweepError::Disk(DiskError::Unsupported)) => progress.sweep.state = STATE_CANCELED,
-            // Nobody knows what a disk has that erred too often; one that is away goes on when it is back.
-            Err(_) if is_away && storage.leaf_state(leaf) == Some(VdevState::Faulted) => {
-                (progress.sweep.state, progress.sweep.time, progress.dirty) = (STATE_CANCELED, wall, true);
-            }
+            // It goes on when the disk is back.
             Err(_) if is_away => progress.not_before = now + AWAY,
             // It goes on when an operator says so.
             Err(error) => {
@@ -433,6 +445,7 @@ impl Worker for Sweeper {
             return Next::WaitForWork;
         }
         let more = self.automatic(&storage);
+        self.end_with_faulted(&storage);
         let active: Vec<_> = lock(&self.shared.leaves)
             .iter()
             .filter(|(_, progress)| progress.is_active() && progress.not_before <= now)
@@ -447,7 +460,8 @@ impl Worker for Sweeper {
             _ if more => Next::Again,
             None => Next::WaitForWork,
             Some(time) if time <= self.env.clock.now() => Next::Again,
-            Some(time) => Next::WaitUntil(time),
+            // Disks may come, go and fail meanwhile.
+            Some(time) => Next::WaitUntil(time.min(now + AWAY)),
         }
     }
 }

@@ -86,10 +86,11 @@ fn what_is_begun_waits_for_a_disk_that_is_offline_and_ends_with_one_that_is_faul
     moment();
     assert!(line().contains("  (untrimmed)"), "{}", line());
     // The last disk of a mirror takes over its number, and goes on.
-    daemon.zpool("clear tank").done();
-    daemon.zpool("wait -t resilver tank").done();
-    daemon.zpool(&format!("trim -r 1K tank {a}")).done();
-    daemon.zpool(&format!("detach tank {b}")).done();
-    assert!(line().contains("% trimmed, started at "), "{}", line());
+    let (c, d) = (scratch.image("c", 128), scratch.image("d", 128));
+    daemon.zpool(&format!("create -m none other mirror {c} {d}")).done();
+    daemon.zpool(&format!("trim -r 1K other {c}")).done();
+    daemon.zpool(&format!("detach other {d}")).done();
+    let status = daemon.zpool("status -t other").done();
+    assert!(status.contains("% trimmed, started at "), "{status}");
     daemon.stop();
 }
