@@ -85,7 +85,10 @@ impl Appliance {
             let options = ImportOptions { search: pool.devices.clone(), ..ImportOptions::default() };
             match self.engine.import(&pool.guid.to_string(), &options) {
                 Ok(_) => tracing::info!(pool = pool.name, "imported"),
-                Err(error) => tracing::error!(pool = pool.name, %error, "cannot be imported"),
+                Err(error) => {
+                    tracing::error!(pool = pool.name, %error, "cannot be imported");
+                    self.memory.miss(pool);
+                }
             }
         }
     }

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine_api::{Engine, VdevStatus};
 
@@ -19,11 +20,13 @@ pub struct Remembered {
 
 pub struct Memory {
     file: PathBuf,
+    /// Those that could not be imported this time: they are written down until they are.
+    missed: Mutex<Vec<Remembered>>,
 }
 
 impl Memory {
     pub fn in_state(state: &Path) -> Memory {
-        Memory { file: state.join("pools") }
+        Memory { file: state.join("pools"), missed: Mutex::default() }
     }
 
     /// Nothing where there is no file yet. Lines that make no sense are passed over.
@@ -32,10 +35,22 @@ impl Memory {
         text.lines().filter_map(parse).collect()
     }
 
-    /// Writes down the pools that are imported now.
+    /// A pool could not be imported.
+    pub fn miss(&self, pool: Remembered) {
+        self.missed().push(pool);
+    }
+
+    fn missed(&self) -> MutexGuard<'_, Vec<Remembered>> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes down the pools that are imported now, and those that could not be.
     pub fn save(&self, engine: &dyn Engine) {
-        let mut text = String::new();
-        for pool in engine.pools() {
+        let pools = engine.pools();
+        let mut missed = self.missed();
+        missed.retain(|missed| pools.iter().all(|pool| pool.guid() != missed.guid));
+        let mut text: String = missed.iter().map(format).collect();
+        for pool in pools {
             let mut devices = Vec::new();
             let status = pool.status();
             let vdevs = [&status.root].into_iter().chain(&status.spares).chain(&status.cache);

@@ -4,6 +4,8 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
 use api::{ApiServer, Config};
 use engine::{LocalEngine, Options as EngineOptions};
@@ -16,7 +18,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::appliance::Appliance;
 use crate::bench::rehearse::Children;
-use crate::disk_watch::DiskWatch;
+use crate::disk_watch::Watches;
 use crate::local::Local;
 use crate::options::{HELP, Options, Parsed, parse};
 use crate::remember::Memory;
@@ -59,9 +61,10 @@ struct Daemon {
     nfs: Option<Server>,
     iscsi: Option<Arc<iscsi::Server>>,
     nbd: nbd::Server,
-    disks: DiskWatch,
+    watches: Watches,
     keep: Option<Arc<MemoryFile>>,
-    signals: Signals,
+    /// Signals to end.
+    told: Receiver<i32>,
 }
 
 impl Daemon {
@@ -89,6 +92,7 @@ impl Daemon {
         let is_first = memory.load().is_empty();
         let entropy = env.entropy.clone();
         let engine = LocalEngine::new(env, engine_options);
+        let told = heed_signals(signals, engine.clone())?;
         let appliance = Appliance::new(engine.clone(), memory);
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let local = Local::new(appliance.clone());
@@ -116,13 +120,13 @@ impl Daemon {
             local.iscsi.get_or_init(|| iscsi.clone());
         }
         let nbd = start_nbd(&socket, appliance.clone())?;
-        let disks = DiskWatch::start(engine).map_err(|error| error.to_string())?;
+        let watches = Watches::start(engine).map_err(|error| error.to_string())?;
         announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
-        Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, disks, keep, signals })
+        Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, watches, keep, told })
     }
 
     fn run_until_told(mut self) -> i32 {
-        let signal = self.signals.forever().next();
+        let signal = self.told.recv().ok();
         eprintln!(
             "cistern: stopping ({})",
             signal.map_or("no more signals".into(), |n| format!("signal {n}"))
@@ -137,7 +141,7 @@ impl Daemon {
         }
         self.nbd.stop();
         self.api.stop();
-        drop(self.disks);
+        drop(self.watches);
         self.local.unmount_all();
         let exported = self.appliance.export_all();
         if let Some(keep) = self.keep.take().filter(|_| self.appliance.keeps_nothing())
@@ -156,6 +160,27 @@ impl Daemon {
             }
         }
     }
+}
+
+/// The signals to end, for whoever waits for them. The first also ends imports, which may take as long as they like,
+/// those of the start included; with the second the program ends at once.
+fn heed_signals(mut signals: Signals, engine: Arc<LocalEngine>) -> Result<Receiver<i32>, String> {
+    let (tell, told) = mpsc::channel();
+    let listen = move || {
+        let mut is_told = false;
+        for signal in signals.forever() {
+            if is_told {
+                eprintln!("cistern: told again (signal {signal}): ending without exporting");
+                std::process::exit(1);
+            }
+            is_told = true;
+            engine.stop_imports();
+            // Nobody listens any more where the start has failed.
+            let _ = tell.send(signal);
+        }
+    };
+    let thread = thread::Builder::new().name("signals".to_owned()).spawn(listen);
+    thread.map(|_| told).map_err(|error| error.to_string())
 }
 
 fn search(options: &Options, state: &Path) -> Vec<String> {

@@ -117,10 +117,12 @@ fn owner(
 /// Adds (or takes away) what a dnode counts for.
 fn count(sums: &mut [Deltas; 3], dnode: &DnodePhys, owner: Option<Owner>, sign: i64) {
     let Some(Owner { user, group, project }) = owner else { return };
-    let bytes = SLOT_SIZE as i64 + dnode.used_bytes() as i64;
+    // Sums of what dnodes say of themselves: a hostile one spoils the sum, and no more.
+    let bytes = (dnode.used_bytes() as i64).wrapping_add(SLOT_SIZE as i64).wrapping_mul(sign);
     for (sums, id) in sums.iter_mut().zip([user, group, project]) {
         if dnode.flags & FLAG_USERUSED_ACCOUNTED != 0 {
-            *sums.entry(format!("{id:x}")).or_default() += sign * bytes;
+            let sum = sums.entry(format!("{id:x}")).or_default();
+            *sum = sum.wrapping_add(bytes);
         }
         if dnode.flags & FLAG_USEROBJUSED_ACCOUNTED != 0 {
             *sums.entry(format!("{OBJACCT_PREFIX}{id:x}")).or_default() += sign;

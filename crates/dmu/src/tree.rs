@@ -185,8 +185,9 @@ impl<'a> Walker<'a> {
         start: u64,
         step: &mut dyn FnMut(&BlkPtr, u8) -> Step,
     ) -> Result<Option<u64>, DmuError> {
-        let (last, top, epbs) =
-            (self.clean.phys.maxblkid, self.clean.phys.nlevels - 1, self.clean.phys.epbs());
+        let (top, epbs) = (self.clean.phys.nlevels - 1, self.clean.phys.epbs());
+        // Whatever the dnode says, there is nothing where no pointer of its own leads.
+        let last = self.clean.phys.maxblkid.min(self.clean.phys.capacity_blocks().saturating_sub(1));
         let mut at = start;
         let mut level = top;
         // The search goes down by entering and on by skipping; after a skip it climbs as far as a new parent begins.

@@ -23,6 +23,8 @@ mod quotas;
 mod receive;
 mod send;
 mod serve;
+mod status;
+mod transit;
 mod volume_copy;
 mod volumes;
 mod words;
@@ -44,16 +46,20 @@ use engine_api::{
     ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
     Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents, Tunable, Zevent,
 };
+use env::watch::{AtWork, Watch};
 use env::{Env, Keepsake, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
 use stdx::patience::hurried;
 use storage::arc::Cache;
+use storage::keeper::STEP_LIMIT;
 use storage::labels::Device;
+use storage::{Cause, Leash};
 
 use crate::advise::rehearsal::Stage;
 use convert::api_error;
 use format::ZplFormat;
 use pool::LocalPool;
+use transit::Transits;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]
@@ -89,8 +95,12 @@ pub struct LocalEngine {
     around: Surroundings,
     options: Options,
     pools: Mutex<BTreeMap<String, Arc<LocalPool>>>,
-    /// One create, import or export at a time: they open and close devices.
-    changing: Mutex<()>,
+    /// Pools that come and go.
+    transits: Arc<Transits>,
+    /// One create at a time: they look for devices that are free.
+    creating: Mutex<()>,
+    /// What is done to whole pools.
+    watch: Arc<Watch>,
     generation: Arc<AtomicU64>,
     injections: inject::Injections,
 }
@@ -121,7 +131,9 @@ impl LocalEngine {
             around,
             options,
             pools: Mutex::default(),
-            changing: Mutex::default(),
+            transits: Arc::default(),
+            creating: Mutex::default(),
+            watch: Arc::default(),
             generation: Arc::new(AtomicU64::new(1)),
             injections,
         })
@@ -163,10 +175,17 @@ impl LocalEngine {
 
     /// A pool that waits for its disks is let go of only by `force`; its last changes are lost.
     fn close(&self, name: &str, destroy: bool, force: bool) -> Result<()> {
-        let _one = self.one_change();
+        if self.transits.cancel(&self.around.env, name) {
+            return Ok(());
+        }
         let pool = self.local_pool(name)?;
+        let _at_work = self.at_work(if destroy { "destroy" } else { "export" }, name);
+        let busy = || Error::Refused(format!("cannot export '{name}': pool is busy"));
+        let _transit = self.transits.go(name, pool.guid()).ok_or_else(busy)?;
+        // Somebody may have been quicker.
+        self.local_pool(name)?;
         let suspension = pool.inner().core().storage.suspension();
-        let is_lost = suspension.is_suspended();
+        let is_lost = suspension.is_suspended() && suspension.cause() != Some(Cause::Fault);
         if suspension.is_waiting() && !force {
             let what = if destroy { "destroy" } else { "export" };
             return Err(Error::Refused(format!("cannot {what} '{name}': pool I/O is currently suspended")));
@@ -183,24 +202,53 @@ impl LocalEngine {
             pool.inner().core().storage.close();
             Err(::pool::PoolError::Suspended)
         });
-        // Who lets go of a pool that is suspended knows that its labels are not written.
+        // Who lets go of a pool that is suspended for lack of disks knows that its labels are not written.
         if is_lost { Ok(()) } else { closed.map_err(api_error) }
     }
 
     /// Guards no data, so a panic under it spoils nothing for the next.
-    fn one_change(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn one_create(&self) -> MutexGuard<'_, ()> {
+        self.creating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that something is being done to a whole pool.
+    fn at_work(&self, what: &str, pool: &str) -> AtWork {
+        self.watch.begin(format!("{what} of '{pool}'"), self.around.env.clock.now())
+    }
+
+    /// Names who does not come to an end, in the log and as events. To be called every few seconds, by a thread that does
+    /// nothing else; whoever is stuck does not hold it up.
+    pub fn name_stuck(&self) {
+        let env = &self.around.env;
+        let now = env.clock.now();
+        for late in self.watch.overdue(now, STEP_LIMIT) {
+            let took = now.since(late.since).0;
+            tracing::error!(who = late.what, seconds = took / 1_000_000_000, "does not come to an end");
+            let payload = vec![("zio_delta", took.into()), ("cistern_who", late.what.as_str().into())];
+            self.around.events.post(env, "ereport.fs.zfs.deadman", payload);
+        }
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        pools.iter().for_each(|pool| pool.inner().core().tell_stuck(now));
+    }
+
+    /// Imports under way are cancelled, and none begins any more: the program is about to end.
+    pub fn stop_imports(&self) {
+        self.transits.close();
     }
 
     /// Exports every pool, for the end of the program; the first failure is told after all were tried.
     pub fn export_all(&self) -> Result<()> {
+        self.transits.close();
+        self.transits.settle(&self.around.env);
         let names: Vec<String> = lock(&self.pools).keys().cloned().collect();
-        let mut outcome = Ok(());
-        for name in &names {
-            let closed = self.close(name, false, true);
-            outcome = outcome.and(closed);
-        }
-        outcome
+        let outcome = Mutex::new(Ok(()));
+        // Side by side: one that takes its time does not keep the others.
+        self.around.env.driver.par_map(names.len(), &|i| {
+            if let Err(error) = self.close(&names[i], false, true) {
+                *lock(&outcome) = Err(error);
+            }
+        });
+        outcome.into_inner().expect("a panic has been passed on")
     }
 
     /// The pool below the interface, for tools that look at its insides: the simulator asks it for groups.
@@ -265,10 +313,13 @@ fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
 
 impl Engine for LocalEngine {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
-        let _one = self.one_change();
+        let _at_work = self.at_work("creation", &spec.name);
+        let _one = self.one_create();
         let settings = pool_props::for_create(spec)?;
+        let exists = || Error::Refused(format!("cannot create '{}': pool already exists", spec.name));
+        let _transit = self.transits.go(&spec.name, 0).ok_or_else(exists)?;
         if lock(&self.pools).contains_key(&spec.name) {
-            return Err(Error::Refused(format!("cannot create '{}': pool already exists", spec.name)));
+            return Err(exists());
         }
         let mut fs_props = spec.fs_props.clone();
         if let Some(mountpoint) = &spec.mountpoint {
@@ -322,16 +373,21 @@ impl Engine for LocalEngine {
     }
 
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
-        let _one = self.one_change();
+        let _at_work = self.at_work("import", which);
         let found = labels::search(&self.around.env, &self.search_places(&options.search));
         let pool = discover::choose(found, which, options.destroyed)?;
         let name = options.new_name.clone().unwrap_or_else(|| pool.config.name.clone());
-        if lock(&self.pools).values().any(|imported| imported.guid() == pool.guid || imported.name() == name)
-        {
-            return Err(Error::Refused(format!(
+        let exists = || {
+            Error::Refused(format!(
                 "cannot import '{which}': a pool with that name already exists\n\
                  use the form 'zpool import <pool | id> <newpool>' to give it a new name"
-            )));
+            ))
+        };
+        let leash = Arc::new(Leash::default());
+        let _transit = self.transits.come(&name, pool.guid, leash.clone()).ok_or_else(exists)?;
+        if lock(&self.pools).values().any(|imported| imported.guid() == pool.guid || imported.name() == name)
+        {
+            return Err(exists());
         }
         pool_props::check_name(&name)?;
         let spec = ImportSpec {
@@ -345,6 +401,7 @@ impl Engine for LocalEngine {
             altroot: options.altroot.clone(),
             host: self.host(),
             history: options.history.clone(),
+            leash,
         };
         let pool = import(&self.around, &pool, &spec).map_err(api_error)?;
         let local = self.adopt(pool);

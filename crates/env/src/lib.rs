@@ -30,6 +30,7 @@ pub mod text;
 pub mod threads;
 pub mod tunable;
 mod uring;
+pub mod watch;
 pub mod worker;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};

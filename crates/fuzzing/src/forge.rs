@@ -245,13 +245,18 @@ impl Forge {
 
     /// Every copy of the newest uberblock leads to this root.
     fn put_root(&mut self, root: BlkPtr) -> bool {
+        self.edit_uberblock(&|uberblock| uberblock.root_bp = root)
+    }
+
+    /// Changes every copy of the newest uberblock.
+    pub fn edit_uberblock(&mut self, edit: &dyn Fn(&mut Uberblock)) -> bool {
         let Some(newest) = self.newest() else { return false };
         let size = label::slot_size(self.ashift);
         for (index, at, mut uberblock) in self.uberblocks() {
             if uberblock.txg != newest.txg {
                 continue;
             }
-            uberblock.root_bp = root;
+            edit(&mut uberblock);
             let mut slot = uberblock.encode_slot(size, label_verifier(at));
             let Ok(sum) = checksum::embedded_checksum(3, &slot, label_verifier(at)) else { return false };
             Eck::put_tail(&mut slot, uberblock.endian, sum);

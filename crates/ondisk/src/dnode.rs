@@ -35,6 +35,8 @@ pub const OLD_MAX_BONUS: usize = SLOT_SIZE - CORE_SIZE - BlkPtr::SIZE;
 /// Indirect blocks are 4 KiB to 128 KiB.
 pub const MIN_INDBLKSHIFT: u8 = 12;
 pub const MAX_INDBLKSHIFT: u8 = 17;
+/// No object has a block of this number: its bytes, in the smallest blocks, are counted in 64 bits.
+pub const BLOCKS_END: u64 = 1 << 55;
 /// No offset in an object reaches 2^64, no level of indirection beyond this is needed for that.
 pub const MAX_LEVELS: u8 = 12;
 /// Object numbers are below 2^48.
@@ -146,6 +148,9 @@ impl DnodePhys {
         }
         if !(1..=MAX_LEVELS).contains(&self.nlevels) {
             return wrong("dnode levels", 2);
+        }
+        if self.maxblkid >= BLOCKS_END {
+            return wrong("dnode maxblkid", 16);
         }
         if u32::from(self.indblkshift) > 24 || (self.nlevels > 1 && self.indblkshift < 10) {
             return wrong("dnode indirect block shift", 1);

@@ -21,6 +21,9 @@ use stdx::bits;
 pub const MAGIC: u64 = 0x00ba_b10c;
 /// Marks the multihost fields as meant; 0 in what old software wrote.
 pub const MMP_MAGIC: u64 = 0xa11c_ea11;
+/// First transaction group that is not believed. A space map has 50 bits for one; a pool that writes a million groups a
+/// second needs 17 years to get from here to where they end.
+pub const TXG_END: u64 = 1 << 49;
 /// The smallest slot.
 pub const MIN_SLOT: usize = 1 << 10;
 
@@ -98,11 +101,15 @@ impl Uberblock {
             _ => return Err(Malformed::at("uberblock magic", 0)),
         };
         let word = |at| u64_at(slot, at, endian, what);
+        let txg = word(16)?;
+        if txg >= TXG_END {
+            return Err(Malformed::at("uberblock txg", 16));
+        }
         let bp = slot.get(ROOT_BP..).ok_or(Malformed::at(what, ROOT_BP))?;
         Ok(Uberblock {
             endian,
             version: word(8)?,
-            txg: word(16)?,
+            txg,
             guid_sum: word(24)?,
             timestamp: word(32)?,
             root_bp: BlkPtr::decode(bp, endian).map_err(|e| e.within(ROOT_BP))?,

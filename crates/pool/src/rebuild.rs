@@ -143,7 +143,7 @@ impl Rebuilds {
             (Some(worker), _) => worker.wake(),
             (None, Some(pool)) => {
                 let worker = worker::Rebuilder::new(&pool);
-                staff.worker = Some(pool.core.env.driver.spawn(Box::new(worker)));
+                staff.worker = Some(pool.core.storage.spawn(Box::new(worker)));
             }
             (None, None) => {}
         }

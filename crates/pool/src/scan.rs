@@ -184,7 +184,7 @@ impl Scan {
         state.errors.paused = if state.errors.stored.is_paused() { now } else { 0 };
         drop(state);
         let worker = worker::ScanWorker::new(pool);
-        *lock(&self.worker) = Some(pool.core.env.driver.spawn(Box::new(worker)));
+        *lock(&self.worker) = Some(pool.core.storage.spawn(Box::new(worker)));
     }
 
     /// Ends the worker; the scan goes on with the next import.

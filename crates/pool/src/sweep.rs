@@ -193,7 +193,7 @@ impl Sweeps {
             txgs: Arc::downgrade(txgs),
             shared: self.shared.clone(),
         };
-        let handle = self.env.driver.spawn(Box::new(worker));
+        let handle = storage.spawn(Box::new(worker));
         assert!(self.worker.set(handle).is_ok(), "it is started once");
     }
 

@@ -20,7 +20,7 @@
 //! the worker panics. Sources: module/zfs/txg.c, dmu_tx.c (throttle, `dmu_tx_try_assign`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use dmu::{DmuError, SyncError, TxHold};
 use env::{Env, Nanos, Next, Quirk, Tunable, Worker, WorkerHandle, lock};
@@ -181,9 +181,14 @@ impl Txgs {
         }
     }
 
-    pub fn start(self: &Arc<Txgs>, syncing: Arc<dyn Syncing>) {
+    /// `spawn` starts the worker.
+    pub fn start(
+        self: &Arc<Txgs>,
+        syncing: Arc<dyn Syncing>,
+        spawn: &dyn Fn(Box<dyn Worker>) -> WorkerHandle,
+    ) {
         let worker = SyncWorker { txgs: self.clone(), syncing };
-        *lock(&self.worker) = Some(self.env.driver.spawn(Box::new(worker)));
+        *lock(&self.worker) = Some(spawn(Box::new(worker)));
     }
 
     /// Writes out what is dirty, then stops: nobody enters any more. `Err` if a group could not be written.
@@ -390,8 +395,9 @@ impl Txgs {
     }
 
     /// Nothing is ever written again; whoever waits is told.
-    fn fail(&self) {
-        lock(&self.state).stopped = true;
+    pub fn fail(&self) {
+        // Also where a panic has left the lock poisoned.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).stopped = true;
         self.changed.notify_all();
     }
 }

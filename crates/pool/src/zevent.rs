@@ -162,10 +162,28 @@ impl Core {
     /// The pool was suspended.
     pub(crate) fn suspension_ereport(&self, cause: Cause) {
         let name = match cause {
-            Cause::Io => "io_failure",
+            Cause::Io | Cause::Fault => "io_failure",
             Cause::Multihost => "mmp_write_failure",
         };
-        self.post(&format!("ereport.fs.zfs.{name}"), self.of_ereport());
+        let mut payload = self.of_ereport();
+        if let Some(fault) = self.storage.suspension().fault_text() {
+            payload.push(("cistern_fault", fault.as_str().into()));
+        }
+        self.post(&format!("ereport.fs.zfs.{name}"), payload);
+    }
+
+    /// Names who is stuck, once each: in the log and as `ereport.fs.zfs.deadman`.
+    pub fn tell_stuck(&self, now: Nanos) {
+        for stuck in self.storage.stuck(now) {
+            let late = now.since(stuck.since);
+            let (pool, seconds) = (lock(&self.name).clone(), late.0 / 1_000_000_000);
+            tracing::error!(pool, who = stuck.what, vdev = stuck.vdev, seconds, "does not come to an end");
+            let mut payload = self.of_ereport();
+            payload.extend(stuck.vdev.map(|guid| self.of_vdev(guid)).unwrap_or_default());
+            payload.push(("zio_delta", late.0.into()));
+            payload.push(("cistern_who", stuck.what.as_str().into()));
+            self.post("ereport.fs.zfs.deadman", payload);
+        }
     }
 
     /// Tells of disks that are in another state than when this was called last. Whatever may have changed one calls it.

@@ -24,6 +24,7 @@ mod burst;
 pub mod shared_flush;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 use env::{AlignedBuf, Clock, Disk, DiskError, Env, IoClass, Nanos, Next, Worker, WorkerHandle, lock};
@@ -48,6 +49,8 @@ const CALM: Nanos = Nanos::from_millis(5);
 /// (min, max) on the disk, by class in order of priority: sync read and write, async read and write, scrub, trim.
 const LIMITS: [(usize, usize); CLASSES] = [(10, 32), (10, 32), (1, 8), (4, 32), (1, 4), (1, 2)];
 const CLASSES: usize = KINDS;
+const CLASS_NAMES: [&str; CLASSES] =
+    ["synchronous read", "synchronous write", "read", "write", "scrub", "trim"];
 
 const fn index(class: IoClass) -> usize {
     match class {
@@ -102,6 +105,8 @@ pub struct Completion {
 
 struct Answers {
     left: usize,
+    /// Somebody panicked who carried one of them.
+    is_broken: bool,
     slots: Vec<Option<Answer>>,
 }
 
@@ -109,13 +114,26 @@ impl Completion {
     /// For `count` I/Os.
     pub fn new(count: usize) -> Arc<Completion> {
         let slots = (0..count).map(|_| None).collect();
-        Arc::new(Completion { state: Mutex::new(Answers { left: count, slots }), changed: Condvar::new() })
+        Arc::new(Completion {
+            state: Mutex::new(Answers { left: count, is_broken: false, slots }),
+            changed: Condvar::new(),
+        })
     }
 
     /// Gives the answer to the `slot`-th.
     pub fn finish(&self, slot: usize, answer: Answer) {
         let mut state = lock(&self.state);
         assert!(state.slots[slot].replace(answer).is_none(), "an I/O is answered once");
+        state.left -= 1;
+        if state.left == 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// One of them will have no answer: who carried it panicked, and so does whoever waits.
+    fn break_off(&self) {
+        let mut state = lock(&self.state);
+        state.is_broken = true;
         state.left -= 1;
         if state.left == 0 {
             self.changed.notify_all();
@@ -133,6 +151,10 @@ impl Completion {
         }
         let state = lock(&self.state);
         let mut state = env.wait(&self.state, state, &self.changed, &mut |state| state.left == 0);
+        if state.is_broken {
+            drop(state);
+            panic!("who carried an I/O to its disk has panicked");
+        }
         std::mem::take(&mut state.slots).into_iter().map(|slot| slot.expect("all are answered")).collect()
     }
 }
@@ -162,8 +184,18 @@ pub struct LeafQueue {
 #[derive(Default)]
 struct Lanes {
     lanes: [Lane; CLASSES],
+    /// Bursts on the disk, by number.
+    carried: BTreeMap<u64, Carried>,
+    last: u64,
     /// When a synchronous write was here last.
     urgent: Option<Nanos>,
+}
+
+/// A burst on the disk.
+struct Carried {
+    class: usize,
+    since: Nanos,
+    is_told: bool,
 }
 
 /// The waiting I/Os of one class by offset; a number makes equal offsets distinct.
@@ -204,6 +236,15 @@ impl LeafQueue {
         (lanes.map(|lane| lane.waiting.len() as u64), lanes.map(|lane| lane.active as u64))
     }
 
+    /// What has been on the disk for `limit` or longer and was not told before, and since when.
+    pub fn overdue(&self, now: Nanos, limit: Nanos) -> Option<(&'static str, Nanos)> {
+        let mut state = lock(&self.state);
+        let mut late = state.carried.values_mut().filter(|it| !it.is_told && now.since(it.since) >= limit);
+        let first = late.next()?;
+        first.is_told = true;
+        Some((CLASS_NAMES[first.class], first.since))
+    }
+
     /// Whether a reader or writer, not only background work, has something here.
     pub fn is_wanted(&self) -> bool {
         let wanted = |lane: &Lane| !lane.waiting.is_empty() || lane.active > 0;
@@ -219,23 +260,30 @@ impl LeafQueue {
 
     /// Takes one burst to the disk, of `only` this class if given. False if there is none to take.
     pub fn carry(&self, only: Option<IoClass>) -> bool {
-        let (mut burst, more) = {
+        let (number, mut burst, more) = {
             let now = self.clock.now();
             let mut state = lock(&self.state);
             let Some(class) = state.choose(only.map(index), now) else { return false };
             let burst = state.take_burst(class, now);
-            (burst, state.choose(None, now).is_some())
+            (state.set_out(class, now), burst, state.choose(None, now).is_some())
         };
         if more && only.is_some() {
             self.wake();
         }
-        burst.submit(&*self.disk, &*self.clock, &self.counters);
+        let submitted = catch_unwind(AssertUnwindSafe(|| {
+            burst.submit(&*self.disk, &*self.clock, &self.counters);
+        }));
         let left = {
             let mut state = lock(&self.state);
+            state.carried.remove(&number);
             state.lanes[burst.class].active -= burst.len();
             state.lanes.iter().any(|lane| !lane.waiting.is_empty())
         };
         self.counters.pending.fetch_sub(burst.requests() as u64, Relaxed);
+        if let Err(panic) = submitted {
+            burst.break_off();
+            resume_unwind(panic);
+        }
         burst.answer();
         if left && only.is_some() {
             self.wake();
@@ -245,6 +293,13 @@ impl LeafQueue {
 }
 
 impl Lanes {
+    /// A burst goes to the disk; its number.
+    fn set_out(&mut self, class: usize, now: Nanos) -> u64 {
+        self.last += 1;
+        self.carried.insert(self.last, Carried { class, since: now, is_told: false });
+        self.last
+    }
+
     /// The class to serve next; see the module.
     fn choose(&self, only: Option<usize>, now: Nanos) -> Option<usize> {
         let below = |limit: &dyn Fn(usize) -> usize| {
@@ -338,7 +393,9 @@ impl Worker for Carrier {
     }
 
     fn step(&mut self, _now: Nanos) -> Next {
-        if self.0.carry(None) { Next::Again } else { Next::WaitForWork }
+        // What it carried is broken off then, and whoever waits for it knows: the disk is not the one to suffer.
+        let carried = catch_unwind(AssertUnwindSafe(|| self.0.carry(None))).unwrap_or(true);
+        if carried { Next::Again } else { Next::WaitForWork }
     }
 }
 

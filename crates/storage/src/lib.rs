@@ -17,8 +17,10 @@
 pub mod arc;
 mod block;
 mod error;
+pub mod keeper;
 pub mod labels;
 pub mod leaf_queue;
+mod leash;
 pub mod metaslab;
 mod payload;
 mod policy;
@@ -35,6 +37,7 @@ pub use block::{Block, Packed};
 pub use codec::Salt;
 pub use env::IoClass;
 pub use error::{IoError, OpenError, ReadError, WriteError};
+pub use leash::Leash;
 pub use metaslab::{EpochGuard, Segment, SpaceMapSource};
 pub use payload::Payload;
 pub use policy::{Dedup, WriteItem, WritePolicy};

@@ -6,15 +6,17 @@ mod swap;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use codec::Salt;
 use env::Env;
 use env::metric::Waits;
+use env::watch::Watch;
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
 use crate::arc::{Cache, Foresight};
+use crate::leash::Leash;
 use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
 };
@@ -78,6 +80,10 @@ pub struct Storage {
     pub(crate) read_waits: Waits,
     read_only: AtomicBool,
     suspension: Suspension,
+    /// Steps of workers that are under way.
+    watch: Arc<Watch>,
+    /// Of the import.
+    leash: OnceLock<Arc<Leash>>,
     pub(crate) unflushed: Unflushed,
     reports: Arc<Reports>,
     ahead: Ahead,
@@ -93,6 +99,8 @@ impl Storage {
         let storage = Arc::new(Storage {
             level2: Level2::new(env.clone(), pool_guid, cache.clone()),
             suspension: Suspension::new(env.clone()),
+            watch: Arc::default(),
+            leash: OnceLock::new(),
             unflushed: Unflushed::default(),
             reports: Arc::default(),
             env,
@@ -167,6 +175,20 @@ impl Storage {
 
     pub fn cache(&self) -> &Arc<Cache> {
         &self.cache
+    }
+
+    /// Reads only as far as this allows. Once, before anything is read.
+    pub fn heed(&self, leash: Arc<Leash>) {
+        assert!(self.leash.set(leash).is_ok(), "a pool is imported once");
+    }
+
+    /// Whether so many blocks may be read.
+    pub(crate) fn may_read(&self, blocks: usize) -> bool {
+        self.leash.get().is_none_or(|leash| leash.take(blocks as u64))
+    }
+
+    pub(crate) fn watch(&self) -> &Arc<Watch> {
+        &self.watch
     }
 
     pub(crate) fn level2(&self) -> &Level2 {

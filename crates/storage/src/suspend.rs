@@ -20,7 +20,7 @@
 //! Whoever is in a hurry ([`stdx::patience`]), as servers are whose threads serve other pools too, does not wait in any
 //! case, be it that its call began before: it hears that it should ask again.
 //!
-//! A pool is given up, too, by `zpool export -f`. Before a pool is patient ([`Suspension::be_patient`]: it has been
+//! A pool is given up, too, by `zpool export -f`, and where one of its workers panics ([`crate::keeper`]). Before a pool is patient ([`Suspension::be_patient`]: it has been
 //! imported) failures are errors. Source: module/zfs/zio.c (`zio_suspend`, `zio_resume`, `zio_done`).
 
 use std::cell::Cell;
@@ -58,6 +58,8 @@ pub enum Cause {
     Io,
     /// Other hosts may think that this one is gone: it could not tell them in time that it uses the pool.
     Multihost,
+    /// A worker panicked: a defect of this program.
+    Fault,
 }
 
 /// Why something is refused while a pool is suspended.
@@ -88,6 +90,8 @@ pub struct Suspension {
 #[derive(Default)]
 struct State {
     cause: Option<Cause>,
+    /// Who panicked, and saying what.
+    fault: Option<String>,
     patient: bool,
 }
 
@@ -171,7 +175,7 @@ impl Suspension {
     pub fn suspend(&self, cause: Cause) {
         let mut state = lock(&self.state);
         // That others may have the pool is worse than that it lacks disks, and it stays so.
-        if state.cause == Some(cause) || state.cause == Some(Cause::Multihost) {
+        if state.cause == Some(cause) || matches!(state.cause, Some(Cause::Multihost | Cause::Fault)) {
             return;
         }
         tracing::error!(?cause, mode = ?self.mode(), "the pool is suspended");
@@ -179,6 +183,22 @@ impl Suspension {
         state.patient &= self.mode() != FailMode::Panic && !self.env.quirk(Quirk::NoOperator);
         self.is_on.store(true, SeqCst);
         self.tell(state, Some(cause));
+    }
+
+    /// A defect of this program met the pool: it is given up, whatever `failmode` says. `what` tells who panicked, and why.
+    pub fn fault(&self, what: String) {
+        let mut state = lock(&self.state);
+        tracing::error!(what, "the pool is suspended: a defect of this program; export and import it");
+        state.fault.get_or_insert(what);
+        state.patient = false;
+        state.cause = state.cause.filter(|cause| *cause == Cause::Multihost).or(Some(Cause::Fault));
+        self.is_on.store(true, SeqCst);
+        self.tell(state, Some(Cause::Fault));
+    }
+
+    /// What [`Suspension::fault`] was told first.
+    pub fn fault_text(&self) -> Option<String> {
+        lock(&self.state).fault.clone()
     }
 
     /// Lets everybody try again; false if the pool has been given up, or another host may have it.

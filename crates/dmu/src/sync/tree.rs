@@ -122,7 +122,7 @@ impl SyncTree {
 
     /// Space allocated or freed for its blocks.
     pub fn add_used(&mut self, added: u64, freed: u64, policy: &ObjsetPolicy) {
-        let used = (self.phys.used_bytes() + added).saturating_sub(freed);
+        let used = self.phys.used_bytes().saturating_add(added).saturating_sub(freed);
         self.phys.set_used_bytes(used, policy.used_in_bytes);
     }
 }

@@ -14,23 +14,20 @@ use ::pool::spa::vdevs::NewVdevs;
 use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use engine_api::{
     Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    DedupEstimate, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, Health, HistoryRecord,
-    InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
-    Result, ScanState, SendEvent, SendRequest, ServedVolume, SpaceExplained, SpaceUse, Spender, TrimCommand,
-    Upgradable, VdevTallies, Volume, VolumePlan,
+    DedupEstimate, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord, InitializeCommand,
+    Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
+    SendRequest, ServedVolume, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies,
+    Volume, VolumePlan,
 };
-use env::{Env, lock};
+use env::Env;
 
-use super::convert::{
-    api_error, error_scrub_status, health, prop_value, removal, rewound, scan_command, scan_status,
-    space_explained, spare_status, vdev_status,
-};
+use super::convert::{api_error, prop_value, scan_command, space_explained};
 use super::counting::Counting;
 use super::ctldir::Ctldir;
 use super::open_once::OpenTable;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
 use super::volumes::{OpenVolume, VolumeHandle};
-use super::{compatibility, measure, pool_props, quotas, vdev_spec, words};
+use super::{compatibility, measure, pool_props, quotas, vdev_spec};
 use crate::advise::rehearsal::Stage;
 use crate::zpl::path::path_of;
 
@@ -312,35 +309,7 @@ impl Pool for LocalPool {
     }
 
     fn status(&self) -> PoolStatus {
-        let report = self.pool.report();
-        let scans = self.pool.scan_report();
-        let scan = scan_status(&scans);
-        let running = scan.filter(|scan| scan.state == ScanState::Running).map(|scan| scan.kind);
-        let root = vdev_status(&report.root, running);
-        let state = if report.suspended { Health::Suspended } else { health(report.state) };
-        let logs: Vec<String> = lock(&self.unreplayable).values().cloned().collect();
-        let stays_legacy = self.pool.config().compatibility.as_deref() == Some("legacy");
-        let mode = self.pool.core().storage.suspension().mode();
-        let words = words::words(&report, (state, mode), &logs, scan.as_ref(), stays_legacy);
-        PoolStatus {
-            name: self.name(),
-            guid: self.guid(),
-            health: state,
-            txg: report.txg,
-            root: engine_api::VdevStatus { health: state, ..root },
-            cache: report.cache.iter().map(|cache| vdev_status(cache, None)).collect(),
-            spares: report.spares.iter().map(|spare| spare_status(spare, &self.name())).collect(),
-            status: words.as_ref().map(|words| words.status.clone()),
-            msgid: words.as_ref().and_then(|words| words.msgid).map(str::to_owned),
-            action: words.map(|words| words.action),
-            scan,
-            error_scrub: error_scrub_status(&scans),
-            removal: removal(&report),
-            dedup: super::dedup::tables(&self.pool.core().ddt.report()),
-            rewound: self.pool.core().rewound.map(rewound),
-            data_errors: report.data_errors,
-            readonly: self.pool.core().readonly,
-        }
+        self.whole_status()
     }
 
     fn properties(&self, names: &[String]) -> Result<Vec<PropValue>> {

@@ -115,6 +115,11 @@ fn say(status: &str, action: &str) -> Option<Words> {
     Some(Words { status: status.to_owned(), action: action.to_owned(), msgid: None })
 }
 
+/// Of a pool that says nothing any more.
+pub(super) fn faulted() -> Words {
+    suspended(Some(Cause::Fault), FailMode::Wait)
+}
+
 fn suspended(cause: Option<Cause>, mode: FailMode) -> Words {
     let msgid = match (cause, mode) {
         (Some(Cause::Multihost), _) => "ZFS-8000-MM",
@@ -127,6 +132,11 @@ fn suspended(cause: Option<Cause>, mode: FailMode) -> Words {
              the pool undetected.",
             "Make sure the pool's devices are connected, then reboot your system and\n\timport the pool or run \
              'zpool clear' to resume the pool.",
+        ),
+        Some(Cause::Fault) => (
+            "The pool is suspended because this program met a defect of its own;\n\twhat was not on its disks by then is \
+             lost.",
+            "Export the pool and import it again, and report what the log and\n\t'zpool events -v' say.",
         ),
         Some(Cause::Io) | None => (
             "One or more devices are faulted in response to IO failures.",

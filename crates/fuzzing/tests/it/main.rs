@@ -1,6 +1,7 @@
 //! Hostile bytes against decoders, and hostile pools against the whole engine.
 
 mod decoders;
+mod fields;
 mod memory;
 mod pools;
 mod setup;

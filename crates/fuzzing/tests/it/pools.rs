@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{
-    CreateMode, Cred, DatasetFilter, DatasetKind, DirLimit, Engine, FileSystem, ImportOptions, NodeKind,
-    Pool, Seek, SetAttr, Stable,
+    CreateMode, Cred, DatasetFilter, DatasetKind, DirLimit, Engine, FileSystem, Health, ImportOptions,
+    NodeKind, Pool, Seek, SetAttr, Stable,
 };
 use fuzzing::forge::Forge;
 use fuzzing::image::Image;
@@ -31,7 +31,7 @@ const BYTES: u64 = 4 << 20;
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 /// One case at a time: memory and panics are counted for the whole process.
-fn alone() -> MutexGuard<'static, ()> {
+pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -44,21 +44,32 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a case by the clock; a panic in any thread of it is a failure.
+/// A pool is imported, looked at and verified, with writing in between where that is wanted.
 fn case(what: &str, images: Vec<Image>, writable: bool) -> Outcome {
+    bounded(what, images, move |disks| {
+        let mut outcome = exercise(disks, false);
+        if writable {
+            let errors = std::mem::take(&mut outcome.errors);
+            outcome = exercise(disks, true);
+            outcome.errors.extend(errors);
+            let after = exercise(disks, false);
+            outcome.errors.extend(after.errors);
+        }
+        outcome
+    })
+}
+
+/// Runs something with disks by the clock; a panic in any thread of it is a failure.
+pub fn bounded(
+    what: &str,
+    images: Vec<Image>,
+    work: impl FnOnce(&Arc<ImageDisks>) -> Outcome + Send + 'static,
+) -> Outcome {
     let (panics, held) = (PANICS.load(SeqCst), memory::all_held());
     memory::reset_all_peak();
     let (tell, told) = channel();
     let thread = std::thread::spawn(move || {
-        let disks = ImageDisks::new(images);
-        let mut outcome = exercise(&disks, false);
-        if writable {
-            let errors = std::mem::take(&mut outcome.errors);
-            outcome = exercise(&disks, true);
-            outcome.errors.extend(errors);
-            let after = exercise(&disks, false);
-            outcome.errors.extend(after.errors);
-        }
+        let outcome = work(&ImageDisks::new(images));
         let _ = tell.send(());
         outcome
     });
@@ -75,7 +86,7 @@ fn case(what: &str, images: Vec<Image>, writable: bool) -> Outcome {
 
 /// How far a case came.
 #[derive(Clone, Debug, Default)]
-struct Outcome {
+pub struct Outcome {
     imported: bool,
     files: usize,
     errors: Vec<String>,
@@ -93,7 +104,7 @@ impl Outcome {
 /// What an administrator and a client do with a pool.
 fn exercise(disks: &Arc<ImageDisks>, writable: bool) -> Outcome {
     let mut outcome = Outcome::default();
-    let options = Options { cache: CACHE, search: vec!["/d".into()], ..Options::default() };
+    let options = Options { cache: CACHE, search: vec!["/d".into()], hostid: 7, ..Options::default() };
     let engine = LocalEngine::new(disks.env(), options);
     let Ok(found) = engine.importable(&[]) else { return outcome };
     for pool in found {
@@ -117,6 +128,26 @@ fn exercise(disks: &Arc<ImageDisks>, writable: bool) -> Outcome {
             }
         }
         let _ = engine.export(&pool.name(), true);
+    }
+    outcome
+}
+
+/// Imports what is there, writes a little and exports it.
+pub fn glance(disks: &Arc<ImageDisks>) -> Outcome {
+    let mut outcome = Outcome::default();
+    let options = Options { cache: CACHE, search: vec!["/d".into()], hostid: 7, ..Options::default() };
+    let engine = LocalEngine::new(disks.env(), options);
+    for pool in engine.importable(&[]).unwrap_or_default() {
+        let options = ImportOptions { force: true, ..ImportOptions::default() };
+        match engine.import(&pool.guid.to_string(), &options) {
+            Ok(pool) => {
+                outcome.imported = true;
+                let fs = pool.open_fs(&pool.name());
+                outcome.written |= fs.and_then(|fs| write_a_little(&*fs)).and_then(|()| pool.sync()).is_ok();
+                let _ = (pool.status(), engine.export(&pool.name(), true));
+            }
+            Err(error) => outcome.error("import", error),
+        }
     }
     outcome
 }
@@ -290,7 +321,7 @@ fn damaged_disks_give_data_or_errors() {
 }
 
 /// Tells what a case came to, where somebody looks for seeds.
-fn note(what: &str, start: Instant, outcome: &Outcome) {
+pub fn note(what: &str, start: Instant, outcome: &Outcome) {
     if std::env::var_os("HOSTILE_CASES").is_some() {
         eprintln!("{what}: {:?} {outcome:?}", start.elapsed());
     }
@@ -494,6 +525,17 @@ fn a_panic_in_one_pool_stays_there() {
     assert!(bad.sync().is_err(), "the sync has panicked");
     let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| write_a_little(&*bad_fs)));
     assert!(!matches!(again, Ok(Ok(()))), "nothing is accepted any more");
+    // It is told: by the status, which lists the other pool too, and by an event. Whoever waited for the group hears first.
+    let begun = Instant::now();
+    while !bad.status().status.is_some_and(|status| status.contains("defect")) {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", bad.status().status);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let health: Vec<Health> = engine.pools().iter().map(|pool| pool.status().health).collect();
+    assert!(health.contains(&Health::Suspended) && health.contains(&Health::Online), "{health:?}");
+    let told = engine.diagnostics().zevents(0, 0);
+    let fault = told.iter().find(|event| event.class == "ereport.fs.zfs.io_failure").expect("an event");
+    assert!(format!("{fault:?}").contains("cistern_fault"), "{fault:?}");
     write_a_little(&*good_fs).expect("the other pool takes writes");
     good.sync().expect("and makes them durable");
     assert!(

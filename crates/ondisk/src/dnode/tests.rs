@@ -6,7 +6,7 @@ fn random_dnode(prng: &mut Prng) -> DnodePhys {
     let slots = prng.range(1, 5) as u8;
     let mut dnode = DnodePhys::new(ObjectType::PLAIN_FILE_CONTENTS, 131072, 17, slots);
     dnode.nlevels = prng.range(1, 4) as u8;
-    dnode.maxblkid = prng.next_u64();
+    dnode.maxblkid = prng.below(BLOCKS_END);
     dnode.used = prng.below(1 << 40);
     dnode.bonus_type = ObjectType::SA;
     if prng.chance(1, 3) {
@@ -76,4 +76,15 @@ fn level_arithmetic() {
     dnode.nlevels = 12;
     assert_eq!(dnode.capacity_blocks(), u64::MAX);
     assert_eq!(dnode.block_at_level(u64::MAX, 11), 0);
+}
+
+#[test]
+fn an_object_longer_than_can_be_counted_is_refused() {
+    let mut dnode = DnodePhys::new(ObjectType::PLAIN_FILE_CONTENTS, 512, 17, 1);
+    dnode.blkptrs = vec![BlkPtr::HOLE];
+    for (maxblkid, is_sound) in [(BLOCKS_END - 1, true), (BLOCKS_END, false), (u64::MAX, false)] {
+        dnode.maxblkid = maxblkid;
+        let found = DnodePhys::decode(&dnode.encode(), Endian::Little);
+        assert_eq!(found.is_ok(), is_sound, "{maxblkid:#x}");
+    }
 }

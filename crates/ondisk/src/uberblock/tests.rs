@@ -38,6 +38,7 @@ fn garbage_is_refused() {
     prng.fill(&mut slot);
     assert!(Uberblock::decode(&slot).is_err());
     slot[..8].copy_from_slice(&MAGIC.to_le_bytes());
+    slot[16..24].copy_from_slice(&77_u64.to_le_bytes());
     for len in 0..Uberblock::SIZE {
         assert!(Uberblock::decode(&slot[..len]).is_err());
     }
@@ -54,4 +55,14 @@ fn multihost_settings_come_back() {
     assert_eq!(uberblock.mmp_config, 10 << 48 | 77 << 32 | 1000 << 8 | 7);
     uberblock.set_mmp(Mmp::default(), 0);
     assert_eq!(uberblock.mmp_config, 0);
+}
+
+#[test]
+fn a_group_beyond_all_counting_is_not_believed() {
+    let mut uberblock = Uberblock::new(5000);
+    for (txg, is_sound) in [(TXG_END - 1, true), (TXG_END, false), (1 << 63, false), (u64::MAX, false)] {
+        uberblock.txg = txg;
+        let slot = uberblock.encode_slot(MIN_SLOT, [0; 4]);
+        assert_eq!(Uberblock::decode(&slot).is_ok(), is_sound, "{txg:#x}");
+    }
 }

@@ -265,7 +265,7 @@ fn first_group(
     dsl.set_altroot(spec.altroot.clone());
     let pool = Arc::new(Pool { core, dsl });
     pool.sync_txg(TXG_INITIAL)?;
-    txgs.start(pool.clone());
+    txgs.start(pool.clone(), &|worker| pool.core.storage.spawn(worker));
     pool.core.scan.start(&pool);
     pool.core.rebuilds.start(&pool);
     pool.dsl.log_command(&spec.history)?;

@@ -94,7 +94,7 @@ impl Diagnosis {
 impl Core {
     /// Starts to judge disks.
     pub(super) fn watch_disks(self: &Arc<Core>) {
-        let worker = self.env.driver.spawn(Box::new(Diagnoser(Arc::downgrade(self))));
+        let worker = self.storage.spawn(Box::new(Diagnoser(Arc::downgrade(self))));
         self.storage.reports().set_reader(worker);
     }
 

@@ -8,11 +8,15 @@
 //!
 //! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
+use env::Env;
+use env::watch::panic_text;
+use ondisk::blkptr::SECTOR;
 use ondisk::label::config::PoolState;
 use ondisk::malformed::{Endian, u64_at};
 use ondisk::nvlist::NvList;
@@ -20,7 +24,7 @@ use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
 use ondisk::version;
 use storage::arc::Cache;
-use storage::{Bias, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
+use storage::{Bias, Leash, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
 use super::config::{Host, PoolConfig};
 use super::create::{Surroundings, dsl_parts};
@@ -75,20 +79,30 @@ pub struct ImportSpec {
     pub altroot: Option<String>,
     pub host: Host,
     pub history: String,
+    /// How far it may go; whoever holds it can cancel the import.
+    pub leash: Arc<Leash>,
 }
+
+/// Why a cancelled import failed.
+pub(super) const CANCELLED: &str = "the import was cancelled";
+/// Blocks that an import may read before the pool's size counts.
+const READS_MIN: u64 = 4 << 20;
 
 /// Imports a pool.
 pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Result<Arc<Pool>> {
     let name = spec.new_name.clone().unwrap_or_else(|| found.config.name.clone());
     let refuse = |why: String| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
     if !spec.as_is {
-        mmp::watch(&around.env, found, &spec.host).map_err(refuse)?;
+        mmp::watch(&around.env, found, &spec.host, &spec.leash).map_err(refuse)?;
     }
     check_label(&found.config, spec).map_err(refuse)?;
+    let _coming = around.open_pools.announce(found.guid);
     let attempt = |spec: &ImportSpec, candidate: &Candidate| {
         let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
         let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
-        let result = load(around, found, (spec, candidate), &storage, intent, &name);
+        storage.heed(spec.leash.clone());
+        let result =
+            contained(&around.env, || load(around, found, (spec, candidate), &storage, intent, &name));
         if !matches!(result, Ok(Loaded::Pool(_))) {
             storage.close();
         }
@@ -100,10 +114,16 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
         for spec in [spec, &readonly] {
             match attempt(spec, &candidate) {
                 Ok(Loaded::Pool(pool)) => {
+                    spec.leash.let_go();
                     pool.core.open_pools.enter(&pool.core);
                     return Ok(pool);
                 }
                 Ok(Loaded::ReadOnlyOnly) => {}
+                Err(_) if spec.leash.is_cancelled() => return Err(refuse(CANCELLED.into())),
+                Err(error) if spec.leash.is_over() => {
+                    tracing::warn!(pool = name, %error, "it has more blocks to read than it has room for");
+                    return Err(refuse(DAMAGED.into()));
+                }
                 Err(error @ (PoolError::Refused(_) | PoolError::Suspended)) => return Err(error),
                 Err(error) => {
                     tracing::warn!(pool = name, txg = candidate.uberblock.txg, %error, "cannot be opened");
@@ -116,6 +136,18 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
     Err(match failure {
         PoolError::Corrupt(_) | PoolError::Io | PoolError::NotFound => refuse(DAMAGED.into()),
         other => refuse(other.to_string()),
+    })
+}
+
+/// A panic while a pool is read is an error of that pool; in a simulation it is what the run looks for.
+fn contained<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        if env.driver.is_cooperative() {
+            resume_unwind(panic);
+        }
+        let what = panic_text(&*panic);
+        tracing::error!(what, "an import met a defect of this program");
+        Err(PoolError::Corrupt(format!("a defect of this program: {what}")))
     })
 }
 
@@ -206,6 +238,7 @@ fn load(
     // Of devices that were not found, only the pool's own configuration tells whether they hold logs.
     let lenient = Tolerated { logs: true, unknown: true };
     storage.open_tree_without(&tree, intent, lenient).map_err(|error| open_refused(error, &refuse))?;
+    spec.leash.allow(READS_MIN + storage.tops().iter().map(|top| top.asize / SECTOR).sum::<u64>());
     let stragglers = found.stragglers();
     read_last(storage, &stragglers);
     let frees = Arc::new(FreeQueue::default());
@@ -374,7 +407,7 @@ fn begin(pool: &Arc<Pool>, back_to: Option<u64>, tolerated: bool) -> Result<()> 
         claimed
     };
     pool.core.note_lost_logs(&claimed.lost);
-    txgs.start(pool.clone());
+    txgs.start(pool.clone(), &|worker| pool.core.storage.spawn(worker));
     // Nothing on disk may look as if it came from the future (`spa_claim_max_txg`).
     loop {
         let synced = txgs.sync_empty()?;

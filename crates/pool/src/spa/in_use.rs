@@ -5,6 +5,7 @@
 //!
 //! Sources: cmd/zpool/zpool_vdev.c (`check_file_generic`, `vdev_error`), lib/libzfs/libzfs_import.c (`zpool_in_use`).
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, Weak};
 
 use env::{Env, lock};
@@ -17,20 +18,42 @@ use crate::{PoolError, Result};
 
 /// The pools that are open in this program.
 #[derive(Default)]
-pub struct OpenPools(Mutex<Vec<Weak<Core>>>);
+pub struct OpenPools {
+    open: Mutex<Vec<Weak<Core>>>,
+    /// Guids of those being imported.
+    coming: Mutex<BTreeSet<u64>>,
+}
+
+/// A pool that is being imported; ends with the value.
+pub(super) struct Coming<'a> {
+    pools: &'a OpenPools,
+    guid: u64,
+}
+
+impl Drop for Coming<'_> {
+    fn drop(&mut self) {
+        lock(&self.pools.coming).remove(&self.guid);
+    }
+}
 
 impl OpenPools {
+    /// The devices of this pool are nobody else's from now on.
+    pub(super) fn announce(&self, guid: u64) -> Coming<'_> {
+        lock(&self.coming).insert(guid);
+        Coming { pools: self, guid }
+    }
+
     pub(super) fn enter(&self, pool: &Arc<Core>) {
-        lock(&self.0).push(Arc::downgrade(pool));
+        lock(&self.open).push(Arc::downgrade(pool));
     }
 
     pub(super) fn leave(&self, pool: &Core) {
-        lock(&self.0).retain(|open| open.strong_count() > 0 && !std::ptr::eq(open.as_ptr(), pool));
+        lock(&self.open).retain(|open| open.strong_count() > 0 && !std::ptr::eq(open.as_ptr(), pool));
     }
 
     /// The first pool of which something is so.
     fn find(&self, is: impl Fn(&Core) -> bool) -> Option<Arc<Core>> {
-        let open: Vec<Weak<Core>> = lock(&self.0).clone();
+        let open: Vec<Weak<Core>> = lock(&self.open).clone();
         open.iter().filter_map(Weak::upgrade).find(|pool| is(pool))
     }
 
@@ -75,6 +98,9 @@ impl OpenPools {
                 (_, pool) => (!force).then(|| part("unknown", &pool)),
             };
         };
+        if lock(&self.coming).contains(&found.config.guid) {
+            return Some(part("active", &found.config.name));
+        }
         let open = self.find(|pool| lock(&pool.config).guid == found.config.guid);
         match (open, found.config.state) {
             (_, PoolState::Destroyed | PoolState::Spare | PoolState::L2cache) => None,

@@ -20,10 +20,11 @@ use std::sync::{Arc, Mutex, Weak};
 use env::{Env, Nanos, Next, Tunable, Worker, WorkerHandle, lock};
 use ondisk::label::config::PoolState;
 use ondisk::uberblock::{Mmp as Fields, Uberblock};
-use storage::{Cause, Storage, VdevConfig, VdevKind};
+use storage::{Cause, Leash, Storage, VdevConfig, VdevKind};
 
 use super::Core;
 use super::config::{Host, PoolConfig};
+use super::import::CANCELLED;
 use super::labels::{FoundPool, probe};
 use crate::{PoolError, Result};
 
@@ -34,6 +35,8 @@ const CLAIM_LOOKS: u32 = 10;
 const CLAIM_PAUSE: Nanos = Nanos::from_millis(100);
 /// How often labels are looked at while a pool is watched.
 const LOOK: Nanos = Nanos::from_millis(1000);
+/// Longest that a pool is watched. OpenZFS's defaults come to 20 seconds; nobody can have meant more than this.
+const WATCH_MAX: Nanos = Nanos::from_secs(2 * 3600);
 
 /// How often a pool shows that it is in use, and what follows from that; as the tunables say now.
 #[derive(Clone, Copy)]
@@ -126,7 +129,7 @@ impl Mmp {
 impl Core {
     /// Starts to show that the pool is in use, while its property says so.
     pub(super) fn show_life(self: &Arc<Core>) {
-        let worker = self.env.driver.spawn(Box::new(Heart(Arc::downgrade(self))));
+        let worker = self.storage.spawn(Box::new(Heart(Arc::downgrade(self))));
         *lock(&self.mmp.worker) = Some(worker);
     }
 
@@ -208,19 +211,27 @@ fn needs_check(uberblock: &Uberblock, config: &PoolConfig, host: &Host) -> bool 
 /// How long (`spa_activity_check_duration`).
 fn duration(pace: Pace, uberblock: &Uberblock) -> Nanos {
     let Pace { interval, imports, .. } = pace;
-    let least = (imports * interval.0).max(1_000_000_000);
+    let least = imports.saturating_mul(interval.0).max(1_000_000_000);
     let fields = uberblock.mmp().unwrap_or_default();
+    let nanos = |ms: u32| u64::from(ms) * 1_000_000;
     Nanos(match (fields.interval_ms, fields.fail_intervals) {
-        (Some(ms), Some(fails)) if fails > 0 => u64::from(fails) * u64::from(ms) * 1_000_000 * SAFETY / 100,
+        (Some(ms), Some(fails)) if fails > 0 => {
+            nanos(ms).saturating_mul(u64::from(fails)).saturating_mul(SAFETY) / 100
+        }
         (Some(ms), Some(_)) => {
-            least.max((u64::from(ms) * 1_000_000).saturating_add(uberblock.mmp_delay).saturating_mul(imports))
+            least.max(nanos(ms).saturating_add(uberblock.mmp_delay).saturating_mul(imports))
         }
         _ => least.max(interval.0.saturating_add(uberblock.mmp_delay).saturating_mul(imports)),
     })
 }
 
 /// Watches a pool that may be in use; `Err` in OpenZFS's words if it is, or if this host cannot say who it is.
-pub(super) fn watch(env: &Env, found: &FoundPool, host: &Host) -> std::result::Result<(), String> {
+pub(super) fn watch(
+    env: &Env,
+    found: &FoundPool,
+    host: &Host,
+    leash: &Leash,
+) -> std::result::Result<(), String> {
     let Some(before) = found.uberblocks().into_iter().next() else { return Ok(()) };
     if !needs_check(&before, &found.config, host) {
         return Ok(());
@@ -231,11 +242,20 @@ pub(super) fn watch(env: &Env, found: &FoundPool, host: &Host) -> std::result::R
             .into());
     }
     let span = duration(Pace::of(env), &before);
+    if span > WATCH_MAX {
+        return Err(format!(
+            "its multihost settings are damaged: another host that uses it may be silent for {} hours.",
+            span.0 / 3_600_000_000_000
+        ));
+    }
     // Two that begin at the same time must not end so.
     let span = Nanos(span.0 + env.entropy.u64() % (span.0 / 4).max(1));
     tracing::info!(pool = found.config.name, seconds = span.as_secs_f64(), "watching for another host");
     let end = env.clock.now() + span;
     while env.clock.now() < end {
+        if leash.is_over() {
+            return Err(CANCELLED.into());
+        }
         env.clock.sleep(LOOK.min(end.since(env.clock.now())));
         let now = found.devices.iter().filter_map(|device| newest(env, &device.path));
         if now.max_by(Uberblock::cmp_age).is_some_and(|now| now != before) {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use env::lock;
+use storage::Cause;
 
 use super::Pool;
 use crate::{PoolError, Result};
@@ -19,6 +20,9 @@ impl Pool {
         let of_pool = Arc::downgrade(core);
         core.storage.suspension().listen(Box::new(move |begun| {
             let Some(core) = of_pool.upgrade() else { return };
+            if begun == Some(Cause::Fault) {
+                core.txgs.fail();
+            }
             core.txgs.reconsider();
             core.scan.wake();
             if let Some(cause) = begun {

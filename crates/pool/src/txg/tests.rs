@@ -35,7 +35,7 @@ fn machine(limits: Limits) -> (Arc<Txgs>, Arc<Recorder>) {
     let env = Env::with_disks(Arc::new(MemDisks::new()));
     let txgs = Txgs::new(env, limits, 10);
     let recorder = Arc::new(Recorder::default());
-    txgs.start(recorder.clone());
+    txgs.start(recorder.clone(), &|worker| txgs.env.driver.spawn(worker));
     (txgs, recorder)
 }
 

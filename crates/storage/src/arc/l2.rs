@@ -191,7 +191,8 @@ impl Level2 {
             Some(feeder) => feeder.wake(),
             None => {
                 let due = Nanos(self.env.clock.now().0 + limits.interval.as_nanos() as u64);
-                *feeder = Some(self.env.driver.spawn(Box::new(Feeder::new(storage.clone(), due))));
+                let worker = Feeder::new(storage.clone(), due);
+                *feeder = storage.upgrade().map(|storage| storage.spawn(Box::new(worker)));
             }
         }
         Ok(())

@@ -146,6 +146,13 @@ impl Burst {
         }
     }
 
+    /// Tells the callers that there will be no answers.
+    pub fn break_off(self) {
+        for request in self.groups.into_iter().flat_map(|group| group.members) {
+            request.completion.break_off();
+        }
+    }
+
     /// Tells the callers.
     pub fn answer(self) {
         for group in self.groups {

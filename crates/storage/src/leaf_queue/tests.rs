@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use env::{Disks, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, Nanos, OpenMode, RealClock};
+use env::{
+    DiskIo, Disks, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, Nanos, OpenMode, RealClock,
+    SectorSize,
+};
 
 use super::*;
 
@@ -13,6 +16,7 @@ struct Rig {
 fn rig() -> Rig {
     let disks = MemDisks::new();
     disks.add("d", 8 << 20);
+    disks.add("e", 8 << 20);
     let faults = FaultDisks::new(Arc::new(disks.clone()));
     let disk = faults.open("d", OpenMode::ReadWrite).unwrap();
     let queue = LeafQueue::new(disk, Arc::new(RealClock::new()), Arc::default());
@@ -132,4 +136,83 @@ fn every_request_is_counted_by_its_kind_alone_or_with_its_neighbours() {
     assert_eq!(tally.alone[class][9], 1);
     assert_eq!((sum(&tally.queued[class]), sum(&tally.total[1]), sum(&tally.total[0])), (3, 3, 0));
     assert_eq!(queue.depths(), ([0; CLASSES], [0; CLASSES]));
+}
+
+/// A disk in front of which something happens.
+struct Odd<F>(Arc<dyn Disk>, F);
+
+impl<F: Fn(&[DiskIo<'_>]) + Send + Sync> Disk for Odd<F> {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn refresh(&self) -> u64 {
+        self.0.refresh()
+    }
+
+    fn sector_size(&self) -> SectorSize {
+        self.0.sector_size()
+    }
+
+    fn submit(&self, batch: &mut [DiskIo<'_>]) {
+        (self.1)(batch);
+        self.0.submit(batch);
+    }
+
+    fn flush(&self) -> Result<(), DiskError> {
+        self.0.flush()
+    }
+
+    fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        self.0.discard(offset, len)
+    }
+}
+
+#[test]
+fn a_panic_of_who_carries_reaches_who_waits() {
+    let rig = rig();
+    let panics = |batch: &[DiskIo<'_>]| assert!(batch.iter().all(|io| io.offset != 0), "a defect");
+    let disk = Odd(rig.faults.open("e", OpenMode::ReadWrite).unwrap(), panics);
+    let env = Env::with_disks(Arc::new(rig.disks.clone()));
+    let queue = Arc::new(LeafQueue::new(Arc::new(disk), env.clock.clone(), Arc::default()));
+    let workers = Workers::spawn(&env, &queue);
+    for _ in 0..20 {
+        let done = ask(&queue, IoClass::AsyncWrite, vec![(0, write(1, 512)), (1 << 20, write(2, 512))]);
+        queue.wake();
+        let waited = catch_unwind(AssertUnwindSafe(|| done.wait(&env, &[], IoClass::AsyncWrite)));
+        assert!(waited.is_err(), "there is no answer");
+        // The queue goes on, and its threads do.
+        let done = ask(&queue, IoClass::AsyncWrite, vec![(1 << 20, write(3, 512))]);
+        queue.wake();
+        assert!(done.wait(&env, &[], IoClass::AsyncWrite).iter().all(Result::is_ok));
+    }
+    assert_eq!(queue.depths(), ([0; CLASSES], [0; CLASSES]));
+    drop(workers);
+}
+
+#[test]
+fn a_disk_that_does_not_answer_is_named() {
+    let rig = rig();
+    let gate = Arc::new(Mutex::new(()));
+    let may_pass = gate.clone();
+    let waits = move |_: &[DiskIo<'_>]| drop(lock(&may_pass));
+    let disk = Odd(rig.faults.open("e", OpenMode::ReadWrite).unwrap(), waits);
+    let env = Env::with_disks(Arc::new(rig.disks.clone()));
+    let queue = Arc::new(LeafQueue::new(Arc::new(disk), env.clock.clone(), Arc::default()));
+    let _workers = Workers::spawn(&env, &queue);
+    let closed = lock(&gate);
+    let done = ask(&queue, IoClass::SyncWrite, vec![(0, write(1, 512))]);
+    queue.wake();
+    while queue.depths().1 == [0; CLASSES] {
+        std::thread::yield_now();
+    }
+    let (now, limit) = (env.clock.now(), Nanos::from_secs(300));
+    assert_eq!(queue.overdue(now, limit), None);
+    let (what, since) = queue.overdue(now + limit, limit).expect("it is late");
+    assert_eq!(what, "synchronous write");
+    assert!(since <= now);
+    assert_eq!(queue.overdue(now + limit + limit, limit), None, "it is named once");
+    drop(closed);
+    assert!(done.wait(&env, &[], IoClass::SyncWrite).iter().all(Result::is_ok));
+    assert_eq!(queue.overdue(now + limit + limit, limit), None);
 }

@@ -81,9 +81,8 @@ impl Default for Ahead {
 impl Ahead {
     /// Starts the workers. Once.
     pub fn start(&self, storage: &Arc<Storage>) {
-        let driver = &storage.env().driver;
-        let count = if driver.is_cooperative() { 1 } else { WORKERS };
-        let spawn = |_| driver.spawn(Box::new(Prefetcher(Arc::downgrade(storage))));
+        let count = if storage.env().driver.is_cooperative() { 1 } else { WORKERS };
+        let spawn = |_| storage.spawn(Box::new(Prefetcher(Arc::downgrade(storage))));
         let workers = (0..count).map(spawn).collect();
         assert!(self.workers.set(workers).is_ok(), "workers are started once");
     }

@@ -80,6 +80,9 @@ impl Storage {
     }
 
     fn read_for(&self, bps: &[BlkPtr], wish: Wish) -> Vec<Result<Arc<Block>, ReadError>> {
+        if !self.may_read(bps.len()) {
+            return vec![Err(ReadError::Suspended); bps.len()];
+        }
         let mut losses = self.losses();
         let mut answers = self.read_once(bps, wish);
         loop {

@@ -25,6 +25,19 @@ fn a_pool_is_watched_for_longer_than_its_user_may_be_silent() {
     }
 }
 
+/// The settings are a stranger's: nothing overflows, and nobody is watched for longer than anybody can have meant.
+#[test]
+fn no_settings_make_a_watch_endless() {
+    let of = |interval_ms, fail_intervals| Fields { interval_ms, sequence: Some(1), fail_intervals };
+    for fields in [of(Some(0xff_ffff), Some(u16::MAX)), of(Some(0xff_ffff), Some(0)), of(None, None)] {
+        for delay in [1 << 63, u64::MAX] {
+            assert!(duration(PACE, &uberblock(fields, delay)) > WATCH_MAX, "{fields:?} {delay}");
+        }
+    }
+    let usual = of(Some(1000), Some(10));
+    assert!(duration(PACE, &uberblock(usual, u64::MAX)) < WATCH_MAX, "the delay does not count there");
+}
+
 #[test]
 fn the_delay_rises_at_once_and_falls_slowly() {
     let mut state = State { delay: PACE.interval.0, ..State::default() };

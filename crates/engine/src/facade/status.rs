@@ -1,0 +1,100 @@
+//! What a pool says of itself, and what can be said of one that a panic has left with poisoned locks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use engine_api::{DedupTables, Health, Pool, PoolStatus, ScanState, VdevStatus};
+use env::lock;
+
+use super::convert::{error_scrub_status, health, removal, rewound, scan_status, spare_status, vdev_status};
+use super::pool::LocalPool;
+use super::words;
+
+impl LocalPool {
+    /// Never panics: who lists the pools of a machine sees the others too.
+    pub(super) fn whole_status(&self) -> PoolStatus {
+        catch_unwind(AssertUnwindSafe(|| self.full_status())).unwrap_or_else(|_| self.faulted_status())
+    }
+
+    fn full_status(&self) -> PoolStatus {
+        let report = self.pool.report();
+        let scans = self.pool.scan_report();
+        let scan = scan_status(&scans);
+        let running = scan.filter(|scan| scan.state == ScanState::Running).map(|scan| scan.kind);
+        let root = vdev_status(&report.root, running);
+        let state = if report.suspended { Health::Suspended } else { health(report.state) };
+        let logs: Vec<String> = lock(&self.unreplayable).values().cloned().collect();
+        let stays_legacy = self.pool.config().compatibility.as_deref() == Some("legacy");
+        let mode = self.pool.core().storage.suspension().mode();
+        let words = words::words(&report, (state, mode), &logs, scan.as_ref(), stays_legacy);
+        PoolStatus {
+            name: self.name(),
+            guid: self.guid(),
+            health: state,
+            txg: report.txg,
+            root: engine_api::VdevStatus { health: state, ..root },
+            cache: report.cache.iter().map(|cache| vdev_status(cache, None)).collect(),
+            spares: report.spares.iter().map(|spare| spare_status(spare, &self.name())).collect(),
+            status: words.as_ref().map(|words| words.status.clone()),
+            msgid: words.as_ref().and_then(|words| words.msgid).map(str::to_owned),
+            action: words.map(|words| words.action),
+            scan,
+            error_scrub: error_scrub_status(&scans),
+            removal: removal(&report),
+            dedup: super::dedup::tables(&self.pool.core().ddt.report()),
+            rewound: self.pool.core().rewound.map(rewound),
+            data_errors: report.data_errors,
+            readonly: self.pool.core().readonly,
+        }
+    }
+
+    /// Of a pool whose locks are poisoned.
+    fn faulted_status(&self) -> PoolStatus {
+        let name = catch_unwind(AssertUnwindSafe(|| self.name())).unwrap_or_default();
+        let guid = self.inner().core().storage.pool_guid();
+        let words = words::faulted();
+        let root = VdevStatus {
+            name: name.clone(),
+            kind: "root".to_owned(),
+            is_log: false,
+            class: None,
+            path: None,
+            guid,
+            health: Health::Suspended,
+            note: None,
+            ashift: 0,
+            read_errors: 0,
+            write_errors: 0,
+            checksum_errors: 0,
+            allocated: 0,
+            size: 0,
+            physical: 0,
+            fragmentation: None,
+            rebuild: None,
+            trim: Default::default(),
+            initialize: Default::default(),
+            expandable: 0,
+            used_by: None,
+            io: Default::default(),
+            children: Vec::new(),
+        };
+        PoolStatus {
+            name,
+            guid,
+            health: Health::Suspended,
+            txg: 0,
+            root,
+            cache: Vec::new(),
+            spares: Vec::new(),
+            status: Some(words.status),
+            action: Some(words.action),
+            msgid: words.msgid.map(str::to_owned),
+            scan: None,
+            error_scrub: None,
+            removal: None,
+            dedup: DedupTables::default(),
+            rewound: None,
+            data_errors: 0,
+            readonly: self.inner().core().readonly,
+        }
+    }
+}
