@@ -12,6 +12,7 @@ fn what_cannot_be_mounted_says_why() {
         dataset: "t/a".into(),
         mountpoint: mountpoint.into(),
         canmount: canmount.into(),
+        overlay: true,
     };
     assert!(not_mountable(&one("/t/a", "noauto"), "mount").is_none());
     assert_eq!(
