@@ -32,9 +32,6 @@ pub struct JobResult {
     /// The import went back to an older transaction group, or would.
     #[serde(default)]
     pub rewound: Option<crate::Rewound>,
-    /// Features of the wanted set that a new pool was not given, because they are not built yet. All is well otherwise.
-    #[serde(default)]
-    pub features_not_built: Vec<String>,
 }
 
 /// `GET /v1/jobs/{id}`, and the answer of every request that starts long work.

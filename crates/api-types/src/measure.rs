@@ -47,3 +47,11 @@ pub struct Finding {
     /// What it rests on and what it predicts; units are the ends of the names. Empty while too little was seen.
     pub figures: BTreeMap<String, f64>,
 }
+
+/// `GET` and `POST /v1/log`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogFilter {
+    /// `info`, or with others for parts: `info,nfs=debug`.
+    pub filter: String,
+}

@@ -65,6 +65,8 @@ pub const FAULT_CANCEL: &str = "/v1/faults/cancel";
 pub const EVENTS: &str = "/v1/events";
 /// POST → [`crate::EventsCleared`]
 pub const EVENTS_CLEAR: &str = "/v1/events/clear";
+/// GET [`crate::LogFilter`] · POST it, answered with itself
+pub const LOG: &str = "/v1/log";
 /// POST: nothing of any pool stays in memory that could be read again. Answered with nothing
 pub const CACHE_DROP: &str = "/v1/cache/drop";
 /// GET [`crate::Counts`] of the cache that all pools share

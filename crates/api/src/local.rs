@@ -49,6 +49,8 @@ pub trait LocalMounts: Send + Sync {
     /// What is withdrawn, by name; some may not be there any more.
     fn withdrawn(&self) -> Vec<String>;
     fn shared(&self) -> Vec<LocalShare>;
+    /// What the daemon logs, which is `wanted` from now on where that is given. `Invalid` says what makes no sense.
+    fn log_filter(&self, wanted: Option<&str>) -> Result<String>;
     /// Sessions of iSCSI initiators; none where no iSCSI is served.
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {
         Vec::new()

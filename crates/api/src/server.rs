@@ -157,6 +157,7 @@ fn router(app: App) -> Router {
         .route(routes::EVENTS, get(events::list))
         .route(routes::EVENTS_CLEAR, post(events::clear))
         .route(routes::CACHE, get(measure::cache))
+        .route(routes::LOG, get(measure::log_filter).post(measure::set_log_filter))
         .route(routes::CACHE_DROP, post(measure::drop_cache))
         .route(routes::IMPORTABLE, post(pools::importable))
         .route(routes::IMPORTS, post(pools::import))

@@ -164,10 +164,6 @@ impl Engine for Appliance {
         self.remembering(self.engine.create(&spec)).map(|pool| self.guarded(pool))
     }
 
-    fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {
-        self.engine.features_not_built(spec)
-    }
-
     fn features(&self) -> Vec<engine_api::FeatureInfo> {
         self.engine.features()
     }
@@ -346,6 +342,9 @@ impl Pool for Guarded {
     }
     fn sync(&self) -> Result<u64> {
         self.pool.sync()
+    }
+    fn sync_empty(&self) -> Result<u64> {
+        self.pool.sync_empty()
     }
     fn prefetch_dedup_tables(&self) -> Result<()> {
         self.pool.prefetch_dedup_tables()

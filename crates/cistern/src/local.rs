@@ -13,6 +13,7 @@ use fuse::{Mount, MountOptions};
 use stdx::os_error::words;
 
 use crate::appliance::Appliance;
+use crate::logging;
 
 pub struct Local {
     appliance: Arc<Appliance>,
@@ -144,6 +145,10 @@ impl LocalMounts for Local {
             Some(LocalShare { dataset: served.dataset, path, options: served.sharenfs })
         });
         shared.collect()
+    }
+
+    fn log_filter(&self, wanted: Option<&str>) -> Result<String> {
+        logging::filter(wanted).map_err(Error::Invalid)
     }
 
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {

@@ -11,6 +11,7 @@ mod first_start;
 mod host;
 mod keep;
 mod local;
+mod logging;
 mod options;
 mod remember;
 mod serve;
@@ -39,6 +40,7 @@ usage:
   cistern advise [POOL]          what a log device, memory or a cache device would change
   cistern dedup-estimate NAME    whether deduplication of a pool or dataset would pay, and what memory it wants
   cistern explain-space DATASET  who holds the space that a dataset uses, to the byte
+  cistern log [FILTER]           what the daemon logs, and changing that while it runs
   cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
 
@@ -84,6 +86,7 @@ fn dispatch(args: &[String]) -> i32 {
         Some("explain-space") => cli::explain_space(rest),
         Some("iscsi") => cli::iscsi(rest),
         Some("volume") => cli::volume(rest),
+        Some("log") => cli::log(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {

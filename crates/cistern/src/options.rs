@@ -12,7 +12,8 @@ usage: cistern serve [options]
 
 Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM); then exports its pools.
 
-  --state DIR          where the socket and the list of pools are kept   (default: var)
+  --state DIR          where the socket and the list of pools are kept   (default: /var/lib/cistern as root,
+                       $XDG_STATE_HOME/cistern or ~/.local/state/cistern otherwise)
   --socket PATH        the management socket                              (default: DIR/cistern.sock)
   --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'         (default: 0.0.0.0:2049 as root,
                        127.0.0.1:12049 otherwise; port 0 picks one)
@@ -25,7 +26,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
                        flushed or not; 'off': it is lost                  (default: /dev/shm)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
-  --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info)
+  --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info);
+                       'cistern log' changes it while the daemon runs
 
 examples:
   cistern serve --state /var/lib/cistern
@@ -65,7 +67,7 @@ pub enum Parsed {
 pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
     let default_nfs = if is_root { "0.0.0.0:2049" } else { "127.0.0.1:12049" };
     let mut options = Options {
-        state: PathBuf::from("var"),
+        state: cli::default_state(is_root),
         socket: None,
         nfs: default_nfs.parse().ok(),
         iscsi: Vec::new(),

@@ -1,6 +1,7 @@
 //! `cistern serve`: start everything, wait to be told to stop, stop everything in the opposite order.
 
 use std::fs;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use env::{Entropy, Env, Keepsake, MemoryFile};
 use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tracing_subscriber::EnvFilter;
+use stdx::os_error::words;
 
 use crate::appliance::Appliance;
 use crate::bench::rehearse::Children;
@@ -22,7 +23,7 @@ use crate::disk_watch::Watches;
 use crate::local::Local;
 use crate::options::{HELP, Options, Parsed, parse};
 use crate::remember::Memory;
-use crate::{first_start, host, keep};
+use crate::{first_start, host, keep, logging};
 
 /// Exit status of the daemon.
 pub fn run(args: &[String]) -> i32 {
@@ -37,7 +38,10 @@ pub fn run(args: &[String]) -> i32 {
             return 2;
         }
     };
-    start_logging(options.log.as_deref());
+    if let Err(why) = logging::start(options.log.as_deref()) {
+        eprintln!("cistern serve: {why}\nsee 'cistern serve --help'");
+        return 2;
+    }
     match Daemon::start(&options) {
         Ok(daemon) => daemon.run_until_told(),
         Err(why) => {
@@ -45,13 +49,6 @@ pub fn run(args: &[String]) -> i32 {
             1
         }
     }
-}
-
-fn start_logging(filter: Option<&str>) {
-    let chosen = filter.map(str::to_owned).or_else(|| std::env::var("CISTERN_LOG").ok());
-    let filter = EnvFilter::new(chosen.unwrap_or_else(|| "info".into()));
-    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
 }
 
 struct Daemon {
@@ -72,7 +69,7 @@ impl Daemon {
         // Before anything is open: a signal during the start must not leave pools active.
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| error.to_string())?;
         fs::create_dir_all(&options.state)
-            .map_err(|error| format!("{}: {error}", options.state.display()))?;
+            .map_err(|error| format!("{}: {}", options.state.display(), words(&error)))?;
         let state = options.state.canonicalize().map_err(|error| error.to_string())?;
         let keep = match &options.keep {
             Some(folder) => keep::open(folder, &state, options.dirty)?,
@@ -103,7 +100,7 @@ impl Daemon {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let api = api::serve(config, appliance.clone(), local.clone())
-            .map_err(|error| format!("{}: {error}", socket.display()))?;
+            .map_err(|error| format!("{}: {}", socket.display(), words(&error)))?;
         appliance.import_remembered();
         if options.first_start && is_first && appliance.pools().is_empty() {
             first_start::make(&*appliance, &state).map_err(|error| format!("first start: {error}"))?;
@@ -127,10 +124,8 @@ impl Daemon {
 
     fn run_until_told(mut self) -> i32 {
         let signal = self.told.recv().ok();
-        eprintln!(
-            "cistern: stopping ({})",
-            signal.map_or("no more signals".into(), |n| format!("signal {n}"))
-        );
+        let why = signal.map_or("no more signals".into(), |n| format!("signal {n}"));
+        say(&format!("stopping ({why})"));
         // From now on no pool waits for lost devices: whoever does must end too.
         self.appliance.pools().iter().for_each(|pool| pool.give_up());
         if let Some(nfs) = self.nfs.take() {
@@ -151,11 +146,11 @@ impl Daemon {
         }
         match exported {
             Ok(()) => {
-                eprintln!("cistern: all pools exported");
+                say("all pools exported");
                 0
             }
             Err(error) => {
-                eprintln!("cistern: a pool could not be exported: {error}");
+                say(&format!("a pool could not be exported: {error}"));
                 1
             }
         }
@@ -163,14 +158,15 @@ impl Daemon {
 }
 
 /// The signals to end, for whoever waits for them. The first also ends imports, which may take as long as they like,
-/// those of the start included; with the second the program ends at once.
+/// those of the start included; with the second the program ends at once. A terminal that is closed ends nobody: its signal is
+/// passed over.
 fn heed_signals(mut signals: Signals, engine: Arc<LocalEngine>) -> Result<Receiver<i32>, String> {
     let (tell, told) = mpsc::channel();
     let listen = move || {
         let mut is_told = false;
-        for signal in signals.forever() {
+        for signal in signals.forever().filter(|signal| *signal != SIGHUP) {
             if is_told {
-                eprintln!("cistern: told again (signal {signal}): ending without exporting");
+                say(&format!("told again (signal {signal}): ending without exporting"));
                 std::process::exit(1);
             }
             is_told = true;
@@ -181,6 +177,11 @@ fn heed_signals(mut signals: Signals, engine: Arc<LocalEngine>) -> Result<Receiv
     };
     let thread = thread::Builder::new().name("signals".to_owned()).spawn(listen);
     thread.map(|_| told).map_err(|error| error.to_string())
+}
+
+/// To whoever listens still.
+fn say(text: &str) {
+    drop(writeln!(std::io::stderr(), "cistern: {text}"));
 }
 
 fn search(options: &Options, state: &Path) -> Vec<String> {
@@ -209,7 +210,7 @@ fn start_iscsi(
 /// Beside the management socket, and for the same people.
 fn start_nbd(management: &Path, engine: Arc<dyn Engine>) -> Result<nbd::Server, String> {
     let path = management.with_file_name(api_types::NBD_SOCKET);
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let failed = |error: std::io::Error| format!("{}: {}", path.display(), words(&error));
     let listener = api::listen(&path).map_err(failed)?;
     nbd::Server::start(listener, &path, Arc::new(nbd::EngineVolumes(engine))).map_err(failed)
 }

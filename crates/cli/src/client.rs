@@ -26,9 +26,21 @@ pub fn default_socket() -> PathBuf {
     if let Some(path) = std::env::var_os("CISTERN_SOCKET").filter(|path| !path.is_empty()) {
         return PathBuf::from(path);
     }
-    let usual = ["var/cistern.sock", "/run/cistern/cistern.sock", "/var/lib/cistern/cistern.sock"];
-    let found = usual.iter().find(|path| Path::new(path).exists());
-    PathBuf::from(found.unwrap_or(&usual[2]))
+    let here = ["var", "/run/cistern"].map(PathBuf::from);
+    let usual = here.into_iter().chain([default_state(false), default_state(true)]);
+    let found = usual.map(|state| state.join("cistern.sock")).find(|socket| socket.exists());
+    found.unwrap_or_else(|| default_state(true).join("cistern.sock"))
+}
+
+/// Where the daemon keeps its state unless it is told: of a user's own below `$XDG_STATE_HOME`, which is `~/.local/state`.
+pub fn default_state(is_root: bool) -> PathBuf {
+    let of_system = PathBuf::from("/var/lib/cistern");
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let of_user = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    match of_user {
+        Some(folder) if !is_root => folder.join("cistern"),
+        _ => of_system,
+    }
 }
 
 /// Why there is no answer.

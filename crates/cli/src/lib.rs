@@ -19,6 +19,7 @@ mod iscsi;
 mod jobs;
 mod json;
 mod kstat;
+mod log;
 mod program;
 mod propget;
 mod props;
@@ -33,7 +34,7 @@ mod zilstat;
 mod zinject;
 mod zpool;
 
-pub use client::{Client, default_socket};
+pub use client::{Client, default_socket, default_state};
 pub use human::nicebytes;
 pub use program::{Io, Program, run};
 
@@ -100,6 +101,11 @@ pub fn iscsi(args: &[String]) -> i32 {
     with_standard_streams(|io| iscsi::run(args, &default_socket(), io))
 }
 
+/// `cistern log`, likewise.
+pub fn log(args: &[String]) -> i32 {
+    with_standard_streams(|io| log::run(args, &default_socket(), io))
+}
+
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and `zfs`. `None`: there is
 /// no such command.
 pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
@@ -113,6 +119,7 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
         "dedup-estimate" => Some(dedup_estimate::run(args, socket, io)),
         "explain-space" => Some(explain::run(args, socket, io)),
         "iscsi" => Some(iscsi::run(args, socket, io)),
+        "log" => Some(log::run(args, socket, io)),
         _ => None,
     }
 }

@@ -646,8 +646,10 @@ pub trait Pool: Send + Sync {
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn Volume>>;
     /// Nobody waits any more for the devices of a pool that is suspended: what waits fails, and the pool can be exported.
     fn give_up(&self);
-    /// Write out everything and wait for it.
+    /// Write out everything and wait for it; gives the transaction group.
     fn sync(&self) -> Result<u64>;
+    /// The same with a group of its own, though nothing has changed.
+    fn sync_empty(&self) -> Result<u64>;
     /// Read the tables of deduplication, so that memory has them as far as it can.
     fn prefetch_dedup_tables(&self) -> Result<()>;
     /// What is hurt for good, one name for each: `dataset:/path`, or numbers where it has none.
@@ -665,8 +667,6 @@ pub trait Pool: Send + Sync {
 /// The engine: pools by name.
 pub trait Engine: Send + Sync {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>>;
-    /// Features that the pool would get if this engine had them; they are disabled in the pool that `create` makes.
-    fn features_not_built(&self, spec: &PoolSpec) -> Vec<String>;
     /// The features that pools can be given, in OpenZFS's order.
     fn features(&self) -> Vec<FeatureInfo>;
     /// Searches folders and device paths; empty means the engine's own places.

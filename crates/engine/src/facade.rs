@@ -353,10 +353,6 @@ impl Engine for LocalEngine {
         Ok(pool)
     }
 
-    fn features_not_built(&self, spec: &PoolSpec) -> Vec<String> {
-        pool_props::not_built(spec).into_iter().map(str::to_owned).collect()
-    }
-
     fn features(&self) -> Vec<FeatureInfo> {
         pool_props::supported()
     }

@@ -46,9 +46,6 @@ impl Engine for MemEngine {
     fn create(&self, _spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
         unsupported()
     }
-    fn features_not_built(&self, _spec: &PoolSpec) -> Vec<String> {
-        Vec::new()
-    }
     fn features(&self) -> Vec<engine_api::FeatureInfo> {
         Vec::new()
     }

@@ -1,10 +1,10 @@
 //! Counters, advice and estimates.
 
 use super::pools::query;
-use crate::app::{Shared, blocking};
+use crate::app::{Body, Shared, blocking, parse};
 use crate::convert;
 use crate::problem::of_error;
-use api_types::{AdviceQuery, DedupEstimateQuery};
+use api_types::{AdviceQuery, DedupEstimateQuery, LogFilter};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -24,6 +24,24 @@ pub async fn drop_cache(State(app): State<Shared>) -> Response {
 
 pub async fn iscsi_sessions(State(app): State<Shared>) -> Response {
     blocking(app, |app| Ok(app.local.iscsi_sessions())).await
+}
+
+pub async fn log_filter(State(app): State<Shared>) -> Response {
+    blocking(app, |app| {
+        let filter = app.local.log_filter(None).map_err(|error| of_error(&error))?;
+        Ok(LogFilter { filter })
+    })
+    .await
+}
+
+pub async fn set_log_filter(State(app): State<Shared>, body: Body) -> Response {
+    let request = parse::<LogFilter>(body);
+    blocking(app, move |app| {
+        let filter = app.local.log_filter(Some(&request?.filter)).map_err(|error| of_error(&error))?;
+        tracing::info!(filter, "what is logged was changed");
+        Ok(LogFilter { filter })
+    })
+    .await
 }
 
 pub async fn log(State(app): State<Shared>, Path(name): Path<String>) -> Response {

@@ -50,7 +50,6 @@ fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<Job
     let pool = app.engine.create(&spec).map_err(|error| of_error(&error))?;
     let name = pool.name();
     Ok(JobResult {
-        features_not_built: app.engine.features_not_built(&spec),
         warnings: mount_new(app, &name, &[], reporter),
         txg: Some(pool.status().txg),
         pool: Some(name),
@@ -100,13 +99,7 @@ fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<Job
         true => Vec::new(),
         false => mount_new(app, &name, &import.mount_options, reporter),
     };
-    Ok(JobResult {
-        pool: Some(name),
-        txg: Some(pool.status().txg),
-        warnings,
-        rewound,
-        ..JobResult::default()
-    })
+    Ok(JobResult { pool: Some(name), txg: Some(pool.status().txg), warnings, rewound })
 }
 
 pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
@@ -171,9 +164,11 @@ pub async fn destroy(State(app): State<Shared>, Path(name): Path<String>, body: 
 
 pub async fn sync(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let target = name.clone();
-    let run = move |app: &App, _: &PoolRelease, reporter: &Reporter| {
+    let run = move |app: &App, how: &PoolRelease, reporter: &Reporter| {
         reporter.step(format!("syncing {name}"), 0, 0);
-        let txg = app.pool(&name)?.sync().map_err(|error| of_error(&error))?;
+        let pool = app.pool(&name)?;
+        let txg = if how.force { pool.sync_empty() } else { pool.sync() };
+        let txg = txg.map_err(|error| of_error(&error))?;
         Ok(JobResult { txg: Some(txg), ..JobResult::default() })
     };
     job(app, "pool.sync", body, |_| target, run).await

@@ -24,6 +24,8 @@ fn defaults_follow_the_machine() {
     let Parsed::Run(small) = parse(&[], 512 << 20, true) else { panic!() };
     assert_eq!((small.cache, small.dirty), (128 << 20, (512 << 20) / 10));
     assert_eq!(small.nfs, Some("0.0.0.0:2049".parse().unwrap()));
+    assert_eq!(small.state, PathBuf::from("/var/lib/cistern"));
+    assert!(options.state.is_absolute() && options.state.ends_with("cistern"), "{:?}", options.state);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn log_devices_are_added_mirrored_replaced_and_removed() {
     daemon.zpool("clear tank").done();
     daemon.zpool(&format!("remove tank {d}")).done();
     assert_eq!(daemon.zpool("list -H -o health tank").done(), "ONLINE\n");
-    let data = "operation not supported on this type of pool";
+    let data = "removing data vdevs is not supported by this version of Cistern yet";
     refuse(&daemon, &format!("remove tank {a}"), &format!("cannot remove {a}: {data}"));
     daemon.stop();
     assert_clean(&scratch.path("disks"), "tank");

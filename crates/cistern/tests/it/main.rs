@@ -21,6 +21,7 @@ mod multihost;
 mod nbd;
 mod nfs3;
 mod operations;
+mod people;
 mod policies;
 mod posix;
 mod projects;

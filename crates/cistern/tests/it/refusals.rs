@@ -111,9 +111,9 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         ("online tank {s}", "cannot online {s}: device is reserved as a hot spare"),
         ("online -e tank {c}", "cannot expand {c}: cannot expand cache devices"),
         // What is not built, and what is no top-level vdev.
-        ("remove tank mirror-0", "cannot remove mirror-0: operation not supported on this type of pool"),
+        ("remove tank mirror-0", "cannot remove mirror-0: removing data vdevs is not supported by this version of Cistern yet"),
         ("remove tank {a}", "cannot remove {a}: operation not supported on this type of pool"),
-        ("remove rz raidz1-0", "cannot remove raidz1-0: operation not supported on this type of pool"),
+        ("remove rz raidz1-0", "cannot remove raidz1-0: removing data vdevs is not supported by this version of Cistern yet"),
         ("remove tank {n}", "cannot remove {n}: no such device in pool"),
         ("remove -s tank", "cannot cancel removal: operation is not in progress"),
         // Vdevs that do not suit.

@@ -89,9 +89,9 @@ pub fn label_clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 pub fn sync(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "f", &[])?;
     let (found, mut status) = pools(cx, &options.operands)?;
+    let how = PoolRelease { force: options.has("f") };
     for pool in found {
-        if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_SYNC, &pool.name), &PoolRelease::default())
-        {
+        if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_SYNC, &pool.name), &how) {
             let problem = error.problem()?;
             cx.complain(&sentence(&format!("sync '{}' failed", pool.name), &problem, Noun::Pool))?;
             status = 1;

@@ -69,10 +69,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return show_layout(cx, &request);
     }
     match jobs::run(cx, routes::POOLS, &request) {
-        Ok(result) => {
-            note_features(cx, &result.features_not_built)?;
-            cx.warn(&result.warnings)
-        }
+        Ok(result) => cx.warn(&result.warnings),
         Err(error) => {
             let problem = error.problem()?;
             fail(sentence(&format!("cannot create '{name}'"), &problem, Noun::Pool))
@@ -93,28 +90,6 @@ pub(super) fn refuse_mismatches(found: &[String]) -> Result<(), Stop> {
     }
     let override_hint = "use '-f' to override the following errors:";
     fail(format!("invalid vdev specification\n{override_hint}\n{}", found.join("\n")))
-}
-
-/// Names what the pool has not got. A note, not a failure: scripts look at the status and at standard output.
-fn note_features(cx: &mut Cx<'_>, not_built: &[String]) -> Result<(), Stop> {
-    if not_built.is_empty() {
-        return Ok(());
-    }
-    cx.complain(
-        "note: these features of the set are not built in this version of Cistern and stay disabled:",
-    )?;
-    let mut line = String::new();
-    for name in not_built {
-        if line.len() + name.len() > 68 {
-            cx.complain(&format!("\t{},", line))?;
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push_str(", ");
-        }
-        line.push_str(name);
-    }
-    cx.complain(&format!("\t{line}"))
 }
 
 /// `-O mountpoint=` and `-m` say the same.

@@ -41,8 +41,6 @@ pub struct FakeEngine {
     pub refusal: Mutex<Option<Error>>,
     /// How long an export takes.
     pub delay: Mutex<std::time::Duration>,
-    /// Features that new pools do without.
-    pub not_built: Mutex<Vec<String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -635,6 +633,9 @@ impl Pool for FakePool {
         Err(Error::Unsupported(dataset.into()))
     }
     fn give_up(&self) {}
+    fn sync_empty(&self) -> Result<u64> {
+        self.sync()
+    }
     fn sync(&self) -> Result<u64> {
         Ok(lock(&self.tables).txg)
     }
@@ -675,9 +676,6 @@ impl Engine for FakeEngine {
         let pool = Arc::new(FakePool::new(spec));
         lock(&self.pools).insert(spec.name.clone(), Arc::clone(&pool));
         Ok(pool)
-    }
-    fn features_not_built(&self, _spec: &PoolSpec) -> Vec<String> {
-        lock(&self.not_built).clone()
     }
     fn features(&self) -> Vec<FeatureInfo> {
         let feature = |(name, description, readonly_compatible): (&str, &str, bool)| FeatureInfo {

@@ -38,6 +38,12 @@ impl FakeMounts {
 }
 
 impl LocalMounts for FakeMounts {
+    fn log_filter(&self, wanted: Option<&str>) -> Result<String> {
+        match wanted {
+            Some("blah") => Err(Error::Invalid("'blah' is no level".into())),
+            wanted => Ok(wanted.unwrap_or("info").into()),
+        }
+    }
     fn is_free(&self, at: &str) -> Result<()> {
         match self.full.lock().expect("unpoisoned").iter().any(|full| full == at) {
             true => Err(Error::NotEmpty),

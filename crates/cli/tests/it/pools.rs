@@ -320,21 +320,6 @@ fn create_list_export_import_destroy() {
 }
 
 #[test]
-fn create_names_the_features_that_are_not_built() {
-    let daemon = Daemon::start(FakeEngine::default());
-    let names = ["allocation_classes", "bookmark_written", "bookmarks", "device_removal", "livelist"];
-    *daemon.engine.not_built.lock().expect("unpoisoned") = names.map(String::from).to_vec();
-    let made = daemon.zpool(&format!("create tank {}", daemon.file("a.img")));
-    assert_eq!((made.status, made.out.as_str()), (0, ""));
-    assert_eq!(
-        made.err,
-        "note: these features of the set are not built in this version of Cistern and stay disabled:\n\
-         \tallocation_classes, bookmark_written, bookmarks, device_removal,\n\
-         \tlivelist\n"
-    );
-}
-
-#[test]
 fn what_create_refuses() {
     let daemon = Daemon::with_tank();
     let (a, b, c) = (daemon.file("1.img"), daemon.file("2.img"), daemon.file("3.img"));

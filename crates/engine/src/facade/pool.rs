@@ -485,6 +485,14 @@ impl Pool for LocalPool {
         self.pool.core().txgs.sync_now().map_err(|error| api_error(error.into()))
     }
 
+    fn sync_empty(&self) -> Result<u64> {
+        self.not_suspended()?;
+        if self.pool.core().readonly {
+            return Ok(self.pool.core().txgs.synced());
+        }
+        self.pool.core().txgs.sync_empty().map_err(|error| api_error(error.into()))
+    }
+
     fn prefetch_dedup_tables(&self) -> Result<()> {
         self.not_suspended()?;
         self.pool.core().ddt.prefetch().map_err(api_error)

@@ -93,7 +93,7 @@ fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> R
 }
 
 /// Features that the new pool was to have and this program has not.
-pub(super) fn not_built(spec: &PoolSpec) -> Vec<&'static str> {
+fn not_built(spec: &PoolSpec) -> Vec<&'static str> {
     if spec.no_features {
         return Vec::new();
     }

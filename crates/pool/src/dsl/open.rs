@@ -552,6 +552,17 @@ impl Dsl {
         Ok(Core::new(&self.arc()?, object, dir, state))
     }
 
+    /// A head uses a feature from now on, if the pool has that enabled and the head does not use it yet.
+    pub(crate) fn use_feature(&self, object: u64, name: &'static str, tx: &Tx) -> Result<()> {
+        if let Some(open) = self.if_open(object) {
+            return open.core.activate(self, name, tx);
+        }
+        match self.features().is_enabled(name) && !recorded_features(self, object)?.contains(&name) {
+            true => self.activate_feature(object, name, tx),
+            false => Ok(()),
+        }
+    }
+
     /// Records that a dataset uses a feature.
     pub(crate) fn activate_feature(&self, object: u64, name: &str, tx: &Tx) -> Result<()> {
         let feature = ondisk::feature::by_name(name).ok_or(PoolError::NotFound)?;

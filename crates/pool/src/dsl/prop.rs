@@ -250,7 +250,7 @@ impl Dsl {
                 }
             }
         }
-        self.apply_limit(dir, name, value.and_then(RawValue::number), tx)
+        self.apply(dir, name, value.and_then(RawValue::number), tx)
     }
 
     /// What a stream may carry of a dataset or snapshot: properties that it has itself, or with `received` those that it was
@@ -311,7 +311,7 @@ impl Dsl {
             if !props.iter().any(|(kept, _)| kept == name) {
                 self.mos.remove(zap, &format!("{name}{SUFFIX_RECEIVED}"), tx)?;
                 if !is_own(name) {
-                    self.apply_limit(dir, name, None, tx)?;
+                    self.apply(dir, name, None, tx)?;
                 }
             }
         }
@@ -337,14 +337,15 @@ impl Dsl {
             }
             self.mos.set(zap, &format!("{name}{SUFFIX_RECEIVED}"), value.to_zap(), tx)?;
             if !is_own(name) {
-                self.apply_limit(dir, name, value.number(), tx)?;
+                self.apply(dir, name, value.number(), tx)?;
             }
         }
         if old { Ok(()) } else { Ok(self.mos.set(zap, HAS_RECEIVED, 0u64, tx)?) }
     }
 
-    /// Limits are kept in the directory or dataset itself, too. `None`: it is set no more.
-    fn apply_limit(&self, dir: &Arc<Dir>, name: &str, limit: Option<u64>, tx: &Tx) -> Result<()> {
+    /// What a property changes beside its value: limits are kept in the directory or dataset itself, too, and zstd is in use
+    /// as soon as it is asked for (`dsl_dataset_set_compression_sync`). `None`: it is set no more.
+    fn apply(&self, dir: &Arc<Dir>, name: &str, limit: Option<u64>, tx: &Tx) -> Result<()> {
         let head = dir.phys().head_dataset_obj;
         let number = limit.unwrap_or(0);
         match name {
@@ -359,6 +360,9 @@ impl Dsl {
                 self.begin_counting(dir, tx)?;
             }
             "refreservation" if head != 0 => self.set_refreservation(dir, head, number, tx)?,
+            "compression" if head != 0 && compress_kind(number) == Some(CompressKind::Zstd) => {
+                self.use_feature(head, "zstd_compress", tx)?;
+            }
             _ => {}
         }
         Ok(())
@@ -398,7 +402,7 @@ impl Dsl {
         let features = self.features();
         let metadata_compression = features.metadata_compression();
         let compression = props.number("compression");
-        let compression_kind = CompressKind::from_raw((compression & ((1 << COMPRESS_BITS) - 1)) as u8);
+        let compression_kind = compress_kind(compression);
         let checksum = ChecksumKind::from_raw(props.number("checksum") as u8);
         let slots = match props.number("dnodesize") {
             _ if !features.is_enabled("large_dnode") => 1,
@@ -472,6 +476,11 @@ impl Dsl {
         }
         Ok(dataset_prop(name).and_then(Prop::default_number).unwrap_or(0))
     }
+}
+
+/// The algorithm that a number of `compression` asks for; its level is left out.
+fn compress_kind(number: u64) -> Option<CompressKind> {
+    CompressKind::from_raw((number & ((1 << COMPRESS_BITS) - 1)) as u8)
 }
 
 /// What a number of `dedup` asks for. A checksum that is not to be trusted alone is verified (`dmu_write_policy`).

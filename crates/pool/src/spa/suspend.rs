@@ -4,6 +4,7 @@
 //! (`zfs_ioc_clear`), messages of lib/libzfs/libzfs_pool.c (`zpool_clear`).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
 use env::lock;
 use storage::Cause;
@@ -48,6 +49,9 @@ impl Pool {
             lock(&self.core.lost_logs).clear();
         }
         self.to_clear(guid)?.into_iter().for_each(|disk| self.revive(disk));
+        // Labels are written anew, and an event tells of it, whether there was something to forget or not
+        // (`spa_vdev_state_exit`).
+        self.core.config_dirty.store(true, SeqCst);
         self.list_vdevs(history)
     }
 

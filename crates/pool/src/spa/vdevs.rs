@@ -124,8 +124,12 @@ impl Pool {
             let refused = |name: &str| format!("cannot remove {name}");
             let place = self.core.place(guid, &refused)?;
             let refused = refused(&place.name());
-            if !place.is_top() || !place.top().is_log {
-                let why = "operation not supported on this type of pool";
+            let why = match (place.is_top(), place.top().is_log) {
+                (true, true) => None,
+                (true, false) => Some("removing data vdevs is not supported by this version of Cistern yet"),
+                (false, _) => Some("operation not supported on this type of pool"),
+            };
+            if let Some(why) = why {
                 return Err(PoolError::Refused(format!("{refused}: {why}")));
             }
             if self.core.version() < version::HOLES {
