@@ -15,8 +15,9 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --state DIR          where the socket and the list of pools are kept   (default: /var/lib/cistern as root,
                        $XDG_STATE_HOME/cistern or ~/.local/state/cistern otherwise)
   --socket PATH        the management socket                              (default: DIR/cistern.sock)
-  --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'         (default: 0.0.0.0:2049 as root,
-                       127.0.0.1:12049 otherwise; port 0 picks one)
+  --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'; clients of other machines need 0.0.0.0:2049 or
+                       [::]:2049 (default: 127.0.0.1:2049 as root, 127.0.0.1:12049 otherwise; port 0 picks one)
+  --old-handles        take NFS file handles of versions before handles were sealed, which anybody can guess
   --iscsi ADDR:PORT[,TAG]   a portal where iSCSI is answered, usually at port 3260, and the tag of its portal group;
                        may be repeated                                    (default: off; port 0 picks one; tag 1)
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
@@ -43,6 +44,7 @@ pub struct Options {
     pub socket: Option<PathBuf>,
     /// `None`: no NFS.
     pub nfs: Option<SocketAddr>,
+    pub old_handles: bool,
     /// None: no iSCSI.
     pub iscsi: Vec<Portal>,
     pub search: Vec<String>,
@@ -65,11 +67,12 @@ pub enum Parsed {
 
 /// `memory` is this machine's, in bytes; `is_root` tells which ports can be had.
 pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
-    let default_nfs = if is_root { "0.0.0.0:2049" } else { "127.0.0.1:12049" };
+    let default_nfs = if is_root { "127.0.0.1:2049" } else { "127.0.0.1:12049" };
     let mut options = Options {
         state: cli::default_state(is_root),
         socket: None,
         nfs: default_nfs.parse().ok(),
+        old_handles: false,
         iscsi: Vec::new(),
         search: Vec::new(),
         cache: (memory / 4).clamp(64 << 20, 4 << 30) as usize,
@@ -99,6 +102,10 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
             "--keep" => value().map(|text| options.keep = (text != "off").then(|| PathBuf::from(text))),
             "--automount" => {
                 options.automount = true;
+                Ok(())
+            }
+            "--old-handles" => {
+                options.old_handles = true;
                 Ok(())
             }
             "--first-start" => {

@@ -550,6 +550,9 @@ pub struct Served {
     /// The property as set: `off`, `on` or options.
     pub sharenfs: String,
     pub readonly: bool,
+    /// What the pool keeps on its disks, the same wherever it is imported, and no protocol tells. Pools of old software have
+    /// none.
+    pub secret: Option<[u8; 32]>,
     pub fs: Arc<dyn FileSystem>,
 }
 

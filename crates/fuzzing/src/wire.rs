@@ -86,6 +86,7 @@ fn small_service() -> Service {
         mountpoint: Some("/tank/share".into()),
         sharenfs: "rw,no_root_squash".into(),
         readonly: false,
+        secret: None,
         fs: fs as Arc<dyn FileSystem>,
     };
     Service::new(MemEngine::new(vec![served]), false)
@@ -112,7 +113,7 @@ pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let fs = small_fs();
     let cred = Cred::root();
     let node = |name: &[u8]| fs.lookup(&cred, fs.root(), name).expect("a node of the tree").node;
-    let handle = |node| Handle { fs: ID, node }.encode();
+    let handle = |node| Handle { fs: ID, node }.seal(None);
     let (root, file, link) = (handle(fs.root()), handle(node(b"file")), handle(node(b"link")));
     let mut seeds = vec![("nfs_handle", "root".to_owned(), root.to_vec())];
     for (program, procedures) in [(100_003, 22), (100_005, 6)] {
@@ -172,8 +173,12 @@ fn call(program: u32, procedure: u32, handle: &[u8], dir: &[u8]) -> Vec<u8> {
 }
 
 pub fn nfs_handle(data: &[u8]) {
-    if let Some(handle) = Handle::decode(data) {
-        assert_eq!(handle.encode(), data);
+    if let Ok(handle) = Handle::open(data, |_| None, false) {
+        assert_eq!(*handle.seal(None), *data);
+    }
+    let key = nfs::HandleKey::of(&[7; 32]);
+    if let Ok(handle) = Handle::open(data, |_| Some(&key), false) {
+        assert_eq!(*handle.seal(Some(&key)), *data);
     }
 }
 

@@ -94,6 +94,7 @@ fn every_work_runs_over_nfs() {
         mountpoint: Some("/tank/fs".to_owned()),
         sharenfs: "rw,no_root_squash,insecure".to_owned(),
         readonly: false,
+        secret: None,
         fs,
     };
     let config = ServerConfig::new(([127, 0, 0, 1], 0).into());

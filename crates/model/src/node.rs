@@ -63,7 +63,7 @@ impl Node {
             Body::Dir(_) => posix::Kind::Dir,
             _ => posix::Kind::Other,
         };
-        posix::Node { uid: self.uid, gid: self.gid, mode: self.mode, kind }
+        posix::Node { uid: self.uid, gid: self.gid, mode: self.mode, withheld: 0, kind }
     }
 
     pub fn attr(&self) -> Attr {
@@ -78,6 +78,7 @@ impl Node {
             node: self.id,
             kind: self.kind(),
             mode: self.mode,
+            withheld: 0,
             nlink: self.nlink,
             uid: self.uid,
             gid: self.gid,

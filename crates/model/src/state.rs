@@ -139,6 +139,7 @@ pub fn refused(refusal: Refusal) -> Error {
         Refusal::Denied => Error::Denied,
         Refusal::NotPermitted => Error::NotPermitted,
         Refusal::Hidden => Error::NotFound,
+        Refusal::NoSuchId => Error::Invalid("no user or group has the number 4294967295".into()),
         Refusal::NoNamespace => Error::Unsupported("extended attribute outside every namespace".into()),
     }
 }

@@ -22,6 +22,7 @@ fn main() {
         mountpoint: Some("/tank/share".to_owned()),
         sharenfs: "rw,no_root_squash,insecure".to_owned(),
         readonly: false,
+        secret: None,
         fs,
     };
     let addr = addr.parse().expect("ADDRESS:PORT");

@@ -13,6 +13,7 @@ mod parse;
 use std::net::IpAddr;
 
 use engine_api::Cred;
+use stdx::posix::NO_ID;
 use sunrpc::msg::Credential;
 
 pub use host::Host;
@@ -49,8 +50,8 @@ pub struct ExportOptions {
     pub squash: Squash,
     pub anon_uid: u32,
     pub anon_gid: u32,
-    /// `secure`/`insecure`; `None` where neither is said.
-    pub secure: Option<bool>,
+    /// `secure`, the default: requests come from reserved ports, which only privileged programs of a client have.
+    pub secure: bool,
     /// File systems mounted below appear when looked up.
     pub crossmnt: bool,
     /// `sync`, the default: what a client was told is done is on stable storage. `async` answers sooner, and a crash
@@ -67,7 +68,7 @@ impl ExportOptions {
             squash: Squash::Root,
             anon_uid: NOBODY,
             anon_gid: NOBODY,
-            secure: None,
+            secure: true,
             crossmnt: true,
             sync: true,
         }
@@ -90,22 +91,20 @@ impl ExportOptions {
 
     /// The credential that acts for the caller.
     pub fn cred(&self, credential: &Credential) -> Cred {
-        let anonymous =
-            || Cred { uid: self.anon_uid, gid: self.anon_gid, groups: Vec::new(), owner_override: false };
-        match (credential, self.squash) {
-            (Credential::None, _) | (_, Squash::All) => anonymous(),
-            (Credential::Sys(sys), Squash::None) => {
-                Cred { uid: sys.uid, gid: sys.gid, groups: sys.gids().to_vec(), owner_override: false }
+        let sys = match credential {
+            Credential::Sys(sys) if self.squash != Squash::All => sys,
+            _ => {
+                let groups = Vec::new();
+                return Cred { uid: self.anon_uid, gid: self.anon_gid, groups, owner_override: false };
             }
-            (Credential::Sys(sys), Squash::Root) => {
-                let group = |gid: u32| if gid == 0 { self.anon_gid } else { gid };
-                Cred {
-                    uid: if sys.uid == 0 { self.anon_uid } else { sys.uid },
-                    gid: group(sys.gid),
-                    groups: sys.gids().iter().map(|&gid| group(gid)).collect(),
-                    owner_override: false,
-                }
-            }
+        };
+        let is_squashed = |id: u32| id == NO_ID || id == 0 && self.squash == Squash::Root;
+        let group = |gid: u32| if is_squashed(gid) { self.anon_gid } else { gid };
+        Cred {
+            uid: if is_squashed(sys.uid) { self.anon_uid } else { sys.uid },
+            gid: group(sys.gid),
+            groups: sys.gids().iter().map(|&gid| group(gid)).collect(),
+            owner_override: false,
         }
     }
 

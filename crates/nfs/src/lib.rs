@@ -29,7 +29,7 @@ mod v3;
 mod workers;
 
 pub use export::{ExportOptions, Host, NOBODY, Rule, Squash, parse as parse_sharenfs};
-pub use handle::Handle;
+pub use handle::{Handle, Key as HandleKey};
 pub use limits::MAX_TRANSFER;
 pub use listen::{Server, ServerConfig};
 pub use service::{Answer, Reply, Service, Session};

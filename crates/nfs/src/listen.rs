@@ -35,21 +35,20 @@ pub struct ServerConfig {
     pub workers: usize,
     /// Connections beyond are refused.
     pub max_connections: usize,
-    /// exports(5)' default `secure`: clients come from reserved ports unless their export says otherwise. Makes no
-    /// sense where the server itself has no reserved port.
-    pub reserved_ports: bool,
+    /// Take handles of servers before handles were sealed, which anybody can make, of pools that have sealed ones: for as
+    /// long as clients hold some.
+    pub old_handles: bool,
 }
 
 impl ServerConfig {
     pub fn new(addr: SocketAddr) -> ServerConfig {
-        let reserved_ports = addr.port() != 0 && addr.port() < 1024;
         ServerConfig {
             addr,
             mount_addr: None,
             register: false,
             workers: WORKERS,
             max_connections: 1024,
-            reserved_ports,
+            old_handles: false,
         }
     }
 }
@@ -73,7 +72,7 @@ struct Shared {
 impl Server {
     pub fn start(config: ServerConfig, engine: Arc<dyn Engine>) -> io::Result<Server> {
         let shared = Arc::new(Shared {
-            service: Arc::new(Service::new(engine, config.reserved_ports)),
+            service: Arc::new(Service::new(engine, config.old_handles)),
             workers: Workers::new(config.workers),
             pool: Pool::shared(MAX_RECORD, LARGE_BUFFERS, LARGE_BUFFERS_SHARE, LARGE_BUFFERS_KEPT),
             lookout: Lookout::default(),

@@ -1,7 +1,7 @@
 //! The MOUNT program, version 3 (RFC 1813 appendix I), and of version 1 what `showmount` asks.
 //!
-//! MNT gives the handle of a share's root or of anything below it; a handle is no permission, so nothing depends on
-//! MNT having been called, and the list of mounts is kept for DUMP only.
+//! MNT gives the handle of a share's root, or of anything below it that the caller can reach: names are looked up as by
+//! LOOKUP. Nothing depends on MNT having been called, and the list of mounts is kept for DUMP only.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use engine_api::{Attr, NodeKind};
 use sunrpc::msg::AUTH_SYS;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
-use crate::handle::Handle;
+use crate::handle::Sealed;
 use crate::limits::{MAX_MOUNT_PATH, MAX_MOUNTS};
 use crate::service::Context;
 use crate::shares::{components, walk_across};
@@ -92,17 +92,17 @@ fn mount(cx: &Context<'_>, mounts: &Mounts, d: &mut Decoder<'_>, out: &mut Encod
 }
 
 /// The handle of a path. `mountstat3` has the same numbers as `nfsstat3` where both have a meaning.
-fn find(cx: &Context<'_>, path: &str) -> Result<[u8; crate::handle::LEN], Status> {
+fn find(cx: &Context<'_>, path: &str) -> Result<Sealed, Status> {
     let names = components(path);
     if names.iter().any(|name| name == b"..") || path.contains('\0') {
         return Err(Status::INVAL);
     }
     let (share, rest) = cx.table.find(&names).ok_or(Status::NOENT)?;
     cx.shares.grant(share, cx.client).ok_or(Status::ACCES)?;
-    let (fs, node) = walk_across(&share.fs, &rest)?;
+    let (fs, node) = walk_across(&share.fs, &share.options.cred(&cx.credential), &rest)?;
     let attr: Attr = fs.getattr(node)?;
     match attr.kind {
-        NodeKind::Dir | NodeKind::File => Ok(Handle { fs: fs.id(), node }.encode()),
+        NodeKind::Dir | NodeKind::File => Ok(share.handle_in(fs.id(), node)),
         _ => Err(Status::NOTDIR),
     }
 }

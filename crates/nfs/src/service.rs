@@ -159,10 +159,10 @@ pub struct Service {
 }
 
 impl Service {
-    /// `reserved_ports`: clients must come from a port below 1024 unless their export says `insecure`.
-    pub fn new(engine: Arc<dyn Engine>, reserved_ports: bool) -> Service {
+    /// `old_handles`: as in [`crate::ServerConfig`].
+    pub fn new(engine: Arc<dyn Engine>, old_handles: bool) -> Service {
         Service {
-            shares: Shares::new(engine, reserved_ports),
+            shares: Shares::new(engine, old_handles),
             cache: Arc::default(),
             mounts: Mounts::default(),
             stats: Stats::default(),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use engine_api::{Attr, Cred, Engine, FileSystem, FsId, NodeId};
 
 use crate::export::{ExportOptions, Names, parse};
-use crate::handle::Handle;
+use crate::handle::{Handle, Key, Sealed};
 use crate::status::Status;
 
 /// First port that is not reserved to privileged programs.
@@ -28,6 +28,7 @@ pub struct Share {
     pub options: Arc<ExportOptions>,
     pub readonly: bool,
     pub fs: Arc<dyn FileSystem>,
+    key: Option<Arc<Key>>,
     /// File systems mounted somewhere below: their place, as names from this one's root, and which they are.
     children: Vec<(Vec<Vec<u8>>, FsId)>,
 }
@@ -37,6 +38,8 @@ pub struct Share {
 pub struct Table {
     generation: Option<u64>,
     by_id: HashMap<FsId, Arc<Share>>,
+    /// By pool.
+    keys: HashMap<u64, Arc<Key>>,
     /// Snapshots that handles led to, and the shares they are of. Who holds a file system would keep it from being
     /// destroyed.
     snapshots: Mutex<HashMap<FsId, FsId>>,
@@ -53,12 +56,13 @@ pub struct Shares {
     engine: Arc<dyn Engine>,
     table: RwLock<Arc<Table>>,
     names: Names,
-    reserved_ports: bool,
+    /// Handles of servers before this version are good.
+    pub old_handles: bool,
 }
 
 impl Shares {
-    pub fn new(engine: Arc<dyn Engine>, reserved_ports: bool) -> Shares {
-        Shares { engine, table: RwLock::default(), names: Names::default(), reserved_ports }
+    pub fn new(engine: Arc<dyn Engine>, old_handles: bool) -> Shares {
+        Shares { engine, table: RwLock::default(), names: Names::default(), old_handles }
     }
 
     /// The table as it is now.
@@ -77,8 +81,7 @@ impl Shares {
 
     /// What the share allows the client, if anything.
     pub fn grant(&self, share: &Share, client: SocketAddr) -> Option<Grant> {
-        let needs_reserved = share.options.secure.unwrap_or(self.reserved_ports);
-        if needs_reserved && client.port() >= UNRESERVED {
+        if share.options.secure && client.port() >= UNRESERVED {
             return None;
         }
         let writable = share.options.grant(client.ip(), &self.names)?;
@@ -89,6 +92,7 @@ impl Shares {
 impl Table {
     fn build(generation: u64, engine: &dyn Engine) -> Table {
         let mut shares = Vec::new();
+        let mut keys: HashMap<u64, Arc<Key>> = HashMap::new();
         for served in engine.served() {
             let Some(mountpoint) = served.mountpoint else { continue };
             let options = parse(&served.sharenfs).unwrap_or_else(|why| {
@@ -104,7 +108,10 @@ impl Table {
             };
             let (id, readonly, fs) = (served.id, served.readonly, served.fs);
             let options = Arc::new(options);
-            shares.push(Share { id, mountpoint, options, readonly, fs, children: Vec::new() });
+            let key = served
+                .secret
+                .map(|secret| keys.entry(id.pool_guid).or_insert_with(|| Arc::new(Key::of(&secret))).clone());
+            shares.push(Share { id, mountpoint, options, readonly, fs, key, children: Vec::new() });
         }
         let places: Vec<(Vec<Vec<u8>>, FsId)> =
             shares.iter().map(|share| (components(&share.mountpoint), share.id)).collect();
@@ -117,7 +124,7 @@ impl Table {
             share.children = places.iter().filter_map(below).collect();
         }
         let by_id = shares.into_iter().map(|share| (share.id, Arc::new(share))).collect();
-        Table { generation: Some(generation), by_id, snapshots: Mutex::default() }
+        Table { generation: Some(generation), by_id, keys, snapshots: Mutex::default() }
     }
 
     /// A snapshot of a share, by the id in a handle: offered to whom its share is, for reading.
@@ -134,11 +141,17 @@ impl Table {
         known.insert(id, share.id);
         drop(known);
         let (mountpoint, options) = (format!("{}/.zfs/snapshot", share.mountpoint), share.options.clone());
-        Some(Arc::new(Share { id, mountpoint, options, readonly: true, fs, children: Vec::new() }))
+        let key = share.key.clone();
+        Some(Arc::new(Share { id, mountpoint, options, readonly: true, fs, key, children: Vec::new() }))
     }
 
     fn known_snapshots(&self) -> MutexGuard<'_, HashMap<FsId, FsId>> {
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What seals the handles of a pool.
+    pub fn key(&self, pool: u64) -> Option<&Key> {
+        self.keys.get(&pool).map(|key| &**key)
     }
 
     pub fn get(&self, id: FsId) -> Option<&Arc<Share>> {
@@ -178,8 +191,13 @@ impl Table {
 }
 
 impl Share {
-    pub fn handle(&self, node: NodeId) -> Handle {
-        Handle { fs: self.id, node }
+    pub fn handle(&self, node: NodeId) -> Sealed {
+        self.handle_in(self.id, node)
+    }
+
+    /// Of another file system of the same pool: a snapshot of this one.
+    pub fn handle_in(&self, fs: FsId, node: NodeId) -> Sealed {
+        Handle { fs, node }.seal(self.key.as_deref())
     }
 }
 
@@ -201,14 +219,15 @@ pub fn walk(fs: &dyn FileSystem, names: &[Vec<u8>]) -> Result<NodeId, Status> {
     Ok(node)
 }
 
-/// As [`walk`], into snapshots too; gives the file system that the last name is in.
+/// Follows names as the caller, into snapshots too; gives the file system that the last name is in.
 pub fn walk_across(
     fs: &Arc<dyn FileSystem>,
+    cred: &Cred,
     names: &[Vec<u8>],
 ) -> Result<(Arc<dyn FileSystem>, NodeId), Status> {
     let (mut fs, mut node) = (fs.clone(), fs.root());
     for name in names {
-        node = fs.lookup(&Cred::root(), node, name)?.node;
+        node = fs.lookup(cred, node, name)?.node;
         if let Some(snapshot) = fs.crossing(node)? {
             (node, fs) = (snapshot.root(), snapshot);
         }

@@ -12,6 +12,9 @@ pub const STICKY: u32 = 0o1000;
 pub const MODE_MASK: u32 = 0o7777;
 const GROUP_EXEC: u32 = 0o010;
 
+/// The number no user or group has: for chown(2), and so for everybody, it says "leave it".
+pub const NO_ID: u32 = u32::MAX;
+
 /// Permission to read a file or list a directory.
 pub const READ: u32 = 4;
 /// Permission to write a file or change a directory's entries.
@@ -39,12 +42,14 @@ impl Who<'_> {
     }
 }
 
-/// Owner, group and mode (low twelve bits) of a node.
+/// Owner, group and mode (low twelve bits) of a node. `withheld` are bits of the mode, of group and others, that the node's
+/// ACL takes from some of them: nobody has these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     pub uid: u32,
     pub gid: u32,
     pub mode: u32,
+    pub withheld: u32,
     pub kind: Kind,
 }
 
@@ -66,6 +71,8 @@ pub enum Refusal {
     NotPermitted,
     /// ENODATA: the caller must not even see that the attribute exists.
     Hidden,
+    /// EINVAL: no user or group can have this number.
+    NoSuchId,
     /// EOPNOTSUPP: an attribute name outside every namespace.
     NoNamespace,
 }
@@ -79,12 +86,13 @@ pub fn permitted(who: &Who<'_>, node: &Node) -> u32 {
         return READ | WRITE | if executable { EXEC } else { 0 };
     }
     // The first class that fits decides, even where a later one would allow more.
+    let allowed = node.mode & !node.withheld;
     if who.uid == node.uid {
         node.mode >> 6 & 7
     } else if who.in_group(node.gid) {
-        node.mode >> 3 & 7
+        allowed >> 3 & 7
     } else {
-        node.mode & 7
+        allowed & 7
     }
 }
 
@@ -117,8 +125,13 @@ pub fn chmod(who: &Who<'_>, node: &Node, gid: u32, mode: u32) -> Result<u32, Ref
     Ok(if who.is_privileged() || who.in_group(gid) { mode } else { mode & !SETGID })
 }
 
+fn check_ids(uid: Option<u32>, gid: Option<u32>) -> Allowed {
+    if uid == Some(NO_ID) || gid == Some(NO_ID) { Err(Refusal::NoSuchId) } else { Ok(()) }
+}
+
 /// Change owner, group or both; `None` leaves it.
 pub fn check_chown(who: &Who<'_>, node: &Node, uid: Option<u32>, gid: Option<u32>) -> Allowed {
+    check_ids(uid, gid)?;
     if who.is_privileged() {
         return Ok(());
     }
@@ -183,6 +196,7 @@ pub fn new_mode(who: &Who<'_>, dir: &Node, kind: Kind, mode: u32) -> u32 {
 
 /// A new node's owner and group are asked for by name: like making it and giving it away at once.
 pub fn check_new_owner(who: &Who<'_>, inherited_gid: u32, uid: Option<u32>, gid: Option<u32>) -> Allowed {
+    check_ids(uid, gid)?;
     let uid_ok = uid.is_none_or(|uid| uid == who.uid);
     let gid_ok = gid.is_none_or(|gid| gid == inherited_gid || who.in_group(gid));
     if who.is_privileged() || (uid_ok && gid_ok) { Ok(()) } else { Err(Refusal::NotPermitted) }

@@ -23,18 +23,28 @@ fn defaults_follow_the_machine() {
     assert_eq!(options.nfs, Some("127.0.0.1:12049".parse().unwrap()));
     let Parsed::Run(small) = parse(&[], 512 << 20, true) else { panic!() };
     assert_eq!((small.cache, small.dirty), (128 << 20, (512 << 20) / 10));
-    assert_eq!(small.nfs, Some("0.0.0.0:2049".parse().unwrap()));
+    assert_eq!(small.nfs, Some("127.0.0.1:2049".parse().unwrap()));
     assert_eq!(small.state, PathBuf::from("/var/lib/cistern"));
     assert!(options.state.is_absolute() && options.state.ends_with("cistern"), "{:?}", options.state);
 }
 
 #[test]
 fn options_take_values_behind_a_space_or_an_equals_sign() {
-    let options =
-        run(&["--state", "/s", "--nfs=off", "--cache", "1g", "--search", "/a", "--search=/b", "--automount"]);
+    let options = run(&[
+        "--state",
+        "/s",
+        "--nfs=off",
+        "--cache",
+        "1g",
+        "--search",
+        "/a",
+        "--search=/b",
+        "--automount",
+        "--old-handles",
+    ]);
     assert_eq!((options.state, options.nfs, options.cache), (PathBuf::from("/s"), None, 1 << 30));
     assert_eq!(options.search, ["/a", "/b"]);
-    assert!(options.automount && !options.first_start);
+    assert!(options.automount && options.old_handles && !options.first_start);
     assert_eq!(run(&[]).keep, Some(PathBuf::from("/dev/shm")));
     assert_eq!((run(&["--keep", "/m"]).keep, run(&["--keep=off"]).keep), (Some(PathBuf::from("/m")), None));
     let portals = run(&["--iscsi", "10.0.0.1:3260", "--iscsi=[::]:0,7"]).iscsi;

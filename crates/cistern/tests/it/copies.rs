@@ -85,8 +85,8 @@ fn thirty_thousand_files_by_nfs_and_by_mount_are_what_they_were() {
     let (a, b) = (scratch.image("a", 2048), scratch.image("b", 2048));
     let mnt = scratch.text("mnt");
     daemon.zpool(&format!("create -O compression=lz4 -m {mnt} tank {a} {b}")).done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/nfs").done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/fuse").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure tank/nfs").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure tank/fuse").done();
     let (by_nfs, by_fuse) = (format!("{mnt}/nfs"), format!("{mnt}/fuse"));
 
     timed("in through NFS", || copy_in(&daemon, &by_nfs, &source, &wanted));

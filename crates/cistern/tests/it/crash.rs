@@ -72,7 +72,7 @@ fn what_was_committed_survives_kill_9_in_the_middle_of_a_copy() {
     // Commits are quick: the clients must not fill the pool before the server is killed.
     let (a, b, mnt) = (scratch.image("a", 8192), scratch.image("b", 8192), scratch.text("mnt"));
     daemon.zpool(&format!("create -m {mnt} tank mirror {a} {b}")).done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/share").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure tank/share").done();
     let export = format!("{mnt}/share");
     let promised = Mutex::new(Promised::default());
     let mut verifiers = Vec::new();
@@ -126,7 +126,7 @@ fn openzfs_sees_the_log_that_kill_9_left_and_every_piece_in_it_comes_back() {
     let mut daemon = Daemon::start(&scratch);
     let (a, b, mnt) = (scratch.image("a", 1024), scratch.image("b", 512), scratch.text("mnt"));
     daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/share").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure tank/share").done();
     let export = format!("{mnt}/share");
     nfs3::File::create(&daemon, &export, "stable", 0o644);
     Client::mount(&daemon, &export).and_then(|client| client.write_file("synced", 0o644, b"")).expect("made");

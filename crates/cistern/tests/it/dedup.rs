@@ -27,7 +27,9 @@ fn what_is_foretold_and_what_comes_of_it_is_what_zdb_says() {
     let write = |daemon: &Daemon, name: &str, props: &str| {
         let at = scratch.text(name);
         daemon
-            .zfs(&format!("create -u -o mountpoint={at} -o sharenfs=rw,no_root_squash {props} tank/{name}"))
+            .zfs(&format!(
+                "create -u -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure {props} tank/{name}"
+            ))
             .done();
         let client = Client::mount(daemon, &at).expect("mounted");
         for n in 0..5 {

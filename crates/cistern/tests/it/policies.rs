@@ -217,7 +217,7 @@ fn replicas(site: &mut Site) {
 fn write_some(site: &Site, dataset: &str) {
     let at = site.scratch.text("some");
     site.here.zfs(&format!("set mountpoint={at} {dataset}")).done();
-    site.here.zfs(&format!("set sharenfs=rw,no_root_squash {dataset}")).done();
+    site.here.zfs(&format!("set sharenfs=rw,no_root_squash,insecure {dataset}")).done();
     let client = crate::libnfs::Client::mount(&site.here, &at).expect("mounted");
     let mut random = stdx::prng::Prng::new(5);
     let mut bytes = vec![0; 8 << 20];

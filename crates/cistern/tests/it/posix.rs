@@ -27,7 +27,7 @@ fn mounted(scratch: &Scratch) -> (Daemon, PathBuf) {
     let daemon = Daemon::start(scratch);
     let (a, mnt) = (scratch.image("a", 2048), scratch.text("mnt"));
     daemon.zpool(&format!("create -O xattr=sa -m {mnt} tank {a}")).done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/fs").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure tank/fs").done();
     daemon.zfs("mount tank/fs").done();
     (daemon, scratch.path("mnt/fs"))
 }

@@ -28,7 +28,7 @@ fn projects_are_given_listed_checked_limited_and_taken_away() {
     let mut daemon = Daemon::start(&scratch);
     let (a, mnt) = (scratch.image("a", 256), scratch.text("mnt"));
     daemon.zpool(&format!("create -O compression=off -m {mnt} tank {a}")).done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/fs").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure tank/fs").done();
     daemon.zfs("mount tank/fs").done();
     let (at, root) = (scratch.path("mnt/fs"), scratch.text("mnt/fs"));
     let (home, joe) = (format!("{root}/home"), format!("{root}/home/joe"));

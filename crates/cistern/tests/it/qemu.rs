@@ -33,7 +33,7 @@ fn qemu_keeps_images_on_a_share() {
     serve_portmapper(&host, daemon.port).expect("port 111 is free");
     let (a, mnt) = (scratch.image("a", 1024), scratch.text("mnt"));
     daemon.zpool(&format!("create -O compression=lz4 -m {mnt} tank {a}")).done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash -o recordsize=64K tank/vm").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure -o recordsize=64K tank/vm").done();
     let local = scratch.text("local.raw");
     make_image(Path::new(&local));
     let remote = |name: &str| format!("nfs://{host}{mnt}/vm/{name}");

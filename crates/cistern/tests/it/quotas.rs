@@ -17,7 +17,7 @@ fn limits_are_set_met_and_listed() {
     let a = scratch.image("a", 256);
     daemon.zpool(&format!("create -m none tank {a}")).done();
     let at = scratch.text("fs");
-    let share = "-o sharenfs=rw,no_root_squash -o compression=off -o groupobjquota@7=3";
+    let share = "-o sharenfs=rw,no_root_squash,insecure -o compression=off -o groupobjquota@7=3";
     daemon.zfs(&format!("create -u -o mountpoint={at} {share} tank/fs")).done();
     let client = Client::mount(&daemon, &at).expect("mounted");
     client.write_file("/a", 0o644, &[7; 1 << 20]).expect("written");

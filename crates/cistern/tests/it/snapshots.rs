@@ -20,7 +20,7 @@ fn snapshots_are_seen_rolled_back_to_cloned_held_and_destroyed() {
     let a = scratch.image("a", 256);
     daemon.zpool(&format!("create -m none tank {a}")).done();
     let at = scratch.text("fs");
-    daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash tank/fs")).done();
+    daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure tank/fs")).done();
     daemon.zfs("create tank/fs/below").done();
     let client = Client::mount(&daemon, &at).expect("mounted");
     client.write_file("/file", 0o644, b"first").expect("written");
@@ -133,7 +133,7 @@ fn snapshots_of_a_tree_are_held_renamed_and_destroyed_together() {
     let a = scratch.image("a", 256);
     daemon.zpool(&format!("create -m none tank {a}")).done();
     let at = scratch.text("fs");
-    let options = "-o copies=3 -o compression=off -o sharenfs=rw,no_root_squash";
+    let options = "-o copies=3 -o compression=off -o sharenfs=rw,no_root_squash,insecure";
     daemon.zfs(&format!("create {options} -o mountpoint={at} tank/fs")).done();
     daemon.zfs("create tank/fs/below").done();
     let client = Client::mount(&daemon, &at).expect("mounted");

@@ -40,7 +40,9 @@ fn snapshots_are_sent_and_received() {
     daemon.zpool(&format!("create -m none -O atime=off backup {b}")).done();
     let at = scratch.text("fs");
     daemon
-        .zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash -o recordsize=1M tank/fs"))
+        .zfs(&format!(
+            "create -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure -o recordsize=1M tank/fs"
+        ))
         .done();
     let client = Client::mount(&daemon, &at).expect("mounted");
     let large: Vec<u8> = (0..3 << 20).map(|i: u32| (i / 7) as u8).collect();
@@ -67,7 +69,7 @@ fn snapshots_are_sent_and_received() {
         receive(&daemon, &scratch, &to, &next).done();
         let there = scratch.text(name);
         daemon.zfs(&format!("set mountpoint={there} {to}")).done();
-        daemon.zfs(&format!("set sharenfs=ro,no_root_squash {to}")).done();
+        daemon.zfs(&format!("set sharenfs=ro,no_root_squash,insecure {to}")).done();
         let copy = Client::mount(&daemon, &there).expect("mounted");
         assert_eq!(copy.read_file("/large").expect("read"), large, "{name}");
         assert_eq!(copy.read_file("/small").expect("read"), b"small");

@@ -33,7 +33,7 @@ fn receive(daemon: &Daemon, scratch: &Scratch, line: &str, file: &str) -> Ran {
 /// A file system with some megabytes, mounted by a client.
 fn filled(daemon: &Daemon, scratch: &Scratch, dataset: &str) -> Client {
     let at = scratch.text(&dataset.replace('/', "-"));
-    daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash {dataset}")).done();
+    daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure {dataset}")).done();
     let client = Client::mount(daemon, &at).expect("mounted");
     let bytes: Vec<u8> = (0..2 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     client.write_file("/data", 0o644, &bytes).expect("written");

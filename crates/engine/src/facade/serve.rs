@@ -94,6 +94,9 @@ impl Host for PoolHost {
     }
 }
 
+/// A value of `acltype`.
+const POSIX_ACLS: u64 = 1;
+
 fn settings(props: &FsProps) -> Settings {
     Settings {
         readonly: props.is_on("readonly"),
@@ -104,6 +107,7 @@ fn settings(props: &FsProps) -> Settings {
             1 => XattrStore::Directory,
             _ => XattrStore::System,
         },
+        posix_acls: props.number("acltype") == POSIX_ACLS,
         recordsize: u32::try_from(props.number("recordsize")).unwrap_or(128 << 10),
     }
 }
@@ -357,6 +361,7 @@ impl LocalPool {
             mountpoint: mountpoint.starts_with('/').then_some(mountpoint),
             sharenfs: props.text("sharenfs").to_owned(),
             readonly: props.is_on("readonly") || self.pool.core().readonly,
+            secret: self.pool.core().storage.salt().map(|salt| salt.0),
             fs: mounted.served(),
         })
     }

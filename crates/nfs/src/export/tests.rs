@@ -73,6 +73,9 @@ fn credentials_are_squashed_as_asked() {
     assert_eq!(ids("all_squash,anonuid=1000,anongid=-2", user), (1000, u32::MAX - 1, vec![]));
     assert_eq!(ids("no_root_squash", Credential::None), (NOBODY, NOBODY, vec![]));
     assert_eq!(ids("root_mapping=3", root).0, 3);
+    // -1 is nobody's number, and the owner of nothing.
+    let nobodys = Credential::Sys(AuthSys::new(u32::MAX, u32::MAX, &[u32::MAX, 5]));
+    assert_eq!(ids("no_root_squash", nobodys), (NOBODY, NOBODY, vec![NOBODY, 5]));
 }
 
 #[test]
@@ -86,7 +89,9 @@ fn showmount_lists_hosts() {
 #[test]
 fn options_that_others_need_are_taken() {
     let options = parse("rw,async,fsid=3,insecure,no_wdelay,sec=krb5:sys").expect("good");
-    assert_eq!((options.secure, options.crossmnt, options.sync), (Some(false), false, false));
+    assert_eq!((options.secure, options.crossmnt, options.sync), (false, false, false));
     assert!(parse("rw").expect("good").sync, "a server waits unless told not to");
-    assert!(parse("on").expect("good").crossmnt);
+    let on = parse("on").expect("good");
+    assert!(on.crossmnt && on.secure);
+    assert!(parse("rw,no_root_squash").expect("good").secure);
 }

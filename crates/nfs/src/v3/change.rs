@@ -140,6 +140,6 @@ fn answer(
 
 fn put_handle_and_attr(out: &mut Encoder, target: &Target, attr: &Attr) {
     out.bool(true);
-    out.opaque(&target.share.handle(attr.node).encode());
+    out.opaque(&target.share.handle(attr.node));
     put_post(out, target.fs_id(), Some(attr));
 }

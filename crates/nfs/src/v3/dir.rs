@@ -3,6 +3,9 @@
 //! Cookies are the engine's, good for as long as the directory lives, so the cookie verifier is always zero. `.` and
 //! `..` come first with cookies 1 and 2, which the engine leaves free. An entry goes in whole or not at all; what the
 //! engine gave and did not fit is asked for again with the next call.
+//!
+//! READDIRPLUS looks each entry up, so it asks what LOOKUP asks: who may read a directory but not search it learns names
+//! only.
 
 use engine_api::{Attr, DirEntry, DirLimit, DirPage};
 use sunrpc::xdr::{Decoder, Encoder, Result, padding};
@@ -19,7 +22,7 @@ const COOKIE_DOTDOT: u64 = 2;
 /// Bytes of an entry without its name: another follows, file id, name length, cookie.
 const ENTRY: usize = 4 + 8 + 4 + 8;
 /// What READDIRPLUS adds: attributes and handle, each with its flag.
-const PLUS: usize = 4 + FATTR_LEN + 4 + 4 + handle::LEN;
+const PLUS: usize = 4 + FATTR_LEN + 4 + 4 + handle::MAX_LEN;
 /// Entries that one call may ask of the engine.
 const MAX_ENTRIES: usize = 8192;
 /// End of list, end of directory.
@@ -82,7 +85,9 @@ fn put_list(
     out.u32(Status::OK.0);
     put_post(out, target.fs_id(), Some(&dir));
     out.u64(0);
-    let mut page = Page { cx, target, plus: request.plus, end, names: request.names, entries: 0 };
+    let looks_up = request.plus && target.fs().access(&target.cred, target.node)?.lookup;
+    let (plus, names) = (request.plus, request.names);
+    let mut page = Page { cx, target, plus, looks_up, end, names, entries: 0 };
     let mut whole = true;
     for (cookie, name) in [(COOKIE_DOT, &b"."[..]), (COOKIE_DOTDOT, b"..")] {
         if whole && request.cookie < cookie {
@@ -115,6 +120,8 @@ struct Page<'a> {
     cx: &'a Context<'a>,
     target: &'a Target,
     plus: bool,
+    /// Entries come with attributes and handle.
+    looks_up: bool,
     /// Length that the encoder may reach.
     end: usize,
     /// Bytes left for names and cookies.
@@ -131,13 +138,13 @@ impl Page<'_> {
     fn limit(&self, len: usize) -> DirLimit {
         let room = self.end.saturating_sub(len + TRAILER);
         let entries = (room / (self.fixed() + TYPICAL_NAME)).clamp(1, MAX_ENTRIES);
-        DirLimit { entries, name_bytes: room.min(self.names).max(1), with_attr: self.plus }
+        DirLimit { entries, name_bytes: room.min(self.names).max(1), with_attr: self.looks_up }
     }
 
     /// False where an entry did not fit.
     fn put_all(&mut self, out: &mut Encoder, found: &DirPage) -> bool {
         found.entries.iter().all(|entry| {
-            let attr = entry.attr.as_ref().filter(|_| self.plus && !self.is_crossing(entry));
+            let attr = entry.attr.as_ref().filter(|_| self.looks_up && !self.is_crossing(entry));
             self.put(out, &entry.name, entry.cookie, entry.node.object, attr)
         })
     }
@@ -165,7 +172,7 @@ impl Page<'_> {
             put_post(out, self.target.fs_id(), attr);
             out.bool(attr.is_some());
             if let Some(attr) = attr {
-                out.opaque(&self.target.share.handle(attr.node).encode());
+                out.opaque(&self.target.share.handle(attr.node));
             }
         }
         true

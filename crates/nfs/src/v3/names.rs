@@ -1,11 +1,11 @@
 //! Names in directories: LOOKUP, REMOVE, RMDIR, RENAME, LINK.
 
-use engine_api::{Attr, DirChange, RenameMode};
+use engine_api::{Attr, DirChange, FsId, RenameMode};
 use sunrpc::xdr::{Decoder, Encoder, Result};
 
 use super::attr::{put_dir_change, put_no_wcc, put_post, put_wcc};
 use super::target::{Place, Target, get_handle};
-use crate::handle::Handle;
+use crate::handle::Sealed;
 use crate::service::Context;
 use crate::status::Status;
 
@@ -20,10 +20,10 @@ pub fn lookup(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
         }
     };
     match place.name().and_then(|name| find(cx, &target, name)) {
-        Ok((handle, attr)) => {
+        Ok((fs, handle, attr)) => {
             out.u32(Status::OK.0);
-            out.opaque(&handle.encode());
-            put_post(out, handle.fs, Some(&attr));
+            out.opaque(&handle);
+            put_post(out, fs, Some(&attr));
         }
         Err(status) => out.u32(status.0),
     }
@@ -32,20 +32,21 @@ pub fn lookup(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
 }
 
 /// Looks the name up, and steps over into what is mounted there.
-fn find(cx: &Context<'_>, t: &Target, name: &[u8]) -> std::result::Result<(Handle, Attr), Status> {
+fn find(cx: &Context<'_>, t: &Target, name: &[u8]) -> std::result::Result<(FsId, Sealed, Attr), Status> {
     if cx.table.has_crossings(&t.share)
         && let Some(child) = cx.table.crossing(&t.share, t.node, name)
         && cx.shares.grant(child, cx.client).is_some()
     {
         let root = child.fs.root();
-        return Ok((child.handle(root), child.fs.getattr(root)?));
+        return Ok((child.id, child.handle(root), child.fs.getattr(root)?));
     }
     let attr = t.fs().lookup(&t.cred, t.node, name)?;
     if let Some(snapshot) = t.fs().crossing(attr.node)? {
         let root = snapshot.root();
-        return Ok((Handle { fs: snapshot.id(), node: root }, snapshot.getattr(root)?));
+        let handle = t.share.handle_in(snapshot.id(), root);
+        return Ok((snapshot.id(), handle, snapshot.getattr(root)?));
     }
-    Ok((t.share.handle(attr.node), attr))
+    Ok((t.fs_id(), t.share.handle(attr.node), attr))
 }
 
 pub fn remove(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {

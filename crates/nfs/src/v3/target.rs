@@ -25,7 +25,7 @@ pub struct Target {
 impl Target {
     /// Finds out what the handle means to this caller.
     pub fn resolve(cx: &Context<'_>, bytes: &[u8]) -> Result<Target, Status> {
-        let handle = Handle::decode(bytes).ok_or(Status::BADHANDLE)?;
+        let handle = Handle::open(bytes, |pool| cx.table.key(pool), cx.shares.old_handles)?;
         let share = match cx.table.get(handle.fs) {
             Some(share) => share.clone(),
             None => cx.table.snapshot(handle.fs).ok_or(Status::STALE)?,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use engine_api::{Engine, FileSystem};
+use engine_api::{Engine, FileSystem, Served};
 use model::MemEngine;
-use nfs::{NOBODY, procedure as p};
+use nfs::{Answer, Handle, HandleKey, NOBODY, Server, ServerConfig, Service, procedure as p};
 use sunrpc::client::CallError;
-use sunrpc::msg::{Accepted, Credential};
+use sunrpc::msg::{Accepted, Call, Credential, Reply, parse_reply, put_call};
 use sunrpc::xdr::{Decoder, Encoder};
 
-use crate::setup::{PATH, Setup, file_system, served, start};
+use crate::setup::{PATH, SECRET, Setup, file_system, served, start};
 
 #[test]
 fn root_is_squashed_unless_told_otherwise() {
@@ -66,6 +66,114 @@ fn shares_come_and_go_while_handles_stay() {
     assert_eq!(nfs.getattr(&root), Err(13));
 }
 
+/// Clients come from ports of privileged programs, unless a share says that others may: exports(5).
+#[test]
+fn shares_are_secure_unless_told_otherwise() {
+    let setup = Setup::new("on");
+    let root = setup.client(1, 1).root;
+    for (sharenfs, port, status) in [
+        ("on", 1023, 0),
+        ("on", 1024, 13),
+        ("rw,no_root_squash", 50_000, 13),
+        ("rw,no_root_squash", 700, 0),
+        ("rw,insecure", 50_000, 0),
+    ] {
+        let share = Served { sharenfs: sharenfs.to_owned(), ..served(PATH, "on", setup.fs.clone()) };
+        setup.engine.set_served(vec![share]);
+        let service = Service::new(setup.engine.clone(), false);
+        let mut args = Encoder::new();
+        args.opaque(&root);
+        let credential = Credential::None;
+        let call = Call {
+            xid: 1,
+            program: 100_003,
+            version: 3,
+            procedure: p::GETATTR,
+            credential,
+            args: args.bytes(),
+        };
+        let mut record = Encoder::new();
+        put_call(&mut record, &call);
+        let answer = service.answer(&service.session(([10, 0, 0, 1], port).into()), record.bytes());
+        let Answer::Reply(reply) = answer else { panic!("{sharenfs}: no reply") };
+        let reply: Vec<u8> = reply.parts().flatten().copied().collect();
+        // Behind the record mark.
+        let (_, results) = parse_reply(&reply[4..]).expect("a proper reply");
+        let Reply::Success(results) = results else { panic!("{sharenfs}: {results:?}") };
+        assert_eq!(Decoder::new(results).u32(), Ok(status), "{sharenfs} from {port}");
+    }
+}
+
+/// Who may read a directory and not search it learns names, by no procedure more.
+#[test]
+fn nobody_gets_past_a_directory_that_he_may_not_search() {
+    let setup = Setup::new("rw,no_root_squash");
+    let mut owner = setup.client(0, 0);
+    let root = owner.root.clone();
+    let mut made = |name: &str, mode: u32| {
+        let dir = owner.mkdir(&root, name.as_bytes()).expect("made").0;
+        owner.mkdir(&dir, b"below").expect("made");
+        let mut set = Encoder::new();
+        set.opaque(&dir);
+        crate::calls::sattr(&mut set, Some(mode), None);
+        set.bool(false);
+        assert_eq!(owner.call(p::SETATTR, &set).0, 0);
+        dir
+    };
+    let (listed, closed) = (made("listed", 0o744), made("closed", 0o700));
+    let mut other = setup.client(1000, 1000);
+    assert_eq!(other.lookup(&listed, b"below").map(drop), Err(13));
+    let entry = other.list(&listed, true, 4096).pop().expect("three entries");
+    assert_eq!((&*entry.name, entry.attr, entry.handle), ("below", None, None));
+    assert_eq!(other.lookup(&closed, b"below").map(drop), Err(13));
+    for (path, status) in [("closed/below", 13), ("listed/below", 13), ("closed", 0)] {
+        let mounted = other.mount(&format!("{PATH}/{path}"));
+        assert_eq!(mounted.map_or_else(|status| status, |_| 0), status, "{path}");
+    }
+    let mut entry = setup.client(0, 0).list(&listed, true, 4096);
+    assert!(entry.pop().expect("three entries").handle.is_some());
+}
+
+#[test]
+fn nobody_owns_files_by_the_number_that_means_none() {
+    let setup = Setup::new("rw,no_root_squash");
+    let mut nfs = setup.client(0, 0);
+    let root = nfs.root.clone();
+    let (file, before) = nfs.create(&root, b"f").expect("created");
+    for (uid, gid) in [(Some(u32::MAX), None), (None, Some(u32::MAX))] {
+        let owner = |args: &mut Encoder| {
+            args.u32(0);
+            for id in [uid, gid] {
+                args.bool(id.is_some());
+                id.into_iter().for_each(|id| args.u32(id));
+            }
+            (0..3).for_each(|_| args.u32(0));
+        };
+        let mut set = Encoder::new();
+        set.opaque(&file);
+        owner(&mut set);
+        set.u32(0);
+        assert_eq!(nfs.call(p::SETATTR, &set).0, 22);
+        for procedure in [p::CREATE, p::MKDIR, p::SYMLINK, p::MKNOD] {
+            let mut args = crate::calls::place(&root, b"new");
+            match procedure {
+                p::CREATE => args.u32(1),
+                p::MKNOD => args.u32(7),
+                _ => {}
+            }
+            owner(&mut args);
+            if procedure == p::SYMLINK {
+                args.opaque(b"target");
+            }
+            assert_eq!(nfs.call(procedure, &args).0, 22, "procedure {procedure}");
+        }
+    }
+    assert_eq!(nfs.getattr(&file).map(|attr| (attr.uid, attr.gid)), Ok((before.uid, before.gid)));
+    let mut none = setup.client(u32::MAX, u32::MAX);
+    let made = none.create(&root, b"g").expect("created").1;
+    assert_eq!((made.uid, made.gid), (NOBODY, NOBODY));
+}
+
 #[test]
 fn garbage_is_a_bad_handle_and_a_dead_node_a_stale_one() {
     let setup = Setup::new("on");
@@ -74,18 +182,39 @@ fn garbage_is_a_bad_handle_and_a_dead_node_a_stale_one() {
     assert_eq!(nfs.getattr(&root[1..]), Err(10001));
     assert_eq!(nfs.getattr(b""), Err(10001));
     assert_eq!(nfs.getattr(&[7; 64]), Err(10001));
-    let handle = nfs::Handle::decode(&root).expect("our own");
-    let mut forged = handle;
-    forged.node.generation += 1;
-    assert_eq!(nfs.getattr(&forged.encode()), Err(70));
+    let key = HandleKey::of(&SECRET);
+    let handle = Handle::open(&root, |_| Some(&key), false).expect("our own");
+    let mut gone = handle;
+    gone.node.generation += 1;
+    assert_eq!(nfs.getattr(&gone.seal(Some(&key))), Err(70));
     let mut elsewhere = handle;
     elsewhere.fs.dataset_guid += 1;
-    assert_eq!(nfs.getattr(&elsewhere.encode()), Err(70));
+    assert_eq!(nfs.getattr(&elsewhere.seal(Some(&key))), Err(70));
     // Longer than any handle: the arguments are wrong, not the handle.
     let mut args = Encoder::new();
     args.opaque(&[7; 65]);
     let refused = nfs.client.call(p::GETATTR, args.bytes());
     assert!(matches!(refused, Err(CallError::Failed(Accepted::GarbageArgs))));
+}
+
+/// What a handle names is no secret: object numbers are small, and generations are numbers of transaction groups.
+#[test]
+fn handles_cannot_be_guessed() {
+    let setup = Setup::new("rw,no_root_squash");
+    let mut nfs = setup.client(0, 0);
+    let root = nfs.root.clone();
+    let (file, _) = nfs.create(&root, b"f").expect("created");
+    let key = HandleKey::of(&SECRET);
+    let named = Handle::open(&file, |_| Some(&key), false).expect("our own");
+    assert_eq!(nfs.getattr(&named.seal(Some(&HandleKey::of(&[0; 32])))), Err(10001));
+    let old = named.seal(None);
+    assert_eq!(nfs.getattr(&old), Err(70));
+    // Clients of a server before this one may go on, where that is wanted.
+    let addr = "127.0.0.1:0".parse().expect("an address");
+    let config = ServerConfig { old_handles: true, ..ServerConfig::new(addr) };
+    let server = Server::start(config, setup.engine.clone()).expect("a free port");
+    let setup = Setup { server, engine: setup.engine.clone(), fs: setup.fs.clone() };
+    assert!(setup.unmounted(0, 0).getattr(&old).is_ok());
 }
 
 #[test]

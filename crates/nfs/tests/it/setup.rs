@@ -12,6 +12,8 @@ use sunrpc::msg::{AuthSys, Credential};
 use crate::calls::Nfs;
 
 pub const POOL: u64 = 0x1234_5678_9abc_def0;
+/// Of the pool.
+pub const SECRET: [u8; 32] = [7; 32];
 pub const PATH: &str = "/tank/share";
 
 /// A file system whose clock ticks once a change, open to everyone.
@@ -29,9 +31,20 @@ pub fn served(path: &str, sharenfs: &str, fs: Arc<MemFs>) -> Served {
         dataset: path.trim_start_matches('/').to_owned(),
         id: fs.id(),
         mountpoint: Some(path.to_owned()),
-        sharenfs: sharenfs.to_owned(),
+        sharenfs: from_any_port(sharenfs),
         readonly: false,
+        secret: Some(SECRET),
         fs,
+    }
+}
+
+/// The share for clients that are not privileged, as those of tests, unless it says which ports it takes.
+fn from_any_port(sharenfs: &str) -> String {
+    match sharenfs {
+        "on" => "crossmnt,insecure".to_owned(),
+        "off" | "nonsense" => sharenfs.to_owned(),
+        options if options.contains("secure") => options.to_owned(),
+        options => format!("{options},insecure"),
     }
 }
 
