@@ -68,6 +68,8 @@ pub struct Attr {
     pub kind: NodeKind,
     /// The low twelve bits: rwx for three, setuid, setgid, sticky.
     pub mode: u32,
+    /// Bits of the mode, of group and others, that the node's ACL takes from some of them, so that nobody has them here.
+    pub withheld: u32,
     pub nlink: u64,
     pub uid: u32,
     pub gid: u32,

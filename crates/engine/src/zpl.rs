@@ -19,6 +19,7 @@
 //! Waiting for a transaction group to be synced ([`Host`]) happens with no lock held.
 
 mod acl;
+mod acl_limits;
 mod attrs;
 mod create;
 mod diff;
@@ -80,6 +81,8 @@ pub struct Settings {
     pub atime: bool,
     pub relatime: bool,
     pub xattr: XattrStore,
+    /// `acltype=posix`: POSIX ACLs are obeyed. Otherwise they are extended attributes like others.
+    pub posix_acls: bool,
     /// Largest block of new files, in bytes.
     pub recordsize: u32,
 }
@@ -92,6 +95,7 @@ impl Default for Settings {
             atime: true,
             relatime: false,
             xattr: XattrStore::Directory,
+            posix_acls: false,
             recordsize: 128 << 10,
         }
     }

@@ -29,7 +29,8 @@ pub fn file_attr(ino: u64, attr: &Attr) -> FileAttr {
         ctime: system_time(attr.ctime),
         crtime: system_time(attr.crtime),
         kind: file_type(attr.kind),
-        perm: (attr.mode & 0o7777) as u16,
+        // The kernel checks by what it is shown.
+        perm: (attr.mode & 0o7777 & !attr.withheld) as u16,
         nlink: u32::try_from(attr.nlink).unwrap_or(u32::MAX),
         uid: attr.uid,
         gid: attr.gid,

@@ -141,7 +141,8 @@ impl Server {
     fn mode_without_setid(&self, req: &Request, attr: &Attr) -> Option<u32> {
         let who = posix::Who { uid: req.uid(), gid: req.gid(), groups: &[] };
         let kind = if attr.kind == NodeKind::File { posix::Kind::File } else { posix::Kind::Other };
-        let rules = posix::Node { uid: attr.uid, gid: attr.gid, mode: attr.mode, kind };
+        let rules =
+            posix::Node { uid: attr.uid, gid: attr.gid, mode: attr.mode, withheld: attr.withheld, kind };
         let mode = posix::mode_after_write(&who, &rules);
         (mode != attr.mode).then_some(mode)
     }

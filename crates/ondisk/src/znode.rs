@@ -10,6 +10,7 @@ pub mod acl;
 pub mod attr;
 pub mod owner;
 pub mod phys;
+pub mod plain;
 
 pub use acl::swap_aces;
 pub use owner::{NodeOwner, generation_of, owner_of_sa, owner_of_znode};

@@ -7,6 +7,8 @@
 //!       │   └── monday    FIRST − its objset: the root of another file system, which `crossing` opens
 //!       └── shares        a directory of the file system itself, to which no other name leads
 //! ```
+//! No entry of a root gets the name `.zfs` while that leads here: nobody would find it.
+//!
 //! This wraps a file system and adds nodes with numbers that no object can have. All of them can be read by everybody and
 //! changed by nobody. What is behind a snapshot's name is a file system with an id of its own: protocols step over into it
 //! as they do where one is mounted on another.
@@ -113,6 +115,16 @@ impl Ctldir {
         if is_control(node) { Err(Error::ReadOnly) } else { Ok(()) }
     }
 
+    fn is_control_name(&self, dir: NodeId, name: &[u8]) -> bool {
+        name == ROOT_NAME && dir == self.root && self.has_snapdir()
+    }
+
+    /// Passes for directories in which the name may be given to something.
+    fn free(&self, dir: NodeId, name: &[u8]) -> Result<()> {
+        self.own(dir)?;
+        if self.is_control_name(dir, name) { Err(Error::Exists) } else { Ok(()) }
+    }
+
     /// A snapshot's number by its name.
     fn number(&self, name: &[u8]) -> Result<u64> {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
@@ -144,6 +156,7 @@ impl Ctldir {
             node,
             kind: NodeKind::Dir,
             mode: MODE,
+            withheld: 0,
             nlink: 2,
             uid: 0,
             gid: 0,
@@ -252,7 +265,7 @@ impl FileSystem for Ctldir {
         if is_control(dir) {
             return self.look_up(cred, dir, name);
         }
-        if name == ROOT_NAME && dir == self.root && self.has_snapdir() {
+        if self.is_control_name(dir, name) {
             return self.attr(control(ROOT));
         }
         self.fs()?.lookup(cred, dir, name)
@@ -356,18 +369,18 @@ impl FileSystem for Ctldir {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created> {
-        self.own(dir)?;
+        self.free(dir, name)?;
         self.fs()?.create(cred, dir, name, mode, attr)
     }
 
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
-        self.own(dir)?;
+        self.free(dir, name)?;
         self.fs()?.make(cred, dir, name, what, attr)
     }
 
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)> {
         self.own(node)?;
-        self.own(dir)?;
+        self.free(dir, name)?;
         self.fs()?.link(cred, node, dir, name)
     }
 
@@ -389,7 +402,7 @@ impl FileSystem for Ctldir {
         mode: RenameMode,
     ) -> Result<(DirChange, DirChange)> {
         self.own(from.0)?;
-        self.own(to.0)?;
+        self.free(to.0, to.1)?;
         self.fs()?.rename(cred, from, to, mode)
     }
 

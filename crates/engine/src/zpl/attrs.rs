@@ -11,6 +11,7 @@ use ondisk::sa::pack_words;
 use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::znode::{self, decode_rdev, flags, kind, kind_of_mode};
 
+use super::acl_limits::AclLimits;
 use super::error::api_error;
 use super::node::Node;
 use super::{Zpl, acl};
@@ -38,6 +39,7 @@ pub struct Attrs {
     pub links: u64,
     /// As stored; 0 for all but devices.
     pub rdev: u64,
+    pub acl: AclLimits,
 }
 
 impl Attrs {
@@ -199,20 +201,23 @@ impl Zpl {
         let corrupt = Error::Corrupt { object: dnode.object(), block: 0 };
         let word = |attr: &ZplAttr| sa.word(&view, attr).ok_or(corrupt.clone());
         let pair = |attr: &ZplAttr| sa.pair(&view, attr).map(time).ok_or(corrupt.clone());
+        let (mode, flags) = (word(&attr::MODE)?, word(&attr::FLAGS)?);
+        let acl = self.acl_limits(dnode, &view, mode, flags)?;
         Ok(Attrs {
-            mode: word(&attr::MODE)?,
+            mode,
             size: word(&attr::SIZE)?,
             generation: word(&attr::GEN)?,
             uid: word(&attr::UID)?,
             gid: word(&attr::GID)?,
             parent: word(&attr::PARENT)?,
-            flags: word(&attr::FLAGS)?,
+            flags,
             atime: pair(&attr::ATIME)?,
             mtime: pair(&attr::MTIME)?,
             ctime: pair(&attr::CTIME)?,
             crtime: pair(&attr::CRTIME)?,
             links: word(&attr::LINKS)?,
             rdev: sa.word(&view, &attr::RDEV).unwrap_or(0),
+            acl,
         })
     }
 
@@ -226,6 +231,7 @@ impl Zpl {
             node: NodeId { object: dnode.object(), generation: attrs.generation },
             kind: attrs.api_kind(),
             mode: attrs.permissions(),
+            withheld: attrs.acl.withheld,
             nlink: attrs.links,
             uid: attrs.uid as u32,
             gid: attrs.gid as u32,

@@ -17,6 +17,7 @@ use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::znode::{VERSION_SA, encode_rdev, flags, kind, phys};
 use stdx::posix;
 
+use super::acl_limits::AclLimits;
 use super::attrs::{Attrs, Change, time_words};
 use super::dir::entry_for;
 use super::error::api_error;
@@ -201,6 +202,7 @@ fn fill(
         crtime: new.now,
         links: if is_dir { 2 } else { 1 },
         rdev: body.rdev,
+        acl: AclLimits::default(),
     };
     let project = fs.project.filter(|_| projects).or(projects.then_some(0));
     let mut values = template(&attrs, project);
@@ -421,7 +423,7 @@ impl Zpl {
         let kind = if body.kind == kind::DIR { posix::Kind::Dir } else { posix::Kind::File };
         let mode = match body.kind {
             kind::SYMLINK => 0o777,
-            _ => posix::new_mode(&caller, &rules, kind, attr.mode.unwrap_or(0)),
+            _ => parent.acl.of_new(posix::new_mode(&caller, &rules, kind, attr.mode.unwrap_or(0))),
         };
         let now = self.now();
         let at = |time: Option<SetTime>| match time {

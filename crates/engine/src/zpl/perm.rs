@@ -16,6 +16,7 @@ pub fn refused(refusal: Refusal) -> Error {
         Refusal::Denied => Error::Denied,
         Refusal::NotPermitted => Error::NotPermitted,
         Refusal::Hidden => Error::NotFound,
+        Refusal::NoSuchId => Error::Invalid("no user or group has the number 4294967295".into()),
         Refusal::NoNamespace => Error::Unsupported("extended attribute outside every namespace".into()),
     }
 }
@@ -27,7 +28,8 @@ pub fn rules(attrs: &Attrs) -> posix::Node {
         kind::FILE => posix::Kind::File,
         _ => posix::Kind::Other,
     };
-    posix::Node { uid: attrs.uid as u32, gid: attrs.gid as u32, mode: attrs.permissions(), kind }
+    let (uid, gid) = (attrs.uid as u32, attrs.gid as u32);
+    posix::Node { uid, gid, mode: attrs.permissions(), withheld: attrs.acl.withheld, kind }
 }
 
 pub fn check(cred: &Cred, attrs: &Attrs, want: u32) -> Result<()> {

@@ -5,6 +5,7 @@ use engine_api::{Access, Attr, Cred, Error, NodeId, Result, SetAttr, SetTime, Ti
 use ondisk::znode::{attr, kind};
 use stdx::posix;
 
+use super::acl_limits::POSIX_ACL_MAX;
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
 use super::file::{MAX_FILE_SIZE, allowed};
@@ -46,9 +47,12 @@ impl Zpl {
         self.move_xattrs(&node, Owner { uid, gid, project: None })?;
         let holds = match set.size {
             Some(size) => self.resize_holds(node.dnode(), attrs.size, size),
-            None => Holds::new(0, 4),
+            None => Holds::new(if set.mode.is_some() { POSIX_ACL_MAX } else { 0 }, 4),
         };
         let tx = self.begin(holds)?;
+        if set.mode.is_some() {
+            self.posix_acl_follows(cred, &node, &attrs, mode, &tx)?;
+        }
         if let Some(size) = set.size {
             self.resize(&node, attrs.size, size, &tx)?;
         }

@@ -30,7 +30,7 @@ const USER: &[u8] = b"user.";
 const FOREIGN: &[u8] = b"SUNWattr";
 
 /// Where an attribute is, under which name.
-enum Place {
+pub(super) enum Place {
     System(String),
     Directory(Vec<u8>),
 }
@@ -51,7 +51,7 @@ impl Zpl {
         Ok((list.unwrap_or_default(), has_dir))
     }
 
-    fn find_xattr(&self, node: &Node, list: &NvList, name: &[u8]) -> Result<Option<Place>> {
+    pub(super) fn find_xattr(&self, node: &Node, list: &NvList, name: &[u8]) -> Result<Option<Place>> {
         for name in spellings(name) {
             if let Some(text) = name_in(list, name) {
                 return Ok(Some(Place::System(text.to_owned())));

@@ -2,6 +2,7 @@ use engine_api::Time;
 use ondisk::zil::record::LoggedAce;
 
 use super::*;
+use crate::zpl::acl_limits::AclLimits;
 
 fn node(mode: u64, uid: u64) -> Attrs {
     let time = Time { secs: 0, nanos: 0 };
@@ -19,6 +20,7 @@ fn node(mode: u64, uid: u64) -> Attrs {
         crtime: time,
         links: 1,
         rdev: 0,
+        acl: AclLimits::default(),
     }
 }
 
