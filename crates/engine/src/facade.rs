@@ -39,8 +39,8 @@ use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
 use ::pool::spa::diagnose::Verdict;
 use ::pool::spa::import::{ImportSpec, import};
+use ::pool::spa::labels;
 use ::pool::spa::rewind::Rewind;
-use ::pool::spa::{extra, labels};
 use ::pool::txg::Limits;
 use engine_api::{
     ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
@@ -446,13 +446,14 @@ impl Engine for LocalEngine {
         } else if let Some((state, pool)) = self.around.open_pools.owner_of_extra(&self.around.env, path) {
             let state = if state == PoolState::Spare { "SPARE" } else { "L2CACHE" };
             return Err(Error::Refused(format!("{path} is a member ({state}) of pool \"{pool}\"")));
-        } else if !force && extra::probe(&self.around.env, path).is_none() {
-            return Err(Error::Refused(format!("failed to read label from {path}")));
         }
         let disk = self.around.env.disks.open(path, OpenMode::ReadWrite);
         let disk = disk.map_err(|error| refuse(&error.to_string()))?;
         let device = Device::locate(disk).map_err(|error| refuse(&error.to_string()))?;
-        device.clear().map_err(|error| refuse(&error.to_string()))
+        match device.clear_valid().map_err(|error| refuse(&error.to_string()))? {
+            0 => Err(Error::Refused(format!("failed to clear label for {path}"))),
+            _ => Ok(()),
+        }
     }
 
     fn served(&self) -> Vec<Served> {

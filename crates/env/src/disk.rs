@@ -158,6 +158,11 @@ pub trait Disk: Send + Sync {
         self.size()
     }
 
+    /// False once nobody else can find the disk any more, though this handle may still be served: a file that was deleted.
+    fn is_there(&self) -> bool {
+        true
+    }
+
     fn sector_size(&self) -> SectorSize;
 
     /// Issues all entries at once, returns when each has its result.

@@ -303,6 +303,10 @@ impl Disk for FaultDisk {
         self.inner.refresh()
     }
 
+    fn is_there(&self) -> bool {
+        self.inner.is_there()
+    }
+
     fn sector_size(&self) -> SectorSize {
         self.inner.sector_size()
     }

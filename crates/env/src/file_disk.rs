@@ -11,7 +11,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -200,6 +200,10 @@ impl Disk for FileDisk {
         self.size.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
+    fn is_there(&self) -> bool {
+        self.block_device || self.buffered.metadata().map_or(true, |meta| meta.nlink() > 0)
+    }
+
     fn sector_size(&self) -> SectorSize {
         self.sector
     }
@@ -235,6 +239,10 @@ impl Disk for FileDisk {
         let failed = self.flush_failed.load(Ordering::Acquire);
         if failed != 0 {
             return Err(from_errno(failed));
+        }
+        // What is written to a deleted file ends with this handle: nothing of it is durable.
+        if !self.is_there() {
+            return Err(DiskError::Gone);
         }
         self.buffered.sync_data().map_err(|error| {
             // The kernel reports a lost write once and then forgets it; we must not.

@@ -20,6 +20,7 @@ pub mod dsl_dataset;
 pub mod dsl_dir;
 pub mod eck;
 pub mod feature;
+pub mod foreign;
 pub mod gang;
 pub mod gpt;
 pub mod indirect;

@@ -182,6 +182,29 @@ impl Device {
         self.disk.flush()
     }
 
+    /// Makes those labels zero that say of which pool the device is, or was; everything else stays. Gives how many.
+    /// Source: `zpool_clear_label` in lib/libzutil.
+    pub fn clear_valid(&self) -> Result<usize, DiskError> {
+        use label::config::PoolState;
+        use label::config::key::{GUID, POOL_STATE};
+        let is_valid = |config: &NvList| {
+            config.u64(GUID).is_some_and(|guid| guid != 0)
+                && config.u64(POOL_STATE).and_then(PoolState::from_raw).is_some()
+        };
+        let zeros = AlignedBuf::zeroed(label::SIZE as usize);
+        let mut cleared = 0;
+        for at in label::offsets(self.size).into_iter().flatten() {
+            let area = self.read(at + label::NVLIST_OFFSET, label::NVLIST_SIZE);
+            let config = area.and_then(|area| label::decode_config(&area).ok());
+            if config.as_ref().is_some_and(is_valid) {
+                self.disk.write_at(self.base + at, &zeros, IoClass::SyncWrite)?;
+                cleared += 1;
+            }
+        }
+        self.disk.flush()?;
+        Ok(cleared)
+    }
+
     fn sealed_config(&self, config: &NvList, label_at: u64) -> Result<Vec<u8>, DiskError> {
         let at = label_at + label::NVLIST_OFFSET;
         let mut area = label::encode_config(config, eck::label_verifier(at)).ok_or(DiskError::OutOfRange)?;

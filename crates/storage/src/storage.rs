@@ -31,6 +31,7 @@ use crate::vdev::report::Reports;
 use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
 use crate::zio::ahead::Ahead;
 use crate::zio::dedup::Known;
+use crate::zio::fault_bad_disks;
 use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
@@ -216,7 +217,8 @@ impl Storage {
         *self.salt.write().expect(POISON) = Some(salt);
     }
 
-    pub(crate) fn salt(&self) -> Option<Salt> {
+    /// The pool's salt, where it has one.
+    pub fn salt(&self) -> Option<Salt> {
         self.salt.read().expect(POISON).clone()
     }
 
@@ -315,6 +317,17 @@ impl Storage {
         let tree = self.tree();
         let index = tree.leaves.iter().position(|leaf| leaf.guid == guid);
         index.is_some_and(|index| tree.lose(index, state))
+    }
+
+    /// Looks which disks are there no more, though nobody has asked anything of them, and takes them out of use.
+    pub fn notice_absent(&self) {
+        let tree = self.tree();
+        for leaf in tree.leaves.iter().filter(|leaf| leaf.is_usable()) {
+            if leaf.device().is_some_and(|device| !device.disk.is_there()) {
+                leaf.counters.gone.store(true, Relaxed);
+            }
+        }
+        fault_bad_disks(&tree);
     }
 
     /// A disk that was behind has everything now.

@@ -179,7 +179,8 @@ impl<'t> Flight<'t> {
     }
 }
 
-fn fault_bad_disks(tree: &Tree) {
+/// Takes disks out of use that others can stand in for.
+pub(crate) fn fault_bad_disks(tree: &Tree) {
     for (index, leaf) in tree.leaves.iter().enumerate() {
         let gone = leaf.counters.gone.load(Relaxed);
         if gone && leaf.is_usable() && tree.lose(index, VdevState::Faulted) {

@@ -13,6 +13,7 @@ mod dedup;
 mod faults;
 mod first_start;
 mod fixtures;
+mod foreign;
 mod iscsi;
 mod kept;
 mod libnfs;

@@ -121,8 +121,8 @@ fn nfs_clients_of_other_pools_do_not_wait() {
     let scratch = Scratch::new("bystanders");
     let mut daemon = Daemon::start(&scratch);
     let (a, b, c) = (scratch.image("a", 256), scratch.image("b", 256), scratch.image("c", 128));
-    daemon.zpool(&format!("create -O sharenfs=rw,no_root_squash tank mirror {a} {b}")).done();
-    daemon.zpool(&format!("create -O sharenfs=rw,no_root_squash other {c}")).done();
+    daemon.zpool(&format!("create -O sharenfs=rw,no_root_squash,insecure tank mirror {a} {b}")).done();
+    daemon.zpool(&format!("create -O sharenfs=rw,no_root_squash,insecure other {c}")).done();
     let block = vec![0x5a; 256 << 10];
     // More than there are buffers for large calls, some of them from one client's share.
     let writers: Vec<_> = (0..48)
@@ -374,6 +374,25 @@ fn streams_wait_for_a_suspended_pool() {
     Ran::of(daemon.command(&["zfs", "receive", "other/again"]).stdin(from)).done();
     daemon.zfs("mount other/again").done();
     assert!(fs::read(scratch.path("mnt/again/data")).expect("read") == data);
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
+
+/// A file that was deleted is no disk any more, though it can be written until it is closed: nothing of that would be kept.
+#[test]
+fn a_deleted_image_is_not_online() {
+    let scratch = Scratch::new("deleted");
+    let mut daemon = Daemon::start(&scratch);
+    let [a, b, c] = ["a", "b", "c"].map(|name| scratch.image(name, 128));
+    daemon.zpool(&format!("create -m none tank mirror {a} {b}")).done();
+    assert_eq!(state(&daemon, &a), "ONLINE 0 0 0");
+    fs::remove_file(&a).expect("deleted");
+    // Nobody writes: it is noticed all the same.
+    until("the deleted file's absence", || !state(&daemon, &a).starts_with("ONLINE"));
+    assert_eq!(health(&daemon), "DEGRADED");
+    daemon.zfs("create tank/fs").done();
+    daemon.zpool(&format!("replace tank {a} {c}")).done();
+    until("the replacement", || health(&daemon) == "ONLINE");
     daemon.stop();
     assert_clean(&scratch.path("disks"), "tank");
 }

@@ -119,7 +119,13 @@ impl Core {
 
     /// The group is durable: nothing takes for a part of the pool any more what it does not list.
     pub(crate) fn part_with_disks(&self) {
-        std::mem::take(&mut *lock(&self.topology.leaving)).iter().for_each(Leaving::relabel);
+        let left = std::mem::take(&mut *lock(&self.topology.leaving));
+        left.iter().for_each(Leaving::relabel);
+        let has_spares = left.iter().any(|disk| disk.spare.is_some());
+        drop(left);
+        if has_spares {
+            self.hold_spares();
+        }
     }
 }
 

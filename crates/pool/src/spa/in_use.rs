@@ -1,15 +1,19 @@
 //! Devices that are in use, and may not be given away.
 //!
 //! What a label says counts for nothing by itself: a pool that is open in this program knows which devices are its own,
-//! whatever their labels say, and nobody takes one of them. What only might be in use, `force` takes.
+//! whatever their labels say, and nobody takes one of them. What only might be in use, `force` takes: also what another
+//! program's file system, partition table or volume manager says is its own.
 //!
-//! Sources: cmd/zpool/zpool_vdev.c (`check_file_generic`, `vdev_error`), lib/libzfs/libzfs_import.c (`zpool_in_use`).
+//! Sources: cmd/zpool/zpool_vdev.c (`check_file_generic`, `vdev_error`), cmd/zpool/os/linux/zpool_vdev_os.c
+//! (`check_slice`, `check_disk`), lib/libzfs/libzfs_import.c (`zpool_in_use`).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, Weak};
 
-use env::{Env, lock};
+use env::{AlignedBuf, Env, IoClass, OpenMode, lock};
+use ondisk::foreign::{self, Foreign, Table};
 use ondisk::label::config::PoolState;
+use storage::labels::Device;
 
 use super::labels::probe;
 use super::place::{Place, is_spare};
@@ -92,10 +96,11 @@ impl OpenPools {
             |pool: &str| (!as_spare).then(|| format!("{path} is reserved as a hot spare for pool {pool}"));
         let part = |state: &str, pool: &str| format!("{path} is part of {state} pool '{pool}'");
         let Some(found) = probe(env, path) else {
-            return match self.owner_of_extra(env, path)? {
-                (PoolState::Spare, pool) => reserved(&pool),
+            return match self.owner_of_extra(env, path) {
+                Some((PoolState::Spare, pool)) => reserved(&pool),
                 // OpenZFS has no word for the state of a cache device.
-                (_, pool) => (!force).then(|| part("unknown", &pool)),
+                Some((_, pool)) => (!force).then(|| part("unknown", &pool)),
+                None => foreign_use(env, path, force),
             };
         };
         if lock(&self.coming).contains(&found.config.guid) {
@@ -103,7 +108,9 @@ impl OpenPools {
         }
         let open = self.find(|pool| lock(&pool.config).guid == found.config.guid);
         match (open, found.config.state) {
-            (_, PoolState::Destroyed | PoolState::Spare | PoolState::L2cache) => None,
+            (_, PoolState::Destroyed | PoolState::Spare | PoolState::L2cache) => {
+                foreign_use(env, path, force)
+            }
             (Some(pool), _) => {
                 let name = lock(&pool.name).clone();
                 // One that has left the pool has a label that is out of date.
@@ -114,4 +121,53 @@ impl OpenPools {
             (None, PoolState::Exported) => (!force).then(|| part("exported", &found.config.name)),
         }
     }
+}
+
+/// What stands against taking a device that is no pool's: that something else is on it.
+fn foreign_use(env: &Env, path: &str, force: bool) -> Option<String> {
+    if force {
+        return None;
+    }
+    let device = Device::locate(env.disks.open(path, OpenMode::ReadOnly).ok()?).ok()?;
+    // The pool's first label has taken the place of what was there before; at its very beginning that leaves traces.
+    if device.read_labels().configs[0].is_some() {
+        return None;
+    }
+    let content = |name: &str, kind: &str| Some(format!("{name} contains a filesystem of type '{kind}'"));
+    match foreign_on(&device, 0, device.size)? {
+        Foreign::Content(kind) => content(path, kind),
+        Foreign::Partitions(table, all) => {
+            let named = |(number, partition): (usize, ondisk::gpt::Partition)| match foreign_on(
+                &device,
+                partition.start,
+                partition.len,
+            )? {
+                Foreign::Content(kind) => content(&partition_name(env, path, number), kind),
+                Foreign::Partitions(..) => None,
+            };
+            let whole = || match table {
+                Table::Mbr => format!(
+                    "{path} does not contain an EFI label but it may contain partition\ninformation in the MBR."
+                ),
+                // OpenZFS keeps such a table and takes a partition; here the disk is used as it is.
+                Table::Gpt => format!("{path} contains an EFI label with partitions."),
+            };
+            all.into_iter().find_map(named).or_else(|| Some(whole()))
+        }
+    }
+}
+
+fn foreign_on(device: &Device, start: u64, len: u64) -> Option<Foreign> {
+    foreign::find(len, |at, len| {
+        let mut buf = AlignedBuf::zeroed(len);
+        let at = device.base.checked_add(start)?.checked_add(at)?;
+        device.disk.read_at(at, &mut buf, IoClass::SyncRead).ok()?;
+        Some(buf.to_vec())
+    })
+}
+
+/// As Linux names a disk's partitions; those of a file have no name.
+fn partition_name(env: &Env, path: &str, number: usize) -> String {
+    let between = if path.ends_with(|last: char| last.is_ascii_digit()) { "p" } else { "" };
+    if env.disks.is_block_device(path) { format!("{path}{between}{number}") } else { path.to_owned() }
 }

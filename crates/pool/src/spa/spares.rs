@@ -2,17 +2,18 @@
 //!
 //! A spare that waits has a label that names no pool, and is listed in the meta object set. One that stands in for a disk
 //! is a leaf of the tree, marked `is_spare`, and still listed. Which pool of this program uses a spare is known to all of
-//! them ([`SparesInUse`]); a pool of another program has the disk open, so that it cannot be had.
+//! them ([`SparesInUse`]); a pool of another program has the disk open, so that it cannot be had. One that waits is held
+//! open as well, once for all pools of this program, so that nobody makes a file system on it meanwhile.
 //!
 //! Sources: module/zfs/spa.c (`spa_load_spares`, `spa_vdev_remove`), vdev_label.c (`vdev_inuse`),
 //! cmd/zed/agents/zfs_retire.c (`spare_is_preferred`), cmd/zpool/zpool_vdev.c (`is_spare`).
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
 
 use dmu::Tx;
-use env::{DiskError, OpenMode, lock};
+use env::{Disk, DiskError, Env, OpenMode, lock};
 use ondisk::label::config::{PoolState, key};
 use ondisk::label::{MIN_DEVICE, allocatable_size};
 use storage::labels::Device;
@@ -27,26 +28,68 @@ use super::settle::Vacancy;
 use super::status::VdevReport;
 use crate::{PoolError, Result};
 
-/// Which pools of this program use which spares, by the spares' guids.
-#[derive(Debug, Default)]
-pub struct SparesInUse(Mutex<BTreeMap<u64, String>>);
+/// Which pools of this program use which spares, and which spares wait, by the spares' guids.
+#[derive(Default)]
+pub struct SparesInUse {
+    users: Mutex<BTreeMap<u64, String>>,
+    held: Mutex<BTreeMap<u64, Held>>,
+}
+
+/// A spare that waits.
+struct Held {
+    /// As long as it is open here, nobody else can open it to write. `None`: it is needed, or cannot be had.
+    disk: Option<Arc<dyn Disk>>,
+    /// Names of the pools that list it.
+    pools: BTreeSet<String>,
+}
 
 impl SparesInUse {
     pub(super) fn claim(&self, spare: u64, pool: &str) {
-        lock(&self.0).insert(spare, pool.to_owned());
+        lock(&self.users).insert(spare, pool.to_owned());
     }
 
     pub(super) fn release(&self, spare: u64) {
-        lock(&self.0).remove(&spare);
+        lock(&self.users).remove(&spare);
     }
 
     /// The pool that is closed uses none any more.
     pub(super) fn release_all(&self, pool: &str) {
-        lock(&self.0).retain(|_, user| user != pool);
+        lock(&self.users).retain(|_, user| user != pool);
+        lock(&self.held).retain(|_, held| {
+            held.pools.remove(pool);
+            !held.pools.is_empty()
+        });
+    }
+
+    /// Holds a spare that waits for this pool, if it is there and nobody else has it.
+    fn hold(&self, env: &Env, spare: u64, path: &str, pool: &str) {
+        let mut all = lock(&self.held);
+        let held = all.entry(spare).or_insert_with(|| Held { disk: None, pools: BTreeSet::new() });
+        held.pools.insert(pool.to_owned());
+        if held.disk.is_none() && extra::probe(env, path).is_some_and(|found| found.guid == spare) {
+            held.disk = env.disks.open(path, OpenMode::ReadWrite).ok();
+        }
+    }
+
+    /// The pool lists the spare no more.
+    fn leave(&self, spare: u64, pool: &str) {
+        lock(&self.held).retain(|guid, held| {
+            *guid != spare || {
+                held.pools.remove(pool);
+                !held.pools.is_empty()
+            }
+        });
+    }
+
+    /// Opens a spare that is needed: it is not held from now on, and by nobody until it is open.
+    fn take<T>(&self, spare: u64, open: impl FnOnce() -> T) -> T {
+        let mut held = lock(&self.held);
+        held.get_mut(&spare).and_then(|held| held.disk.take());
+        open()
     }
 
     fn user(&self, spare: u64) -> Option<String> {
-        lock(&self.0).get(&spare).cloned()
+        lock(&self.users).get(&spare).cloned()
     }
 }
 
@@ -60,7 +103,26 @@ impl Core {
         }
         lock(&self.extras.spares).extend(added);
         self.extras.changed.store(true, SeqCst);
+        self.hold_spares();
         Ok(())
+    }
+
+    /// Holds the spares that wait. Those that are seen off get their label first.
+    pub(super) fn hold_spares(&self) {
+        let waiting = lock(&self.extras.spares).clone();
+        if self.readonly || waiting.is_empty() {
+            return;
+        }
+        let (tree, name) = (lock(&self.config).tree.clone(), lock(&self.name).clone());
+        let leaving: Vec<u64> = lock(&self.topology.leaving).iter().filter_map(|disk| disk.spare).collect();
+        for Listed { config, .. } in waiting {
+            let is_used = Place::find(&tree, config.guid).is_some()
+                || leaving.contains(&config.guid)
+                || self.spares_in_use.user(config.guid).is_some();
+            if let (false, Some(path)) = (is_used, &config.path) {
+                self.spares_in_use.hold(&self.env, config.guid, path, &name);
+            }
+        }
     }
 
     /// A disk that is a spare of another pool already keeps its label and guid.
@@ -94,6 +156,7 @@ impl Core {
             return Err(PoolError::Refused(format!("cannot remove {name}: {why}")));
         }
         self.extras.drop_spare(guid);
+        self.spares_in_use.leave(guid, &lock(&self.name));
         Ok(true)
     }
 
@@ -114,7 +177,7 @@ impl Core {
         config: &VdevConfig,
         id: u32,
     ) -> std::result::Result<OpenedLeaf, DiskError> {
-        let opened = self.storage.open_leaf(config, id)?;
+        let opened = self.spares_in_use.take(config.guid, || self.storage.open_leaf(config, id))?;
         let labels = opened.device().read_labels();
         let is_it = |label: &ondisk::nvlist::NvList| label.u64(key::GUID) == Some(config.guid);
         if labels.configs.iter().flatten().any(is_it) { Ok(opened) } else { Err(DiskError::NotFound) }
@@ -175,6 +238,7 @@ impl Core {
                 lock(&self.topology.leaving).push(Leaving { device: opened.device(), spare: Some(guid) });
             }
         }
+        self.hold_spares();
     }
 
     /// All spares, the first listed first.

@@ -19,12 +19,14 @@ use super::members::NewDisk;
 use super::{Core, Pool};
 
 impl Pool {
-    /// Takes disks into use that have turned up.
+    /// Takes disks out of use that are there no more, and those into use that have turned up.
     pub fn look_for_disks(&self) {
         let core = &*self.core;
         if core.readonly || core.storage.is_suspended() {
             return;
         }
+        core.storage.notice_absent();
+        core.hold_spares();
         for (lost, is_log) in core.vanished() {
             let path = lost.path.as_deref().unwrap_or_default();
             let Some(found) = core.look(path) else { continue };

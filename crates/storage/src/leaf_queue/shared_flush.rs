@@ -112,6 +112,10 @@ impl Disk for SharedFlush {
         self.disk().refresh()
     }
 
+    fn is_there(&self) -> bool {
+        self.disk().is_there()
+    }
+
     fn sector_size(&self) -> SectorSize {
         self.disk().sector_size()
     }
