@@ -1,5 +1,6 @@
 //! What every handler shares, and the hop from the runtime to a blocking thread.
 
+use crate::caller::on_behalf;
 use crate::jobs::{Jobs, Reporter};
 use crate::local::LocalMounts;
 use crate::problem::{of_error, problem};
@@ -81,7 +82,7 @@ pub async fn blocking<T: Serialize + Send + 'static>(
     app: Shared,
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Response {
-    match tokio::task::spawn_blocking(move || work(&app)).await {
+    match tokio::task::spawn_blocking(on_behalf(move || work(&app))).await {
         Ok(outcome) => answer(outcome),
         Err(panic) => Refusal(problem(kind::INTERNAL, format!("a fault of ours: {panic}"))).into_response(),
     }

@@ -2,6 +2,7 @@
 //! the runtime moves the bytes. See `api_types::StreamEvent` for how they are framed.
 
 use crate::app::{App, Refusal, Shared};
+use crate::caller::on_behalf;
 use crate::problem::problem;
 use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, Problem, REQUEST_MAX, StreamEvent, frame_head, kind};
 use axum::body::{Body, Bytes, HttpBody};
@@ -30,13 +31,13 @@ pub fn run<T: DeserializeOwned>(
     tokio::spawn(take_in(body, to_reader));
     let mut incoming = Incoming { pieces, now: Bytes::new() };
     let outgoing = Outgoing { pieces: to_client };
-    tokio::task::spawn_blocking(move || {
+    tokio::task::spawn_blocking(on_behalf(move || {
         let done = incoming.request().and_then(|request| work(&app, request, &mut incoming, &outgoing));
         outgoing.tell(&match done {
             Ok(warnings) => StreamEvent::Done { warnings },
             Err(why) => StreamEvent::Failed(why),
         });
-    });
+    }));
     match Response::builder()
         .header("content-type", "application/octet-stream")
         .body(Body::new(Answer(answer)))

@@ -3,6 +3,7 @@
 //! A job runs on a blocking thread. It is never cancelled, since the change that it makes is whole or not at all; a
 //! client that stops waiting finds it again by number. The last [`KEPT`] that ended are remembered.
 
+use crate::caller::on_behalf;
 use crate::problem::problem;
 use api_types::{Job, JobResult, JobState, Problem, Progress, kind};
 use std::collections::BTreeMap;
@@ -101,7 +102,7 @@ impl Jobs {
         let job = self.register(kind, target)?;
         let reporter = Reporter { jobs: Arc::clone(self), id: job.id };
         let (jobs, id) = (Arc::clone(self), job.id);
-        let running = tokio::task::spawn_blocking(move || work(&reporter));
+        let running = tokio::task::spawn_blocking(on_behalf(move || work(&reporter)));
         tokio::spawn(async move {
             let ended = match running.await {
                 Ok(ended) => ended,

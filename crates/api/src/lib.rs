@@ -6,6 +6,7 @@
 //! streams ([`flow`]); the socket belongs to its owner alone (mode 0600).
 
 mod app;
+mod caller;
 mod convert;
 mod flow;
 mod handlers;

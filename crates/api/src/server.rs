@@ -1,6 +1,7 @@
 //! The socket, the routes and the runtime that serves them.
 
 use crate::app::{App, Refusal};
+use crate::caller::{self, Caller};
 use crate::handlers::{
     datasets, events, faults, jobs, measure, mounts, pools, projects, snapshots, streams, tunables,
 };
@@ -11,6 +12,7 @@ use api_types::{kind, routes};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, Uri};
+use axum::middleware::from_fn;
 use axum::routing::{get, post};
 use engine_api::Engine;
 use std::io;
@@ -70,6 +72,7 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
             // A dropped sender means stop as well.
             let _ = stopped.await;
         };
+        let service = service.into_make_service_with_connect_info::<Caller>();
         if let Err(error) = axum::serve(listener, service).with_graceful_shutdown(until).await {
             tracing::error!(%error, "management API ended");
         }
@@ -194,6 +197,7 @@ fn router(app: App) -> Router {
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_route)
         .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(from_fn(caller::known))
         .with_state(Arc::new(app))
 }
 

@@ -46,6 +46,11 @@ pub fn memory() -> u64 {
     of_container.map_or(machine, |limit: u64| machine.min(limit))
 }
 
+/// Number of the user that this program runs as; `None` where /proc does not tell.
+pub fn user() -> Option<u32> {
+    fs::metadata("/proc/self").ok().map(|own| own.uid())
+}
+
 pub fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+    user() == Some(0)
 }

@@ -15,6 +15,7 @@ use env::{Entropy, Env, Keepsake, MemoryFile};
 use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use stdx::behalf::on_behalf_of;
 use stdx::os_error::words;
 
 use crate::appliance::Appliance;
@@ -103,10 +104,11 @@ impl Daemon {
             .map_err(|error| format!("{}: {}", socket.display(), words(&error)))?;
         appliance.import_remembered();
         if options.first_start && is_first && appliance.pools().is_empty() {
-            first_start::make(&*appliance, &state).map_err(|error| format!("first start: {error}"))?;
+            let make = || first_start::make(&*appliance, &state);
+            on_behalf_of(host::user().unwrap_or(0), make).map_err(|error| format!("first start: {error}"))?;
         }
         let nfs = match options.nfs {
-            Some(addr) => Some(start_nfs(addr, appliance.clone())?),
+            Some(addr) => Some(start_nfs(addr, options.old_handles, appliance.clone())?),
             None => None,
         };
         let iscsi = match &options.iscsi[..] {
@@ -192,9 +194,8 @@ fn search(options: &Options, state: &Path) -> Vec<String> {
     vec!["/dev".to_owned(), disks.to_string_lossy().into_owned()]
 }
 
-fn start_nfs(addr: SocketAddr, engine: Arc<dyn Engine>) -> Result<Server, String> {
-    let mut config = ServerConfig::new(addr);
-    config.register = host::is_root();
+fn start_nfs(addr: SocketAddr, old_handles: bool, engine: Arc<dyn Engine>) -> Result<Server, String> {
+    let config = ServerConfig { register: host::is_root(), old_handles, ..ServerConfig::new(addr) };
     Server::start(config, engine).map_err(|error| format!("NFS cannot be served on {addr}: {error}"))
 }
 

@@ -226,6 +226,8 @@ struct Queued {
     change: Option<Change>,
     /// The command line to record.
     history: String,
+    /// Number of the user who gave it.
+    who: u32,
     outcome: Arc<Mutex<Option<Result<()>>>>,
 }
 
@@ -285,7 +287,8 @@ impl Dsl {
         let outcome = Arc::new(Mutex::new(None));
         let hold = self.parts.txgs.enter(true)?;
         let txg = hold.txg();
-        let queued = Queued { change, history: history.to_owned(), outcome: outcome.clone() };
+        let (history, who) = (history.to_owned(), stdx::behalf::user());
+        let queued = Queued { change, history, who, outcome: outcome.clone() };
         lock(&self.changes.waiting).entry(txg).or_default().push(queued);
         drop(hold);
         self.parts.txgs.wait_synced(txg)?;
@@ -323,7 +326,7 @@ fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
         dsl.changed();
     }
     if !queued.history.is_empty() {
-        crate::history::append(dsl, Record::command(&queued.history), &tx);
+        crate::history::append(dsl, Record::command(&queued.history, queued.who), &tx);
     }
     Ok(Ok(()))
 }

@@ -55,9 +55,9 @@ pub struct HistoryRecord {
 pub(crate) struct Record(NvList);
 
 impl Record {
-    /// A command line.
-    pub fn command(line: &str) -> Record {
-        Record(NvList::new().with(COMMAND, line).with(WHO, 0u64))
+    /// A command line, and the number of the user who gave it.
+    pub fn command(line: &str, who: u32) -> Record {
+        Record(NvList::new().with(COMMAND, line).with(WHO, u64::from(who)))
     }
 
     /// Something the program did by itself.

@@ -2,6 +2,7 @@
 //!
 //! Invariants: nothing here does I/O, reads a clock or allocates more than it is told to.
 
+pub mod behalf;
 pub mod bits;
 pub mod bounded;
 pub mod cursor;

@@ -2,11 +2,13 @@
 //! nothing.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use stdx::prng::Prng;
 
-use crate::daemon::{Daemon, Scratch};
+use crate::daemon::{Daemon, Ran, Scratch};
 use crate::zdb::assert_clean;
 
 /// A command that has to be refused, with its message.
@@ -361,5 +363,33 @@ fn the_file_system_to_boot_from_is_shown_by_its_name() {
     assert_eq!(shown(), "tank/other\tlocal\n");
     daemon.zfs("destroy tank/other").done();
     assert_eq!(shown(), "-\tdefault\n");
+    daemon.stop();
+}
+
+/// The user of a command is that of the program that asked, whoever the daemon is.
+#[test]
+fn histories_say_who_asked() {
+    let scratch = Scratch::new("who");
+    let mut daemon = Daemon::start(&scratch);
+    let [a, b] = ["a", "b"].map(|name| scratch.image(name, 128));
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    fs::set_permissions(daemon.socket(), fs::Permissions::from_mode(0o666)).expect("others may come");
+    let theirs = |words: &[&str]| {
+        let ran = Ran::of(daemon.command(words).uid(1000).gid(1000));
+        assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
+    };
+    // By a request, by a job, and by a stream.
+    theirs(&["zfs", "create", "tank/theirs"]);
+    theirs(&["zpool", "add", "tank", &b]);
+    theirs(&["zfs", "snapshot", "tank/theirs@one"]);
+    let history = daemon.zpool("history -l tank").done();
+    let says = |command: &str, who: &str| {
+        history.lines().any(|line| line.contains(&format!("{command} [user {who}")))
+    };
+    assert!(says(&format!("zpool create -m none tank {a}"), "0 (root) on "), "{history}");
+    for command in ["zfs create tank/theirs", &format!("zpool add tank {b}"), "zfs snapshot tank/theirs@one"]
+    {
+        assert!(says(command, "1000"), "{command}: {history}");
+    }
     daemon.stop();
 }
