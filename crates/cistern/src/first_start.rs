@@ -13,6 +13,8 @@ const IMAGES: [&str; 4] = ["disk1.img", "disk2.img", "disk3.img", "disk4.img"];
 const IMAGE_SIZE: u64 = 8 << 30;
 const POOL: &str = "tank";
 const SHARE: &str = "tank/share";
+/// Programs that are not privileged may come, too: this is for trying out.
+const SHARENFS: &str = "rw,insecure,crossmnt";
 
 fn prop(name: &str, value: &str) -> PropertyChange {
     PropertyChange { name: name.into(), value: value.into() }
@@ -43,9 +45,9 @@ pub fn make(engine: &dyn Engine, state: &Path) -> Result<()> {
         ..PoolSpec::default()
     };
     let pool = engine.create(&spec)?;
-    let share =
-        Change::CreateFilesystem { name: SHARE.into(), parents: false, props: vec![prop("sharenfs", "on")] };
-    pool.commit(&share, &format!("zfs create -o sharenfs=on {SHARE}"))?;
+    let props = vec![prop("sharenfs", SHARENFS)];
+    let share = Change::CreateFilesystem { name: SHARE.into(), parents: false, props };
+    pool.commit(&share, &format!("zfs create -o sharenfs={SHARENFS} {SHARE}"))?;
     // Root of a client is nobody here: let everybody write, as in /tmp.
     let fs = pool.open_fs(SHARE)?;
     fs.setattr(&Cred::root(), fs.root(), &SetAttr { mode: Some(0o1777), ..SetAttr::default() })?;

@@ -23,7 +23,7 @@ fn the_first_start_makes_a_pool_and_a_share_and_the_next_one_finds_them() {
     assert_eq!(listing, "tank\t15G\tONLINE\n");
     assert_eq!(
         daemon.zfs("list -H -o name,mountpoint,sharenfs").done(),
-        "tank\t/tank\toff\ntank/share\t/tank/share\ton\n"
+        "tank\t/tank\toff\ntank/share\t/tank/share\trw,insecure,crossmnt\n"
     );
     // What the mount command would reach; the client's root is nobody here.
     let client = Client::mount(&daemon, "/tank/share").expect("the share mounts");
