@@ -1,7 +1,7 @@
 //! What compression saves of a mixed tree: text, a program and noise in turns, so that blocks which do not compress lie
 //! between those which do. Beside it what `zstd -b` and `gzip` make of the same bytes, cut as records are.
 //!
-//! Ours can be a little less: a block has to save an eighth, and ends at a sector.
+//! Ours can be a little less: a block has to save an eighth, and ends at a sector. Told in percent of what is stored.
 
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,8 @@ pub fn measure(options: &Options, results: &mut Results) -> Result<(), Fail> {
     let mut row = |compression: String, peer: &str, theirs: f64| -> Result<(), Fail> {
         let name = format!("mixed data, compression={compression}, beside {peer}");
         let ours = ours(&bench, &compression, &data)?;
-        results.rows.push(Row::beside(&name, "ratio", Some(GOAL), ours, (peer, theirs)));
+        let percent = |ratio: f64| ratio * 100.0;
+        results.rows.push(Row::beside(&name, "%", Some(GOAL), percent(ours), (peer, percent(theirs))));
         Ok(())
     };
     for level in ZSTD_LEVELS {
