@@ -13,17 +13,44 @@ use engine_api::{Engine, Error, Pool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// How long a request that starts a job waits for its end before it answers with the job running.
 const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Requests that are in the engine at one time, of those that may have to wait for a pool, and of those that do not: they
+/// are answered whatever becomes of the others.
+pub const PATIENT: usize = 64;
+pub const PROMPT: usize = 16;
+/// Streams, and requests that wait for what is to happen: each has a thread of its own.
+const APART: usize = 256;
 
 pub struct App {
     pub engine: Arc<dyn Engine>,
     pub local: Arc<dyn LocalMounts>,
     pub jobs: Arc<Jobs>,
+    pub room: Room,
     pub auto_mount: bool,
     pub version: String,
+}
+
+/// Who may work on requests.
+pub struct Room {
+    patient: Semaphore,
+    prompt: Semaphore,
+    apart: Arc<Semaphore>,
+}
+
+impl Room {
+    pub fn new() -> Room {
+        Room {
+            patient: Semaphore::new(PATIENT),
+            prompt: Semaphore::new(PROMPT),
+            apart: Arc::new(Semaphore::new(APART)),
+        }
+    }
 }
 
 /// How handlers see it.
@@ -77,8 +104,39 @@ pub fn parse<T: DeserializeOwned + Default>(body: Body) -> Result<T, Problem> {
         .map_err(|error| problem(kind::BAD_REQUEST, format!("request body: {error}")))
 }
 
-/// Runs `work` on a blocking thread and sends what it gives.
+/// Runs `work`, which may have to wait for a pool, on a blocking thread, and sends what it gives.
 pub async fn blocking<T: Serialize + Send + 'static>(
+    app: Shared,
+    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+) -> Response {
+    let own = app.clone();
+    let _permit = own.room.patient.acquire().await;
+    hop(app, work).await
+}
+
+/// As [`blocking`], for work that waits for nothing, and is not to wait for those that do.
+pub async fn prompt<T: Serialize + Send + 'static>(
+    app: Shared,
+    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+) -> Response {
+    let own = app.clone();
+    let _permit = own.room.prompt.acquire().await;
+    hop(app, work).await
+}
+
+/// Runs `work`, which may take as long as its client wants, on a thread of its own.
+pub fn apart(app: Shared, work: impl FnOnce(&App) + Send + 'static) -> Result<(), Problem> {
+    let Ok(permit) = app.room.apart.clone().try_acquire_owned() else {
+        return Err(problem(kind::BUSY, format!("{APART} streams are under way already; try again later")));
+    };
+    let thread = thread::Builder::new().name("api-stream".to_owned()).spawn(on_behalf(move || {
+        let _permit = permit;
+        work(&app);
+    }));
+    thread.map(drop).map_err(|error| problem(kind::BUSY, format!("no thread to be had: {error}")))
+}
+
+async fn hop<T: Serialize + Send + 'static>(
     app: Shared,
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Response {

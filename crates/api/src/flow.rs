@@ -1,8 +1,7 @@
 //! Requests and answers without end: what arrives is read, and what is written leaves, by a thread that may block, while
 //! the runtime moves the bytes. See `api_types::StreamEvent` for how they are framed.
 
-use crate::app::{App, Refusal, Shared};
-use crate::caller::on_behalf;
+use crate::app::{App, Refusal, Shared, apart};
 use crate::problem::problem;
 use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, Problem, REQUEST_MAX, StreamEvent, frame_head, kind};
 use axum::body::{Body, Bytes, HttpBody};
@@ -20,7 +19,7 @@ const QUEUED: usize = 8;
 /// Bytes that a stream's frame collects.
 const PIECE: usize = 256 << 10;
 
-/// Runs `work` on a blocking thread with the request and the rest of the body; what it tells is the answer.
+/// Runs `work` on a thread of its own with the request and the rest of the body; what it tells is the answer.
 pub fn run<T: DeserializeOwned>(
     app: Shared,
     body: Body,
@@ -31,13 +30,16 @@ pub fn run<T: DeserializeOwned>(
     tokio::spawn(take_in(body, to_reader));
     let mut incoming = Incoming { pieces, now: Bytes::new() };
     let outgoing = Outgoing { pieces: to_client };
-    tokio::task::spawn_blocking(on_behalf(move || {
-        let done = incoming.request().and_then(|request| work(&app, request, &mut incoming, &outgoing));
+    let begun = apart(app, move |app| {
+        let done = incoming.request().and_then(|request| work(app, request, &mut incoming, &outgoing));
         outgoing.tell(&match done {
             Ok(warnings) => StreamEvent::Done { warnings },
             Err(why) => StreamEvent::Failed(why),
         });
-    }));
+    });
+    if let Err(why) = begun {
+        return Refusal(why).into_response();
+    }
     match Response::builder()
         .header("content-type", "application/octet-stream")
         .body(Body::new(Answer(answer)))

@@ -13,8 +13,11 @@ use tokio::sync::watch;
 
 /// Ended jobs remembered.
 const KEPT: usize = 256;
-/// Jobs that run at one time.
+/// Jobs that run at one time, and more of them that bring back what others may be waiting for.
 const RUNNING: usize = 32;
+const REMEDIES: [&str; 3] = ["pool.clear", "pool.online", "pool.replace"];
+/// Together.
+pub const MOST: usize = RUNNING + 8;
 
 struct State {
     next: u64,
@@ -71,7 +74,7 @@ impl Jobs {
     fn register(&self, kind: &str, target: &str) -> Result<Job, Problem> {
         let mut state = self.lock();
         let running = state.jobs.values().filter(|job| job.state == JobState::Running).count();
-        if running >= RUNNING {
+        if running >= if REMEDIES.contains(&kind) { MOST } else { RUNNING } {
             return Err(problem(kind::BUSY, format!("{running} jobs are running already; try again later")));
         }
         while state.jobs.len() - running > KEPT {

@@ -1,11 +1,11 @@
 //! The socket, the routes and the runtime that serves them.
 
-use crate::app::{App, Refusal};
+use crate::app::{App, PATIENT, PROMPT, Refusal, Room};
 use crate::caller::{self, Caller};
 use crate::handlers::{
     datasets, events, faults, jobs, measure, mounts, pools, projects, snapshots, streams, tunables,
 };
-use crate::jobs::Jobs;
+use crate::jobs::{Jobs, MOST};
 use crate::local::LocalMounts;
 use crate::problem::problem;
 use api_types::{kind, routes};
@@ -27,8 +27,9 @@ use tokio::sync::oneshot;
 const BODY_MAX: usize = 1 << 20;
 /// How long requests under way may take to end after `stop`.
 const GRACE: Duration = Duration::from_secs(5);
-/// Blocking threads: as many requests and jobs are in the engine at one time.
-const BLOCKING_THREADS: usize = 64;
+/// Blocking threads: as many requests and jobs are in the engine at one time. There is one for each that may be, so none
+/// waits for another's.
+const BLOCKING_THREADS: usize = PATIENT + PROMPT + MOST;
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -59,8 +60,14 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
         .enable_io()
         .enable_time()
         .build()?;
-    let app =
-        App { engine, local, jobs: Jobs::new(), auto_mount: config.auto_mount, version: config.version };
+    let app = App {
+        engine,
+        local,
+        jobs: Jobs::new(),
+        room: Room::new(),
+        auto_mount: config.auto_mount,
+        version: config.version,
+    };
     let (stop, stopped) = oneshot::channel();
     let listener = {
         let _inside = runtime.enter();

@@ -1,27 +1,36 @@
 //! Events: what has happened, and what is going to.
 
 use super::pools::query;
-use crate::app::{Shared, blocking};
-use api_types::{Event, EventValue, EventsCleared, EventsQuery};
+use crate::app::{Shared, answer, apart, prompt};
+use crate::problem::problem;
+use api_types::{Event, EventValue, EventsCleared, EventsQuery, kind};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use engine_api::{Zevent, ZeventValue};
+use tokio::sync::oneshot;
 
 /// Longest time that a client may ask us to hold its request.
 const WAIT_MAX_MS: u64 = 30_000;
 
 pub async fn list(State(app): State<Shared>, asked: Result<Query<EventsQuery>, QueryRejection>) -> Response {
-    blocking(app, move |app| {
-        let EventsQuery { after, wait_ms } = query(asked)?;
-        let events = app.engine.diagnostics().zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000);
-        Ok(events.into_iter().map(event).collect::<Vec<_>>())
-    })
-    .await
+    let (tell, told) = oneshot::channel();
+    let begun = apart(app, move |app| {
+        let found = query(asked).map(|EventsQuery { after, wait_ms }| {
+            let events = app.engine.diagnostics().zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000);
+            events.into_iter().map(event).collect::<Vec<_>>()
+        });
+        // Who asked may have gone.
+        drop(tell.send(found));
+    });
+    if let Err(why) = begun {
+        return answer::<()>(Err(why));
+    }
+    answer(told.await.unwrap_or_else(|_| Err(problem(kind::INTERNAL, "a fault of ours".to_owned()))))
 }
 
 pub async fn clear(State(app): State<Shared>) -> Response {
-    blocking(app, |app| Ok(EventsCleared { cleared: app.engine.diagnostics().clear_zevents() })).await
+    prompt(app, |app| Ok(EventsCleared { cleared: app.engine.diagnostics().clear_zevents() })).await
 }
 
 fn event(event: Zevent) -> Event {

@@ -1,6 +1,6 @@
 //! Pools.
 
-use crate::app::{App, Body, Shared, blocking, job, parse};
+use crate::app::{App, Body, Shared, blocking, job, parse, prompt};
 use crate::jobs::Reporter;
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
@@ -25,7 +25,7 @@ pub fn list_of(text: &str) -> Vec<String> {
 }
 
 pub async fn list(State(app): State<Shared>) -> Response {
-    blocking(app, |app| {
+    prompt(app, |app| {
         let mut pools: Vec<_> = app.engine.pools().iter().map(|pool| convert::pool(&pool.status())).collect();
         pools.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(pools)
@@ -34,7 +34,7 @@ pub async fn list(State(app): State<Shared>) -> Response {
 }
 
 pub async fn one(State(app): State<Shared>, Path(name): Path<String>) -> Response {
-    blocking(app, move |app| Ok(convert::pool(&app.pool(&name)?.status()))).await
+    prompt(app, move |app| Ok(convert::pool(&app.pool(&name)?.status()))).await
 }
 
 pub async fn create(State(app): State<Shared>, body: Body) -> Response {
@@ -303,7 +303,7 @@ pub async fn properties(
     Path(name): Path<String>,
     asked: Result<Query<PropertiesQuery>, QueryRejection>,
 ) -> Response {
-    blocking(app, move |app| {
+    prompt(app, move |app| {
         let names = list_of(&query(asked)?.names);
         let values = app.pool(&name)?.properties(&names).map_err(|error| of_error(&error))?;
         Ok(values.iter().map(convert::prop).collect::<Vec<_>>())
@@ -332,7 +332,7 @@ pub async fn upgradable(State(app): State<Shared>, Path(name): Path<String>) -> 
 }
 
 pub async fn features(State(app): State<Shared>) -> Response {
-    blocking(app, |app| Ok(app.engine.features().into_iter().map(convert::feature).collect::<Vec<_>>())).await
+    prompt(app, |app| Ok(app.engine.features().into_iter().map(convert::feature).collect::<Vec<_>>())).await
 }
 
 pub async fn history(
