@@ -46,6 +46,21 @@ pub fn memory() -> u64 {
     of_container.map_or(machine, |limit: u64| machine.min(limit))
 }
 
+/// Every connection is an open file, and there may be more of them than programs may open unless they say so.
+pub fn allow_many_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both take a number and a structure that outlives the call.
+    let is_allowed = unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) == 0
+        }
+    };
+    if !is_allowed {
+        tracing::warn!(error = %std::io::Error::last_os_error(), "no more files can be open than usual");
+    }
+}
+
 /// Number of the user that this program runs as; `None` where /proc does not tell.
 pub fn user() -> Option<u32> {
     fs::metadata("/proc/self").ok().map(|own| own.uid())

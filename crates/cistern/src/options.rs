@@ -21,7 +21,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --iscsi ADDR:PORT[,TAG]   a portal where iSCSI is answered, usually at port 3260, and the tag of its portal group;
                        may be repeated                                    (default: off; port 0 picks one; tag 1)
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
-  --cache SIZE         memory for the block cache, as 512M or 8G          (default: a quarter of memory, at most 4G)
+  --cache SIZE         memory for the block cache, as 512M or 8G; up to a quarter of it is lent to what clients
+                       send and have not taken yet                        (default: a quarter of memory, at most 4G)
   --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
   --keep DIR           a folder in memory: what volumes have answered is there for the next process when this one dies,
                        flushed or not; 'off': it is lost                  (default: /dev/shm)

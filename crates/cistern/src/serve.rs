@@ -15,6 +15,7 @@ use env::{Entropy, Env, Keepsake, MemoryFile};
 use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use sockets::{Budget, Limits};
 use stdx::behalf::on_behalf_of;
 use stdx::os_error::words;
 
@@ -78,8 +79,12 @@ impl Daemon {
         };
         let keepsake = keep.clone().map(|file| file as Arc<dyn Keepsake>);
         let env = Env { keepsake, ..Env::real() };
+        host::allow_many_files();
+        // What clients make the servers hold is part of what the cache promises.
+        let budget = Arc::new(Budget::new(Limits::within(options.cache)));
         let engine_options = EngineOptions {
             cache: options.cache,
+            outside: budget.held(),
             dirty: options.dirty,
             search: search(options, &state),
             hostid: host::id(&state, env.entropy.u64()),
@@ -108,17 +113,17 @@ impl Daemon {
             on_behalf_of(host::user().unwrap_or(0), make).map_err(|error| format!("first start: {error}"))?;
         }
         let nfs = match options.nfs {
-            Some(addr) => Some(start_nfs(addr, options.old_handles, appliance.clone())?),
+            Some(addr) => Some(start_nfs(addr, options.old_handles, appliance.clone(), budget.clone())?),
             None => None,
         };
         let iscsi = match &options.iscsi[..] {
             [] => None,
-            portals => Some(Arc::new(start_iscsi(portals, appliance.clone(), entropy)?)),
+            portals => Some(Arc::new(start_iscsi(portals, appliance.clone(), entropy, budget.clone())?)),
         };
         if let Some(iscsi) = &iscsi {
             local.iscsi.get_or_init(|| iscsi.clone());
         }
-        let nbd = start_nbd(&socket, appliance.clone())?;
+        let nbd = start_nbd(&socket, appliance.clone(), budget)?;
         let watches = Watches::start(engine).map_err(|error| error.to_string())?;
         announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
         Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, watches, keep, told })
@@ -194,8 +199,13 @@ fn search(options: &Options, state: &Path) -> Vec<String> {
     vec!["/dev".to_owned(), disks.to_string_lossy().into_owned()]
 }
 
-fn start_nfs(addr: SocketAddr, old_handles: bool, engine: Arc<dyn Engine>) -> Result<Server, String> {
-    let config = ServerConfig { register: host::is_root(), old_handles, ..ServerConfig::new(addr) };
+fn start_nfs(
+    addr: SocketAddr,
+    old_handles: bool,
+    engine: Arc<dyn Engine>,
+    budget: Arc<Budget>,
+) -> Result<Server, String> {
+    let config = ServerConfig { register: host::is_root(), old_handles, budget, ..ServerConfig::new(addr) };
     Server::start(config, engine).map_err(|error| format!("NFS cannot be served on {addr}: {error}"))
 }
 
@@ -203,17 +213,19 @@ fn start_iscsi(
     portals: &[iscsi::Portal],
     engine: Arc<dyn Engine>,
     entropy: Arc<dyn Entropy>,
+    budget: Arc<Budget>,
 ) -> Result<iscsi::Server, String> {
-    let config = iscsi::ServerConfig { portals: portals.to_vec(), random: Arc::new(move || entropy.u64()) };
+    let random = Arc::new(move || entropy.u64());
+    let config = iscsi::ServerConfig { portals: portals.to_vec(), random, budget };
     iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {error}"))
 }
 
 /// Beside the management socket, and for the same people.
-fn start_nbd(management: &Path, engine: Arc<dyn Engine>) -> Result<nbd::Server, String> {
+fn start_nbd(management: &Path, engine: Arc<dyn Engine>, budget: Arc<Budget>) -> Result<nbd::Server, String> {
     let path = management.with_file_name(api_types::NBD_SOCKET);
     let failed = |error: std::io::Error| format!("{}: {}", path.display(), words(&error));
     let listener = api::listen(&path).map_err(failed)?;
-    nbd::Server::start(listener, &path, Arc::new(nbd::EngineVolumes(engine))).map_err(failed)
+    nbd::Server::start(listener, &path, Arc::new(nbd::EngineVolumes(engine)), budget).map_err(failed)
 }
 
 /// Says what is served where, with a command to paste.

@@ -261,6 +261,10 @@ impl Slice {
     pub fn bytes(&self) -> &[u8] {
         &(*self.owner).as_ref()[self.start..self.start + self.len]
     }
+    /// Bytes that it keeps from being freed: all of the owner's.
+    pub fn whole(&self) -> usize {
+        (*self.owner).as_ref().len()
+    }
 }
 
 impl std::fmt::Debug for Slice {

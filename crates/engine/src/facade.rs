@@ -31,7 +31,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ::pool::kept::Kept;
@@ -66,6 +66,8 @@ use transit::Transits;
 pub struct Options {
     /// Bytes of the block cache.
     pub cache: usize,
+    /// Bytes that others of the program hold, which the cache gives way for.
+    pub outside: Arc<AtomicUsize>,
     /// Bytes that may be dirty in memory, of one pool.
     pub dirty: u64,
     /// Where pools are looked for when nobody says.
@@ -81,6 +83,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             cache: 256 << 20,
+            outside: Arc::default(),
             dirty: 128 << 20,
             search: vec!["/dev".into()],
             hostid: 0,
@@ -114,7 +117,7 @@ impl LocalEngine {
     pub fn new(env: Env, options: Options) -> Arc<LocalEngine> {
         let (env, injections) = inject::Injections::over(env);
         let limits = Limits { dirty_max: options.dirty, ..Limits::default() };
-        let cache = Cache::new(options.cache);
+        let cache = Cache::beside(options.cache, options.outside.clone());
         let kept = env.keepsake.clone().and_then(|memory| keep_in(memory, &cache));
         let fs_format = Arc::new(ZplFormat::new(env.clone()));
         let around = Surroundings {

@@ -8,27 +8,30 @@
 //!
 //! Source: RFC 7143 4.2.2, 11.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Instant;
 
 use engine_api::Slice;
 use scsi::{Answer, Data, Status};
 use sockets::attentive::{Attentive, Lookout};
+use sockets::hurried::Hurried;
+use sockets::outbox::{Outbox, Pieces};
+use sockets::{Lease, Peer};
 
 use crate::gather::{Gatherer, Wrong};
 use crate::keepers::{Keep, Promises};
-use crate::limits::{BATCH, BUFFER, DEFAULT_SEGMENT, LOGIN_TIME, PENALTY, SEGMENT, SILENCE, STALL, WINDOW};
+use crate::limits::{
+    BATCH, BATCH_BYTES, BUFFER, DEFAULT_SEGMENT, LOGIN_TIME, PENALTY, SEGMENT, SILENCE, WINDOW,
+};
 use crate::listen::House;
 use crate::login::{Login, Member, NOT_AUTHENTICATED, Step};
-use crate::outbox::Outbox;
-use crate::pdu::{Digests, HEADER, Pdu, PduError, from_initiator as from, from_target as to};
+use crate::pdu::{Digests, HEADER, Pdu, PduError, from_initiator as from, from_target as to, put_back};
 use crate::portal::Door;
-use crate::session::{Session, Turn, lock};
+use crate::session::{Session, Turn, lock, weight};
 use crate::watch::Event;
 
 pub const FINAL: u8 = 0x80;
@@ -65,6 +68,7 @@ pub struct Connection {
     pub session: Arc<Session>,
     pub door: Door,
     stream: Arc<TcpStream>,
+    peer: Arc<Peer>,
     /// Somebody has ended it in good order; its reader may not know yet.
     cut: AtomicBool,
     /// What PDUs are given on their way into the box.
@@ -80,26 +84,9 @@ struct Out {
     text: Vec<u8>,
 }
 
-/// The stream, as long as there is time.
-struct Hurried<'a> {
-    stream: &'a TcpStream,
-    until: Instant,
-}
-
-impl Read for Hurried<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        (&mut self.stream).read(bytes)
-    }
-}
-
 /// A connection from its first byte to its last.
-pub fn serve(house: &House, stream: &Arc<TcpStream>, door: Door, peer: SocketAddr) {
-    let connection = match log_in(house, stream, door, peer) {
+pub fn serve(house: &House, stream: &Arc<TcpStream>, guest: &Arc<Peer>, door: Door, peer: SocketAddr) {
+    let connection = match log_in(house, stream, guest, door, peer) {
         Ok(Some(connection)) => connection,
         Ok(None) => return,
         Err(error) => return tracing::info!(%peer, %error, "connection closed before it logged in"),
@@ -125,23 +112,25 @@ pub fn serve(house: &House, stream: &Arc<TcpStream>, door: Door, peer: SocketAdd
 fn log_in(
     house: &House,
     stream: &Arc<TcpStream>,
+    guest: &Arc<Peer>,
     door: Door,
     peer: SocketAddr,
 ) -> Result<Option<Arc<Connection>>, PduError> {
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(STALL))?;
-    let (mut from, mut to) = (Hurried { stream, until: Instant::now() + LOGIN_TIME }, &**stream);
+    // Its answers are short: they all fit into what the system holds, or the initiator takes none.
+    stream.set_write_timeout(Some(LOGIN_TIME))?;
+    let (mut from, mut to) = (Hurried::new(&**stream, LOGIN_TIME), &**stream);
     let mut login = Login::new(house, door.group, peer.ip());
     while let Some(request) = Pdu::read(&mut from, Digests::default(), DEFAULT_SEGMENT)? {
         let step = match login.step(&request) {
             Step::Done(answer, member) => {
-                match house.sessions.enter(stream, *member, door.clone(), &house.catalogue) {
+                match house.sessions.enter((stream, guest), *member, door.clone(), &house.catalogue) {
                     Ok(connection) => {
                         let answer = answer.put(14, &connection.session.handle.to_be_bytes());
                         if let Err(error) = answer.write(&mut to, Digests::default()) {
                             house.sessions.leave(&connection, false);
                             return Err(error.into());
                         }
+                        guest.prove();
                         return Ok(Some(connection));
                     }
                     Err(failure) => login.fail(&request, failure),
@@ -166,14 +155,21 @@ fn log_in(
 }
 
 impl Connection {
-    pub fn new(stream: Arc<TcpStream>, member: Member, door: Door, session: Arc<Session>) -> Arc<Connection> {
+    pub fn new(
+        stream: Arc<TcpStream>,
+        peer: Arc<Peer>,
+        member: Member,
+        door: Door,
+        session: Arc<Session>,
+    ) -> Arc<Connection> {
         let out = Out { status: member.status_number, text: Vec::new() };
-        let outbox = Outbox::new(stream.clone(), member.parameters.digests);
+        let outbox = Outbox::new(stream.clone(), peer.clone());
         Arc::new(Connection {
             member,
             session,
             door,
             stream,
+            peer,
             cut: AtomicBool::new(false),
             out: Mutex::new(out),
             outbox,
@@ -201,23 +197,36 @@ impl Connection {
     fn read(self: &Arc<Self>, lookout: &Lookout) -> Result<Next, PduError> {
         self.stream.set_read_timeout(Some(SILENCE))?;
         let digests = self.member.parameters.digests;
-        let attentive = Attentive::new(&self.stream, lookout.clone());
+        let attentive = Attentive::new(&self.stream, &self.peer, lookout.clone());
         let mut from = BufReader::with_capacity(BUFFER, attentive);
         // Where others bring commands too, the turn of the next may have to wait for them.
         let is_alone = self.session.parameters.max_connections == 1;
         let (mut asked, mut taken) = (false, 0);
         loop {
-            let is_much = || taken == BATCH || self.outbox.has_much();
+            let is_much = || taken == BATCH || self.outbox.bytes() >= BATCH_BYTES;
             if !is_alone || !Pdu::is_whole(from.buffer(), digests) || is_much() {
                 self.see_off();
                 taken = 0;
             }
             taken += 1;
-            if !self.outbox.wait_for_room() {
+            if !self.outbox.wait_for_room() || !self.feed() {
                 return Ok(Next::Breaks);
             }
-            let next = match Pdu::read(&mut from, digests, SEGMENT) {
-                Ok(Some(pdu)) => self.take(pdu),
+            let mut lease = None;
+            let read = Pdu::read_growing(Vec::new(), &mut from, digests, SEGMENT, &mut |bytes| {
+                // What was asked for has its room.
+                let granted = lock(&self.gatherer).granted();
+                let leased = self.lease(&mut lease, bytes.saturating_sub(granted));
+                self.peer.note_sending(true);
+                if leased { Ok(()) } else { Err(io::ErrorKind::ConnectionAborted.into()) }
+            });
+            let next = match read {
+                Ok(Some(pdu)) => {
+                    self.peer.note_moved(pdu.data.len());
+                    let next = self.take(pdu, lease);
+                    self.peer.note_sending(lock(&self.gatherer).awaits());
+                    next
+                }
                 Ok(None) => Next::Breaks,
                 Err(PduError::Silence) if !asked => {
                     self.ping();
@@ -238,6 +247,32 @@ impl Connection {
         }
     }
 
+    /// Room for what a command brings and what it asks for; has what is there sent before it waits for that. False: the
+    /// connection was cut.
+    fn lease(self: &Arc<Self>, lease: &mut Option<Lease>, bytes: usize) -> bool {
+        if bytes == 0 || self.peer.try_lease(lease, bytes) {
+            return true;
+        }
+        self.see_off();
+        // Meanwhile it is the initiator who waits for us.
+        self.peer.note_sending(false);
+        let goes_on = lock(&self.gatherer).len() > 0;
+        self.peer.lease(lease, bytes, goes_on)
+    }
+
+    /// Where nothing is on its way, and there was no room for the data of the next command that waits to be asked: waits
+    /// for that. False: the connection was cut.
+    fn feed(self: &Arc<Self>) -> bool {
+        let Some(bytes) = lock(&self.gatherer).is_starved() else { return true };
+        let mut lease = None;
+        if !self.lease(&mut lease, bytes) {
+            return false;
+        }
+        self.ask_with(|wanted| lease.take_if(|lease| lease.bytes() == wanted));
+        self.see_off();
+        true
+    }
+
     // ── Out ──
 
     /// With the numbers that every answer has; `counted`: it has a status number of its own.
@@ -252,14 +287,36 @@ impl Connection {
 
     /// A PDU of the reader's own, which sends it before it waits for anything.
     pub fn send(&self, pdu: Pdu, counted: bool) {
+        self.send_leased(pdu, counted, None);
+    }
+
+    /// The same, with the lease of what it was made of.
+    pub fn send_leased(&self, pdu: Pdu, counted: bool, lease: Option<Lease>) {
         let mut out = lock(&self.out);
         let pdu = self.numbered(&mut out, pdu, counted);
-        self.outbox.push(&pdu);
+        self.outbox.push(lease, |pieces| self.put(&pdu, pieces));
+    }
+
+    fn put(&self, pdu: &Pdu, pieces: &mut Pieces) {
+        pieces.write(|own| pdu.encode(own, self.member.parameters.digests));
+    }
+
+    /// A PDU whose data is these parts of slices.
+    fn put_with(&self, pdu: &Pdu, parts: Vec<(Slice, Range<usize>)>, pieces: &mut Pieces) {
+        let digests = self.member.parameters.digests;
+        let len = parts.iter().map(|(_, range)| range.len()).sum();
+        let crc = |crc, (slice, range): &(Slice, Range<usize>)| {
+            crc32c::crc32c_append(crc, &slice.bytes()[range.clone()])
+        };
+        let crc = if digests.data { parts.iter().fold(0, crc) } else { 0 };
+        pieces.write(|own| pdu.put_front(own, digests, len));
+        parts.into_iter().for_each(|(slice, range)| pieces.share(slice, range));
+        pieces.write(|own| put_back(own, digests, len, crc));
     }
 
     /// Sends what the reader has put into the box, and finds somebody who does what the reader would have to wait for.
     pub fn see_off(self: &Arc<Self>) {
-        if !self.outbox.write_now() {
+        if !self.outbox.write_now(BATCH_BYTES) {
             let own = self.clone();
             self.session.crew.submit(Box::new(move || own.outbox.write_rest()));
         }
@@ -325,7 +382,7 @@ impl Connection {
 
     // ── In ──
 
-    fn take(self: &Arc<Self>, pdu: Pdu) -> Next {
+    fn take(self: &Arc<Self>, pdu: Pdu, lease: Option<Lease>) -> Next {
         // Immediate ones and data have no turn.
         let is_free = pdu.is_immediate() || matches!(pdu.opcode(), from::DATA | from::SNACK);
         let session = self.session.clone();
@@ -339,9 +396,9 @@ impl Connection {
             return Next::Breaks;
         }
         match pdu.opcode() {
-            from::COMMAND => self.command(pdu, turn),
-            from::DATA => self.data(&pdu),
-            from::NOP => self.nop(pdu),
+            from::COMMAND => return self.command(pdu, lease, turn),
+            from::DATA => self.data(&pdu, lease),
+            from::NOP => self.nop(pdu, lease),
             from::TASK => return self.task(&pdu),
             from::TEXT => self.text(&pdu),
             from::LOGOUT => return self.logout(&pdu),
@@ -354,18 +411,23 @@ impl Connection {
         Next::Goes
     }
 
-    fn command(self: &Arc<Self>, pdu: Pdu, turn: Option<Turn<'_>>) {
+    fn command(self: &Arc<Self>, pdu: Pdu, mut lease: Option<Lease>, turn: Option<Turn<'_>>) -> Next {
         // The window holds back neither immediate ones nor those that have not all their data.
         let (waiting, most) = (lock(&self.gatherer).len(), 2 * WINDOW as usize);
         if waiting >= most && !pdu.is_immediate() {
-            return self.answer(&pdu, Answer::bare(Status::TaskSetFull, None));
+            self.answer(&pdu, Answer::bare(Status::TaskSetFull, None), lease);
+            return Next::Goes;
         }
         if pdu.is_immediate() && waiting + self.session.tasks() >= most {
-            return self.reject(&pdu.header, TOO_MANY_IMMEDIATE);
+            self.reject(&pdu.header, TOO_MANY_IMMEDIATE);
+            return Next::Goes;
         }
         let expected = if pdu.flags() & WRITES != 0 { pdu.u32(20) as usize } else { 0 };
+        if !self.lease(&mut lease, weight(&pdu)) {
+            return Next::Breaks;
+        }
         let header = pdu.header;
-        let begun = lock(&self.gatherer).begin(pdu, expected, &self.member.parameters);
+        let begun = lock(&self.gatherer).begin(pdu, lease, expected, &self.member.parameters);
         match begun {
             Ok(Some(gathered)) => self.session.run(self, gathered, turn),
             Ok(None) => self.ask(),
@@ -374,10 +436,11 @@ impl Connection {
                 self.reject(&header, INVALID_FIELD);
             }
         }
+        Next::Goes
     }
 
-    fn data(self: &Arc<Self>, pdu: &Pdu) {
-        let done = lock(&self.gatherer).data(pdu, &self.member.parameters);
+    fn data(self: &Arc<Self>, pdu: &Pdu, lease: Option<Lease>) {
+        let done = lock(&self.gatherer).data(pdu, lease, &self.member.parameters);
         match done {
             Ok(Some(gathered)) => {
                 self.ask();
@@ -390,7 +453,7 @@ impl Connection {
                 self.reject(&pdu.header, PROTOCOL);
                 if let Some(command) = command {
                     let sense = scsi::Sense::new(0xb, 0x4b00);
-                    self.answer(&command, Answer::bare(Status::CheckCondition, Some(sense)));
+                    self.answer(&command, Answer::bare(Status::CheckCondition, Some(sense)), None);
                 }
             }
         }
@@ -405,7 +468,11 @@ impl Connection {
 
     /// Asks for data that there is room for. Somebody has to send that.
     pub fn ask(&self) {
-        let requests = lock(&self.gatherer).requests(&self.member.parameters);
+        self.ask_with(|bytes| self.peer.try_take(bytes));
+    }
+
+    fn ask_with(&self, take: impl FnMut(usize) -> Option<Lease>) {
+        let requests = lock(&self.gatherer).requests(&self.member.parameters, take);
         for request in requests {
             let pdu = Pdu::new(to::R2T, FINAL)
                 .put_u32(16, request.tag)
@@ -418,7 +485,7 @@ impl Connection {
     }
 
     /// Data, then how it ended: with the last data where there is nothing to say. Somebody has to send it.
-    pub fn answer(&self, command: &Pdu, answer: Answer) {
+    pub fn answer(&self, command: &Pdu, answer: Answer, lease: Option<Lease>) {
         let expected = if command.flags() & (READS | WRITES) != 0 { command.u32(20) as usize } else { 0 };
         let is_read = command.flags() & WRITES == 0;
         let moved = if is_read { answer.data.len() } else { answer.taken };
@@ -432,26 +499,38 @@ impl Connection {
         let sent = if is_read { moved.min(expected) } else { 0 };
         let mut out = lock(&self.out);
         let folded = sent > 0 && answer.status == Status::Good;
-        if sent > 0 {
-            let end = if folded { STATUS | flags } else { 0 };
-            self.send_data(&mut out, command, answer.data, sent, end, residual as u32);
-        }
-        if !folded {
-            let mut response =
-                Pdu::new(to::RESPONSE, FINAL | flags).put_u32(16, command.tag()).put_u32(44, residual as u32);
-            response.header[3] = answer.status as u8;
-            if let Some(sense) = answer.sense {
-                let sense = sense.encode();
-                response.data = (sense.len() as u16).to_be_bytes().to_vec();
-                response.data.extend(sense);
+        self.outbox.push(lease, |pieces| {
+            if sent > 0 {
+                let end = if folded { STATUS | flags } else { 0 };
+                self.put_data(&mut out, pieces, command, answer.data, sent, (end, residual as u32));
             }
-            let response = self.numbered(&mut out, response, true);
-            self.outbox.push(&response);
-        }
+            if !folded {
+                let mut response = Pdu::new(to::RESPONSE, FINAL | flags)
+                    .put_u32(16, command.tag())
+                    .put_u32(44, residual as u32);
+                response.header[3] = answer.status as u8;
+                if let Some(sense) = answer.sense {
+                    let sense = sense.encode();
+                    response.data = (sense.len() as u16).to_be_bytes().to_vec();
+                    response.data.extend(sense);
+                }
+                let response = self.numbered(&mut out, response, true);
+                self.put(&response, pieces);
+            }
+        });
     }
 
-    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. `end`: flags of the last.
-    fn send_data(&self, out: &mut Out, command: &Pdu, data: Data, len: usize, end: u8, residual: u32) {
+    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. `end`: flags of the last, and the residual
+    /// count.
+    fn put_data(
+        &self,
+        out: &mut Out,
+        pieces: &mut Pieces,
+        command: &Pdu,
+        data: Data,
+        len: usize,
+        (end, residual): (u8, u32),
+    ) {
         let parameters = &self.member.parameters;
         let parts: Vec<Slice> = match data {
             Data::Nothing => Vec::new(),
@@ -484,7 +563,7 @@ impl Connection {
             if !counted {
                 pdu = pdu.put_u32(24, 0);
             }
-            self.outbox.push_with(&pdu, window(&parts, from, part));
+            self.put_with(&pdu, window(&parts, from, part), pieces);
             from += part;
             number += 1;
         }

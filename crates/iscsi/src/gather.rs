@@ -10,6 +10,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use sockets::Lease;
+
 use crate::limits::{COMMAND, GRANTED};
 use crate::parameters::Parameters;
 use crate::pdu::Pdu;
@@ -19,10 +21,12 @@ const FINAL: u8 = 0x80;
 const UNASKED: u32 = u32::MAX;
 
 /// A command with all that it writes.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Gathered {
     pub command: Pdu,
     pub data: Vec<u8>,
+    /// For its data.
+    pub lease: Option<Lease>,
 }
 
 /// What the target asks for.
@@ -50,6 +54,9 @@ struct Gathering {
     command: Pdu,
     expected: usize,
     data: Vec<u8>,
+    /// For the data that it has; from the first that was asked for on, for all of it.
+    lease: Option<Lease>,
+    has_room: bool,
     phase: Phase,
     /// Of the next data PDU of this sequence.
     data_number: u32,
@@ -66,11 +73,19 @@ pub struct Gatherer {
     transfer: u32,
 }
 
+fn add(to: &mut Option<Lease>, lease: Option<Lease>) {
+    match (to, lease) {
+        (Some(to), Some(lease)) => to.absorb(lease),
+        (to, lease) => *to = to.take().or(lease),
+    }
+}
+
 impl Gatherer {
-    /// A command that writes `expected` bytes. `Some`: all of it is here.
+    /// A command that writes `expected` bytes, with the lease for those that came with it. `Some`: all of it is here.
     pub fn begin(
         &mut self,
         mut command: Pdu,
+        lease: Option<Lease>,
         expected: usize,
         parameters: &Parameters,
     ) -> Result<Option<Gathered>, Wrong> {
@@ -91,19 +106,33 @@ impl Gatherer {
         }
         // Nothing can follow, whatever the command says of that.
         if data.len() == expected {
-            return Ok(Some(Gathered { command, data }));
+            return Ok(Some(Gathered { command, data, lease }));
         }
         let phase = if is_final { Phase::Queued } else { Phase::Unasked };
         if is_final {
             self.queue.push_back(tag);
         }
-        let gathering = Gathering { command, expected, data, phase, data_number: 0, request_number: 0 };
+        let gathering = Gathering {
+            command,
+            expected,
+            data,
+            lease,
+            has_room: false,
+            phase,
+            data_number: 0,
+            request_number: 0,
+        };
         self.by_tag.insert(tag, gathering);
         Ok(None)
     }
 
     /// A data PDU. `Some`: that was all of its command. Data of commands that are no more is passed over.
-    pub fn data(&mut self, pdu: &Pdu, parameters: &Parameters) -> Result<Option<Gathered>, Wrong> {
+    pub fn data(
+        &mut self,
+        pdu: &Pdu,
+        lease: Option<Lease>,
+        parameters: &Parameters,
+    ) -> Result<Option<Gathered>, Wrong> {
         let (tag, transfer, number, offset) = (pdu.tag(), pdu.u32(20), pdu.u32(36), pdu.u32(40));
         let Some(gathering) = self.by_tag.get_mut(&tag) else { return Ok(None) };
         if number != gathering.data_number || offset as usize != gathering.data.len() {
@@ -118,6 +147,10 @@ impl Gatherer {
         if len > until {
             return Err(Wrong("more data than was asked for"));
         }
+        // What was asked for has its lease already.
+        if matches!(gathering.phase, Phase::Unasked) {
+            add(&mut gathering.lease, lease);
+        }
         gathering.data.reserve_exact(until - gathering.data.len());
         gathering.data.extend_from_slice(&pdu.data);
         gathering.data_number += 1;
@@ -131,16 +164,21 @@ impl Gatherer {
             self.granted -= request.len as usize;
         }
         if len == gathering.expected {
-            let Gathering { command, data, .. } = self.by_tag.remove(&tag).ok_or(Wrong("no such task"))?;
-            return Ok(Some(Gathered { command, data }));
+            let Gathering { command, data, lease, .. } =
+                self.by_tag.remove(&tag).ok_or(Wrong("no such task"))?;
+            return Ok(Some(Gathered { command, data, lease }));
         }
         gathering.phase = Phase::Queued;
         self.queue.push_back(tag);
         Ok(None)
     }
 
-    /// What is to be asked for now.
-    pub fn requests(&mut self, parameters: &Parameters) -> Vec<Request> {
+    /// What is to be asked for now; `take` gives leases for all that a command lacks, while there is room.
+    pub fn requests(
+        &mut self,
+        parameters: &Parameters,
+        mut take: impl FnMut(usize) -> Option<Lease>,
+    ) -> Vec<Request> {
         let mut requests = Vec::new();
         while let Some(tag) = self.queue.front().copied() {
             let Some(gathering) = self.by_tag.get_mut(&tag) else {
@@ -151,6 +189,11 @@ impl Gatherer {
             let len = left.min(parameters.max_burst);
             if self.granted + len > GRANTED {
                 break;
+            }
+            if !gathering.has_room {
+                let Some(lease) = take(left) else { break };
+                add(&mut gathering.lease, Some(lease));
+                gathering.has_room = true;
             }
             self.queue.pop_front();
             self.granted += len;
@@ -177,6 +220,22 @@ impl Gatherer {
             self.granted -= request.len as usize;
         }
         Some(gathering.command)
+    }
+
+    /// Bytes that the next command lacks room for, where nothing is on its way that would have it asked.
+    pub fn is_starved(&self) -> Option<usize> {
+        let next = self.queue.iter().find_map(|tag| self.by_tag.get(tag)).filter(|_| self.granted == 0)?;
+        (!next.has_room).then_some(next.expected - next.data.len())
+    }
+
+    /// Bytes that were asked for, and have their leases.
+    pub fn granted(&self) -> usize {
+        self.granted
+    }
+
+    /// Whether the initiator is to send data.
+    pub fn awaits(&self) -> bool {
+        self.granted > 0 || self.by_tag.values().any(|one| matches!(one.phase, Phase::Unasked))
     }
 
     /// Commands that are not whole yet.

@@ -6,19 +6,13 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use sockets::place;
+
 use crate::limits::{GUARDED, PENALTY, TRIES};
 
 /// See the module.
 #[derive(Default)]
 pub struct Guard(Mutex<BTreeMap<IpAddr, Instant>>);
-
-/// Who has an IPv6 address has many: 64 bits say where it is.
-fn place(from: IpAddr) -> IpAddr {
-    match from.to_canonical() {
-        IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() >> 64 << 64).into()),
-        ip => ip,
-    }
-}
 
 impl Guard {
     /// When all that was tried is forgiven, by place.
@@ -33,9 +27,15 @@ impl Guard {
             forgiven.retain(|_, until| *until > now);
         }
         let from = place(from);
+        // Who has very many places may try from all of them; that is no reason to keep everybody else out.
+        if forgiven.len() >= GUARDED
+            && !forgiven.contains_key(&from)
+            && let Some(soonest) = forgiven.iter().min_by_key(|(_, until)| **until).map(|(place, _)| *place)
+        {
+            forgiven.remove(&soonest);
+        }
         let until = forgiven.get(&from).copied().unwrap_or(now).max(now) + PENALTY;
-        // Where too many places are remembered, one that is not has to wait.
-        let admits = until <= now + PENALTY * TRIES && forgiven.len() < GUARDED;
+        let admits = until <= now + PENALTY * TRIES;
         if admits {
             forgiven.insert(from, until);
         }

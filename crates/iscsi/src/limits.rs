@@ -11,14 +11,10 @@ pub const BURST: usize = 1 << 20;
 pub const FIRST_BURST: usize = 256 << 10;
 /// Bytes of the buffer that a connection is read into. What is longer is not copied.
 pub const BUFFER: usize = 64 << 10;
-/// Bytes of answers that wait for an initiator to take them: with more, nothing further is done for it.
-pub const QUEUED: usize = 32 << 20;
 /// Commands that a reader does before it sends their answers, though more have arrived, and bytes of those answers: so the
 /// initiator has something to do meanwhile.
 pub const BATCH: usize = 16;
 pub const BATCH_BYTES: usize = 128 << 10;
-/// Pieces of answers that are written together.
-pub const BATCH_PIECES: usize = 256;
 /// Threads of a connection that wait for what it wrote to be on stable storage: while one waits for a flush, the other's
 /// records are written.
 pub const KEEPERS: usize = 2;
@@ -43,12 +39,11 @@ pub const IDLE_THREAD: Duration = Duration::from_secs(5);
 /// Stack of such a thread.
 pub const THREAD_STACK: usize = 512 << 10;
 /// Bytes of text in one negotiation, its keys, and the rounds of a login.
-pub const TEXT: usize = 64 << 10;
+pub const TEXT: usize = 16 << 10;
 pub const KEYS: usize = 256;
 pub const LOGIN_ROUNDS: usize = 32;
-/// A login must be done in this time, and an initiator take what is sent to it in this.
+/// A login must be done in this time.
 pub const LOGIN_TIME: Duration = Duration::from_secs(15);
-pub const STALL: Duration = Duration::from_secs(60);
 /// A connection on which nothing was heard for this long is asked whether it lives; in the middle of a PDU it ends.
 pub const SILENCE: Duration = Duration::from_secs(30);
 /// How long who fails to authenticate is kept waiting; how often that may be tried from one place at once, and then once in
@@ -56,8 +51,13 @@ pub const SILENCE: Duration = Duration::from_secs(30);
 pub const PENALTY: Duration = Duration::from_secs(1);
 pub const TRIES: u32 = 8;
 pub const GUARDED: usize = 4096;
-/// Connections beyond are refused.
-pub const CONNECTIONS: usize = 4096;
+/// Connections, in all and from one address: for more, others that are silent end.
+pub const CONNECTIONS: usize = 2048;
+pub const FROM_ONE_PLACE: usize = 256;
+/// Bytes that an answer without data may come to.
+pub const SHORT_ANSWER: usize = 512;
+/// Bytes that one command reads at the most.
+pub const MOST_READ: usize = 8 << 20;
 /// How long a session that is begun anew waits for the old one to be gone, and `stop` for connections to finish.
 pub const DRAIN: Duration = Duration::from_secs(5);
 /// The part of that in which initiators are told that the server stops.

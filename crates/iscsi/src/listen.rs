@@ -5,13 +5,13 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use engine_api::Engine;
-use sockets::Listening;
 use sockets::attentive::Lookout;
+use sockets::{Budget, Listening, Peer};
 
 use crate::catalogue::Catalogue;
 use crate::conn;
 use crate::guard::Guard;
-use crate::limits::{CONNECTIONS, DRAIN, PARTING};
+use crate::limits::{CONNECTIONS, DRAIN, FROM_ONE_PLACE, PARTING};
 use crate::portal::{Door, Portal};
 use crate::sessions::Sessions;
 use crate::stats::SessionStats;
@@ -23,6 +23,8 @@ pub struct ServerConfig {
     pub portals: Vec<Portal>,
     /// Gives numbers that nobody can guess, for challenges.
     pub random: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// What initiators make the server hold is counted here.
+    pub budget: Arc<Budget>,
 }
 
 /// A running server. Dropping it stops it.
@@ -61,10 +63,19 @@ impl Server {
             lookout: Lookout::default(),
         });
         let portals: Arc<[Portal]> = portals.into();
-        let sockets = sockets::Config { name: "iscsi", connections: CONNECTIONS, drain: DRAIN - PARTING };
+        let sockets = sockets::Config {
+            name: "iscsi",
+            connections: CONNECTIONS,
+            from_one_place: FROM_ONE_PLACE,
+            // Who has logged in may be silent: it is asked whether it lives.
+            ends_idle: false,
+            budget: config.budget,
+            drain: DRAIN - PARTING,
+        };
         let own = (house.clone(), portals.clone());
-        let listening =
-            Listening::start(sockets, listeners, move |place, stream| enter(&own.0, &own.1, place, stream))?;
+        let listening = Listening::start(sockets, listeners, move |place, stream, peer| {
+            enter(&own.0, &own.1, place, stream, peer);
+        })?;
         let watch = Watch::start(house.catalogue.clone(), house.sessions.clone())?;
         portals.iter().for_each(|portal| tracing::info!(%portal, "serving iSCSI"));
         Ok(Server { house, listening, watch, portals })
@@ -94,9 +105,9 @@ impl Drop for Server {
     }
 }
 
-fn enter(house: &House, portals: &Arc<[Portal]>, place: usize, stream: &Arc<TcpStream>) {
+fn enter(house: &House, portals: &Arc<[Portal]>, place: usize, stream: &Arc<TcpStream>, guest: &Arc<Peer>) {
     // Who has gone again has no address, and nothing to be told.
     let (Ok(peer), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else { return };
     let door = Door { portals: portals.clone(), group: portals[place].group, local };
-    conn::serve(house, stream, door, peer);
+    conn::serve(house, stream, guest, door, peer);
 }

@@ -13,6 +13,9 @@ use crate::limits::{BURST, EXTRA_HEADERS};
 
 pub const HEADER: usize = 48;
 
+/// Bytes of data that there is room for at first, and how many times what has arrived there is then.
+const FIRST_PART: usize = 16 << 10;
+const STRIDE: usize = 4;
 /// How many times the data that comes with a command there is room for at once.
 const AHEAD: usize = 8;
 
@@ -148,10 +151,22 @@ impl Pdu {
 
     /// As [`Pdu::read`], with its data in the place of that of another.
     pub fn read_into(
+        data: Vec<u8>,
+        from: &mut impl Read,
+        digests: Digests,
+        most: usize,
+    ) -> Result<Option<Pdu>, PduError> {
+        Pdu::read_growing(data, from, digests, most, &mut |_| Ok(()))
+    }
+
+    /// As [`Pdu::read_into`]. Memory follows what arrives: `grow` is told each time that there will be more data, and how
+    /// much then, and may refuse that.
+    pub fn read_growing(
         mut data: Vec<u8>,
         from: &mut impl Read,
         digests: Digests,
         most: usize,
+        grow: &mut dyn FnMut(usize) -> io::Result<()>,
     ) -> Result<Option<Pdu>, PduError> {
         let mut header = [0; HEADER];
         if !fill(from, &mut header)? {
@@ -170,8 +185,16 @@ impl Pdu {
         if len > most {
             return Err(PduError::TooLong);
         }
-        data.resize(len.next_multiple_of(4), 0);
-        from.read_exact(&mut data)?;
+        let whole = len.next_multiple_of(4);
+        data.clear();
+        data.reserve_exact(whole);
+        while data.len() < whole {
+            let before = data.len();
+            let until = whole.min(FIRST_PART.max(STRIDE * before));
+            grow(until)?;
+            data.resize(until, 0);
+            from.read_exact(&mut data[before..])?;
+        }
         if header[0] & 0x3f == from_initiator::COMMAND {
             // What comes later is put behind it. A claim alone is worth no memory: there is room for a few times what came.
             let expected = u32::from_be_bytes([header[20], header[21], header[22], header[23]]) as usize;

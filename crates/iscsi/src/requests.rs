@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use sockets::Lease;
+
 use crate::conn::{Connection, FINAL, INVALID_FIELD, NONE, Next};
 use crate::keys::Keys;
 use crate::pdu::{Pdu, from_target as to};
@@ -17,7 +19,7 @@ const NO_REASSIGNMENT: u8 = 4;
 const NOT_SUPPORTED: u8 = 5;
 
 impl Connection {
-    pub fn nop(&self, pdu: Pdu) {
+    pub fn nop(&self, pdu: Pdu, lease: Option<Lease>) {
         if pdu.tag() == NONE {
             return;
         }
@@ -26,7 +28,7 @@ impl Connection {
         data.truncate(self.member.parameters.their_segment);
         let mut reply = Pdu::new(to::NOP, FINAL).put_u32(20, NONE).with_data(data).put(8, &lun);
         reply.header[16..20].copy_from_slice(&pdu.header[16..20]);
-        self.send(reply, true);
+        self.send_leased(reply, true, lease);
     }
 
     /// A task management function: the commands of this session end here, those of others at the unit.

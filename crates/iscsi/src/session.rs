@@ -22,13 +22,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, 
 use std::time::{Duration, Instant};
 
 use scsi::{Answer, Begun, Ending, LogicalUnit, Nexus, Status, Target, Tasks};
+use sockets::Lease;
 use sockets::pace::{FAST, Pace};
 
 use crate::catalogue::Catalogue;
 use crate::conn::Connection;
 use crate::crew::Crew;
 use crate::gather::Gathered;
-use crate::limits::{BLIND, DRAIN, LOG_OUT, LONG, TURN, WINDOW};
+use crate::limits::{BLIND, DRAIN, LOG_OUT, LONG, MOST_READ, SHORT_ANSWER, TURN, WINDOW};
 use crate::login::{Failure, Member, NO_SESSION, TOO_MANY_CONNECTIONS};
 use crate::parameters::Parameters;
 use crate::pdu::Pdu;
@@ -101,6 +102,22 @@ fn class_of(command: &Pdu) -> Option<usize> {
         _ => return None,
     };
     Some(2 * kind + usize::from(command.u32(20) as usize > LONG))
+}
+
+/// Bytes that a command's answer may come to, as it says itself, and as its initiator expects: the unit reads as the command
+/// says, whatever part of that is sent.
+pub fn weight(command: &Pdu) -> usize {
+    const BLOCK: usize = 512;
+    let expected = if command.flags() & 0x40 != 0 { command.u32(20) as usize } else { 0 };
+    let blocks = match command.header[32] {
+        0x28 => usize::from(u16::from_be_bytes(command.field(39))),
+        0xa8 => command.u32(38) as usize,
+        0x88 => command.u32(42) as usize,
+        0x08 => usize::from(command.header[36].wrapping_sub(1)) + 1,
+        _ => 0,
+    };
+    let read = blocks.saturating_mul(BLOCK);
+    SHORT_ANSWER + expected.min(MOST_READ).max(if read > MOST_READ { 0 } else { read })
 }
 
 /// A panic is a broken invariant in the engine; it must not take the session along.
@@ -491,7 +508,7 @@ impl Session {
 
     /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is promised.
     fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered) {
-        let Gathered { command, data } = gathered;
+        let Gathered { command, data, mut lease } = gathered;
         let cdb: [u8; 16] = command.field(32);
         let watch = class_of(&command).map(|class| self.pace.watch(class));
         let work = || match task.fate.get() {
@@ -503,22 +520,24 @@ impl Session {
             self.pace.end(watch);
         }
         match begun {
-            Begun::Ended(answer) => self.end(task, &command, answer),
+            Begun::Ended(answer) => self.end(task, &command, answer, lease),
             promised => {
                 let state = self.state();
                 task.executed.store(true, SeqCst);
                 self.tell(state);
                 let (session, task) = (self.clone(), task.clone());
                 let connection = task.connection.clone();
+                // Its data is the volume's by now.
+                lease.iter_mut().for_each(|lease| lease.resize(SHORT_ANSWER));
                 connection.promise(Box::new(move || {
                     let answer = unless_it_panics(|| promised.end(), |failed| failed);
-                    session.end(&task, &command, answer);
+                    session.end(&task, &command, answer, lease);
                 }));
             }
         }
     }
 
-    fn end(&self, task: &Arc<Task>, command: &Pdu, answer: Answer) {
+    fn end(&self, task: &Arc<Task>, command: &Pdu, answer: Answer, lease: Option<Lease>) {
         let (bytes, took) = (answer.taken.max(answer.data.len()), task.begun.elapsed());
         let mut state = self.state();
         // The answer tells already that there is room for another.
@@ -529,8 +548,8 @@ impl Session {
         task.executed.store(true, SeqCst);
         self.tell(state);
         match task.fate.get_or_init(|| Fate::Answered) {
-            Fate::Answered => task.connection.answer(command, answer),
-            Fate::Cleared => task.connection.answer(command, cleared()),
+            Fate::Answered => task.connection.answer(command, answer, lease),
+            Fate::Cleared => task.connection.answer(command, cleared(), lease),
             Fate::Aborted => {}
         }
         let mut state = self.state();
@@ -571,7 +590,7 @@ impl Session {
             // Whoever has them ended is not to wait for an initiator that does not listen.
             self.crew.submit(Box::new(move || {
                 if fate == Fate::Cleared {
-                    commands.iter().for_each(|command| connection.answer(command, cleared()));
+                    commands.iter().for_each(|command| connection.answer(command, cleared(), None));
                 }
                 // There is room for the data of others now.
                 connection.ask();

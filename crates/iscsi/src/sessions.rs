@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use scsi::Nexus;
+use sockets::Peer;
 
 use crate::catalogue::Catalogue;
 use crate::conn::Connection;
@@ -77,7 +78,7 @@ impl Sessions {
     /// Makes a connection one of a session: of the one that it joins, or of a new one.
     pub fn enter(
         &self,
-        stream: &Arc<TcpStream>,
+        (stream, peer): (&Arc<TcpStream>, &Arc<Peer>),
         member: Member,
         door: Door,
         catalogue: &Arc<Catalogue>,
@@ -86,7 +87,7 @@ impl Sessions {
             Some(session) => session.clone(),
             None => self.begin(&member, catalogue),
         };
-        let connection = Connection::new(stream.clone(), member, door, session);
+        let connection = Connection::new(stream.clone(), peer.clone(), member, door, session);
         connection.session.join(&connection)?;
         Ok(connection)
     }

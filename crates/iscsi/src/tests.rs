@@ -1,8 +1,10 @@
 //! Parsers and what hangs on them.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
+use sockets::Budget;
 use stdx::prng::Prng;
 
 use crate::chap::{Chap, Round, bytes, hex, response};
@@ -194,10 +196,11 @@ fn guesses_take_time_from_wherever_they_come() {
     assert!(guard.admits(one, now + PENALTY) && !guard.admits(one, now + PENALTY));
     assert!((0..TRIES).all(|n| guard.admits(from(&format!("2001:db8::{n}")), now)));
     assert!(!guard.admits(from("2001:db8::ffff:1"), now) && guard.admits(from("2001:db8:0:1::1"), now));
-    // What is remembered is bounded, and forgotten in time.
+    // What is remembered is bounded; who comes from very many places keeps nobody else out.
     let many = |number: u32| IpAddr::from((number + (11 << 24)).to_be_bytes());
-    assert!((0..2 * GUARDED as u32).filter(|number| guard.admits(many(*number), now)).count() < GUARDED);
-    assert!(guard.admits(many(1 << 20), now + 2 * TRIES * PENALTY));
+    assert!((0..2 * GUARDED as u32).all(|number| guard.admits(many(number), now)));
+    let last = many(2 * GUARDED as u32 - 1);
+    assert!((1..TRIES).all(|_| guard.admits(last, now)) && !guard.admits(last, now));
 }
 
 fn write(tag: u32, flags: u8, data: &[u8]) -> Pdu {
@@ -214,29 +217,42 @@ fn data_is_gathered_as_it_was_agreed() {
     let parameters =
         Parameters { first_burst: 1024, max_burst: 2048, initial_r2t: false, ..Parameters::default() };
     let mut gatherer = Gatherer::default();
-    assert_eq!(gatherer.begin(write(1, 0xa0, &[1; 512]), 512, &parameters).unwrap().unwrap().data, [1; 512]);
-    assert_eq!(gatherer.begin(write(2, 0x20, &[1; 512]), 4096, &parameters), Ok(None));
-    assert_eq!(gatherer.requests(&parameters), []);
-    assert_eq!(gatherer.data(&data(2, u32::MAX, (0, 512), true, &[2; 512]), &parameters), Ok(None));
-    let [first] = gatherer.requests(&parameters)[..] else { panic!() };
+    let begin = |gatherer: &mut Gatherer, pdu: Pdu, expected: usize| {
+        gatherer.begin(pdu, None, expected, &parameters).map(|whole| whole.map(|whole| whole.data))
+    };
+    let take = |gatherer: &mut Gatherer, pdu: &Pdu| {
+        gatherer.data(pdu, None, &parameters).map(|whole| whole.map(|whole| whole.data))
+    };
+    let peer = Arc::new(Budget::default()).peer(None, || {});
+    let ask = |gatherer: &mut Gatherer| gatherer.requests(&parameters, |bytes| peer.try_take(bytes));
+    assert_eq!(begin(&mut gatherer, write(1, 0xa0, &[1; 512]), 512), Ok(Some(vec![1; 512])));
+    assert_eq!(begin(&mut gatherer, write(2, 0x20, &[1; 512]), 4096), Ok(None));
+    assert_eq!(ask(&mut gatherer), []);
+    assert_eq!(take(&mut gatherer, &data(2, u32::MAX, (0, 512), true, &[2; 512])), Ok(None));
+    // Without room nothing is asked for.
+    assert_eq!(gatherer.requests(&parameters, |_| None), []);
+    assert_eq!((gatherer.is_starved(), gatherer.awaits()), (Some(3072), false));
+    let [first] = ask(&mut gatherer)[..] else { panic!() };
     assert_eq!((first.offset, first.len, first.number), (1024, 2048, 0));
+    assert_eq!((gatherer.is_starved(), gatherer.awaits(), peer.held()), (None, true, 3072));
     let asked = |number, offset, last, bytes: &[u8]| data(2, first.transfer, (number, offset), last, bytes);
-    assert_eq!(gatherer.data(&asked(0, 1024, false, &[3; 1024]), &parameters), Ok(None));
+    assert_eq!(take(&mut gatherer, &asked(0, 1024, false, &[3; 1024])), Ok(None));
     let wrong = Err(Wrong("data out of order"));
-    assert_eq!(gatherer.data(&asked(0, 2048, true, &[3; 1024]), &parameters), wrong);
-    assert_eq!(gatherer.data(&asked(1, 2048, true, &[3; 1024]), &parameters), Ok(None));
-    let [second] = gatherer.requests(&parameters)[..] else { panic!() };
+    assert_eq!(take(&mut gatherer, &asked(0, 2048, true, &[3; 1024])), wrong);
+    assert_eq!(take(&mut gatherer, &asked(1, 2048, true, &[3; 1024])), Ok(None));
+    let [second] = ask(&mut gatherer)[..] else { panic!() };
     assert_eq!((second.offset, second.len, second.number), (3072, 1024, 1));
     let too_much = data(2, second.transfer, (0, 3072), true, &[4; 1025]);
-    assert!(gatherer.data(&too_much, &parameters).is_err());
+    assert!(take(&mut gatherer, &too_much).is_err());
     let last = data(2, second.transfer, (0, 3072), true, &[4; 1024]);
-    let whole = gatherer.data(&last, &parameters).unwrap().unwrap().data;
+    let whole = take(&mut gatherer, &last).unwrap().unwrap();
     assert_eq!(
         whole,
         [[1; 512], [2; 512], [3; 512], [3; 512], [3; 512], [3; 512], [4; 512], [4; 512]].concat()
     );
-    assert!(gatherer.begin(write(3, 0xa0, &[1; 2000]), 4096, &parameters).is_err());
-    assert!(gatherer.begin(write(3, 0xa0, &[]), usize::MAX, &parameters).is_err());
+    assert_eq!(peer.held(), 0);
+    assert!(begin(&mut gatherer, write(3, 0xa0, &[1; 2000]), 4096).is_err());
+    assert!(begin(&mut gatherer, write(3, 0xa0, &[]), usize::MAX).is_err());
 }
 
 #[test]

@@ -42,8 +42,9 @@ fn describe(volume: &dyn Volume) -> engine_api::Result<(u64, u16, u32)> {
 }
 
 /// The negotiation of one connection.
-struct Negotiation<'a, S> {
-    stream: S,
+struct Negotiation<'a, R, W> {
+    from: R,
+    to: W,
     exports: &'a dyn Exports,
     structured: bool,
     /// For which export.
@@ -51,25 +52,25 @@ struct Negotiation<'a, S> {
 }
 
 /// `None`: the client went away without an export.
-pub fn negotiate(stream: impl Read + Write, exports: &dyn Exports) -> io::Result<Option<Agreed>> {
-    Negotiation { stream, exports, structured: false, allocation: None }.run()
+pub fn negotiate(from: impl Read, to: impl Write, exports: &dyn Exports) -> io::Result<Option<Agreed>> {
+    Negotiation { from, to, exports, structured: false, allocation: None }.run()
 }
 
-impl<S: Read + Write> Negotiation<'_, S> {
+impl<R: Read, W: Write> Negotiation<'_, R, W> {
     fn run(mut self) -> io::Result<Option<Agreed>> {
         let mut hello = Vec::with_capacity(18);
         hello.extend(MAGIC.to_be_bytes());
         hello.extend(OPTION_MAGIC.to_be_bytes());
         hello.extend((handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES).to_be_bytes());
-        self.stream.write_all(&hello)?;
-        let flags = take(&mut self.stream, 4)?;
+        self.to.write_all(&hello)?;
+        let flags = take(&mut self.from, 4)?;
         let flags = Cursor(&flags).u32().unwrap_or(0);
         if flags & !u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES) != 0 {
             return Err(broken("flags of the client that nobody defined"));
         }
         let zeroes = flags & u32::from(handshake::NO_ZEROES) == 0;
         for _ in 0..MAX_OPTIONS {
-            let head = take(&mut self.stream, 16)?;
+            let head = take(&mut self.from, 16)?;
             let mut head = Cursor(&head);
             let (magic, kind, len) = (head.u64(), head.u32().unwrap_or(0), head.u32().unwrap_or(0));
             if magic != Some(OPTION_MAGIC) {
@@ -80,7 +81,7 @@ impl<S: Read + Write> Negotiation<'_, S> {
                 self.reply(kind, reply::TOO_BIG, b"")?;
                 return Err(broken("an option that is too long"));
             }
-            let data = take(&mut self.stream, len)?;
+            let data = take(&mut self.from, len)?;
             match kind {
                 option::EXPORT_NAME => return self.export_name(&data, zeroes),
                 option::ABORT => {
@@ -116,7 +117,7 @@ impl<S: Read + Write> Negotiation<'_, S> {
         bytes.extend(kind.to_be_bytes());
         bytes.extend((data.len() as u32).to_be_bytes());
         bytes.extend(data);
-        self.stream.write_all(&bytes)
+        self.to.write_all(&bytes)
     }
 
     fn list(&mut self) -> io::Result<()> {
@@ -141,7 +142,7 @@ impl<S: Read + Write> Negotiation<'_, S> {
         if zeroes {
             bytes.extend([0; 124]);
         }
-        self.stream.write_all(&bytes)?;
+        self.to.write_all(&bytes)?;
         Ok(Some(self.agreed(name, volume)))
     }
 

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sockets::Listening;
+use sockets::hurried::Hurried;
+use sockets::{Budget, Listening, Peer};
 
 use crate::exports::Exports;
 use crate::{handshake, transmission};
 
-const CONFIG: sockets::Config =
-    sockets::Config { name: "nbd", connections: 256, drain: Duration::from_secs(5) };
-/// A handshake must go on within this time.
+/// For more of them, others end that have not chosen a volume.
+const CONNECTIONS: usize = 256;
+const DRAIN: Duration = Duration::from_secs(5);
+/// A handshake must be done in this time.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A running server. Dropping it stops it.
@@ -23,14 +25,28 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves on a socket that is bound at `path`, which goes when the server stops.
-    pub fn start(listener: UnixListener, path: &Path, exports: Arc<dyn Exports>) -> io::Result<Server> {
-        let serve = move |_, stream: &Arc<UnixStream>| {
-            if let Err(error) = run(&*exports, stream) {
+    /// Serves on a socket that is bound at `path`, which goes when the server stops. What clients make it hold is counted
+    /// in `budget`.
+    pub fn start(
+        listener: UnixListener,
+        path: &Path,
+        exports: Arc<dyn Exports>,
+        budget: Arc<Budget>,
+    ) -> io::Result<Server> {
+        let serve = move |_, stream: &Arc<UnixStream>, peer: &Arc<Peer>| {
+            if let Err(error) = run(&*exports, stream, peer) {
                 tracing::info!(%error, "network block device closed");
             }
         };
-        Ok(Server { listening: Listening::start(CONFIG, vec![listener], serve)?, path: path.to_owned() })
+        let config = sockets::Config {
+            name: "nbd",
+            connections: CONNECTIONS,
+            from_one_place: CONNECTIONS,
+            ends_idle: false,
+            budget,
+            drain: DRAIN,
+        };
+        Ok(Server { listening: Listening::start(config, vec![listener], serve)?, path: path.to_owned() })
     }
 
     pub fn path(&self) -> &Path {
@@ -51,13 +67,17 @@ impl Drop for Server {
     }
 }
 
-fn run(exports: &dyn Exports, stream: &UnixStream) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let Some(agreed) = handshake::negotiate(stream, exports)? else { return Ok(()) };
+fn run(exports: &dyn Exports, stream: &UnixStream, peer: &Arc<Peer>) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let Some(agreed) = handshake::negotiate(Hurried::new(stream, PATIENCE), stream, exports)? else {
+        return Ok(());
+    };
     stream.set_read_timeout(None)?;
+    stream.set_write_timeout(None)?;
+    peer.prove();
     let volume = agreed.name.clone();
     tracing::info!(volume, "network block device attached");
-    let ended = transmission::serve(stream, agreed);
+    let ended = transmission::serve(stream, peer, agreed);
     tracing::info!(volume, "network block device detached");
     ended
 }

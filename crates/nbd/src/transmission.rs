@@ -6,10 +6,11 @@
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use engine_api::{Error, ReadBuf, Seek, Stable};
+use sockets::{Lease, Peer};
 
 use crate::handshake::Agreed;
 use crate::wire::{
@@ -22,6 +23,13 @@ const THREADS: usize = 16;
 const STACK: usize = 256 << 10;
 const BUFFER: usize = 256 << 10;
 
+/// A request with its data, and the lease for that or for what it reads.
+struct Taken {
+    request: Request,
+    data: Vec<u8>,
+    lease: Lease,
+}
+
 /// What a request comes to.
 enum Answer {
     Done,
@@ -32,15 +40,17 @@ enum Answer {
 
 struct Connection<'a> {
     agreed: Agreed,
+    peer: Arc<Peer>,
     from: Mutex<BufReader<&'a UnixStream>>,
     to: Mutex<BufWriter<&'a UnixStream>>,
     ended: AtomicBool,
 }
 
 /// Until the client goes away, and all that it began is answered.
-pub fn serve(stream: &UnixStream, agreed: Agreed) -> io::Result<()> {
+pub fn serve(stream: &UnixStream, peer: &Arc<Peer>, agreed: Agreed) -> io::Result<()> {
     let connection = Connection {
         agreed,
+        peer: peer.clone(),
         from: Mutex::new(BufReader::with_capacity(BUFFER, stream)),
         to: Mutex::new(BufWriter::with_capacity(BUFFER, stream)),
         ended: AtomicBool::new(false),
@@ -69,20 +79,21 @@ impl Connection<'_> {
     }
 
     fn try_work(&self) -> io::Result<()> {
-        while let Some((request, data)) = self.next()? {
+        while let Some(Taken { request, data, lease: _lease }) = self.next()? {
             let answer = self.execute(request, &data);
             self.answer(request, answer)?;
+            self.peer.note_moved(request.len as usize);
         }
         Ok(())
     }
 
     /// A whole request; `None` when there are no more.
-    fn next(&self) -> io::Result<Option<(Request, Vec<u8>)>> {
+    fn next(&self) -> io::Result<Option<Taken>> {
         let mut from = lock(&self.from);
         if self.ended.load(Ordering::SeqCst) {
             return Ok(None);
         }
-        let next = read_request(&mut *from);
+        let next = read_request(&mut *from, &self.peer);
         if !matches!(next, Ok(Some(_))) {
             // Before the others get to read: what follows is nobody's.
             self.ended.store(true, Ordering::SeqCst);
@@ -191,7 +202,7 @@ fn structured(to: &mut impl Write, request: Request, answer: &Result<Answer, u32
 }
 
 /// `None`: the client is gone, or said that it goes.
-fn read_request(from: &mut impl Read) -> io::Result<Option<(Request, Vec<u8>)>> {
+fn read_request(from: &mut impl Read, peer: &Arc<Peer>) -> io::Result<Option<Taken>> {
     let mut head = [0; Request::SIZE];
     match from.read_exact(&mut head) {
         Ok(()) => {}
@@ -200,6 +211,9 @@ fn read_request(from: &mut impl Read) -> io::Result<Option<(Request, Vec<u8>)>> 
     }
     let broken = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what);
     let request = Request::decode(&head).ok_or_else(|| broken("not a request"))?;
+    // For what it brings, and what it asks for, which nobody gets if that is too much.
+    let moves = matches!(request.command, command::READ | command::WRITE) && request.len <= MAX_PAYLOAD;
+    let lease = peer.take(if moves { request.len as usize } else { 0 }).ok_or_else(|| broken("cut off"))?;
     let data = match request.command {
         command::DISCONNECT => return Ok(None),
         command::WRITE if request.len > MAX_PAYLOAD => {
@@ -208,7 +222,7 @@ fn read_request(from: &mut impl Read) -> io::Result<Option<(Request, Vec<u8>)>> 
         command::WRITE => take(from, request.len)?,
         _ => Vec::new(),
     };
-    Ok(Some((request, data)))
+    Ok(Some(Taken { request, data, lease }))
 }
 
 /// Why a request failed, as the protocol says it.

@@ -6,23 +6,26 @@
 //! alone on the connection anyway. When workers or the connection's allowance are exhausted the reader works too,
 //! which stops it from reading: that is the backpressure.
 //!
+//! What a call brings and what its reply may be is leased before it is worked on ([`sockets::budget`]); where there is no
+//! room, the reader waits, having sent what there is.
+//!
 //! Replies that may not leave before a change is on stable storage are put aside, and the reader goes on. A *keeper* takes
 //! all that are there, waits once, and sends them together; so a hundred writes in flight need two threads, not a hundred.
 //! The reader itself is the keeper of a request that is alone.
 
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sockets::attentive::Attentive;
+use sockets::outbox::Outbox;
 use sockets::pace::{FAST, Pace};
+use sockets::{Lease, Peer};
 use sunrpc::record::{self, Patience, Pool, RecordError};
 
-use crate::limits::{BATCH_REPLIES, KEEPERS, RECORD_TIME};
-use crate::outbox::Outbox;
-use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, class_of, fault};
+use crate::limits::{BATCH_BYTES, BATCH_REPLIES, KEEPERS, RECORD_TIME};
+use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, fault, kind_of};
 use crate::workers::Workers;
 
 /// The class of waiting for stable storage, behind those of requests; and what is assumed of it until it has been measured.
@@ -32,10 +35,11 @@ const SLOW: Duration = Duration::from_millis(10);
 const BEARABLE: Duration = Duration::from_millis(2);
 
 /// What reader and workers share of a connection.
-struct Conn<W> {
+pub struct Conn {
     service: Arc<Service>,
     session: Session,
-    outbox: Outbox<W>,
+    peer: Arc<Peer>,
+    outbox: Outbox,
     pace: Pace<{ CLASSES + 1 }>,
     /// Requests with workers.
     in_flight: Mutex<usize>,
@@ -51,13 +55,13 @@ struct Conn<W> {
 #[derive(Default)]
 struct Promises {
     /// Nobody waits for these yet.
-    waiting: Vec<Promised>,
+    waiting: Vec<(Promised, Lease)>,
     /// All that are not in the outbox yet.
     open: usize,
     keepers: usize,
 }
 
-impl<W: Write> Conn<W> {
+impl Conn {
     fn promises(&self) -> MutexGuard<'_, Promises> {
         self.promises.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,12 +79,13 @@ impl<W: Write> Conn<W> {
             };
             let keeping = Keeping { conn: self, count: batch.len() };
             let start = Instant::now();
-            for promised in batch {
-                self.outbox.push(promised.keep());
+            for (promised, lease) in batch {
+                let reply = promised.keep();
+                self.outbox.push(Some(lease), |pieces| reply.put(pieces));
             }
             self.pace.note(KEEPING, start.elapsed());
             drop(keeping);
-            self.outbox.flush();
+            self.outbox.write_all();
         }
     }
 
@@ -97,27 +102,31 @@ impl<W: Write> Conn<W> {
     }
 
     /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet written, or promised.
-    fn work(&self, class: usize, record: &[u8]) -> bool {
+    fn work(&self, class: usize, record: &[u8], mut lease: Lease) -> bool {
         let watch = self.pace.watch(class);
         // A panic is a broken invariant in the engine; it must not take other clients' connections along.
         let answer = catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));
         self.pace.end(watch);
         match answer {
-            Ok(Begun::Answer(Answer::Reply(reply))) => drop(self.outbox.push(reply)),
+            Ok(Begun::Answer(Answer::Reply(reply))) => {
+                self.outbox.push(Some(lease), |pieces| reply.put(pieces))
+            }
             Ok(Begun::Answer(Answer::Nothing)) => {}
             Ok(Begun::Answer(Answer::HangUp)) => return false,
             Ok(Begun::Promised(promised)) => {
                 let mut promises = self.promises();
                 promises.open += 1;
-                promises.waiting.push(promised);
+                lease.resize(promised.len());
+                promises.waiting.push((promised, lease));
             }
             Err(_) => {
                 tracing::error!(session = ?self.session, "request ended in a panic");
                 if let Some(reply) = fault(record) {
-                    self.outbox.push(reply);
+                    self.outbox.push(Some(lease), |pieces| reply.put(pieces));
                 }
             }
         }
+        self.peer.prove();
         true
     }
 
@@ -140,13 +149,13 @@ impl<W: Write> Conn<W> {
 }
 
 /// A keeper at work. Its end is noted however it comes, for others wait for it.
-struct Keeping<'a, W: Write> {
-    conn: &'a Conn<W>,
+struct Keeping<'a> {
+    conn: &'a Conn,
     /// Promises that it took.
     count: usize,
 }
 
-impl<W: Write> Drop for Keeping<'_, W> {
+impl Drop for Keeping<'_> {
     fn drop(&mut self) {
         let mut promises = self.conn.promises();
         promises.keepers -= 1;
@@ -156,44 +165,54 @@ impl<W: Write> Drop for Keeping<'_, W> {
     }
 }
 
-/// Serves a connection until its peer is done or breaks the rules; returns when every reply is out.
-pub fn serve<W: Write + Send + 'static>(
-    mut from: Attentive<'_>,
-    to: W,
-    session: Session,
-    service: Arc<Service>,
-    workers: &Workers,
-    pool: Arc<Pool>,
-) -> Result<(), RecordError> {
-    let mut guesses = [Duration::ZERO; CLASSES + 1];
-    guesses[KEEPING] = SLOW;
-    let conn = Arc::new(Conn {
-        service,
-        session,
-        outbox: Outbox::new(to),
-        pace: Pace::new(guesses),
-        in_flight: Mutex::new(0),
-        landed: Condvar::new(),
-        promises: Mutex::default(),
-        kept: Condvar::new(),
-        busy: workers.busy(),
-    });
-    let start = Instant::now();
-    let patience = Patience { now: Arc::new(move || start.elapsed()), record: RECORD_TIME };
-    let mut reader = record::Reader::guarded(pool, conn.session.peer(), patience);
-    let ended = read_loop(&conn, &mut reader, &mut from, workers);
-    conn.keep_below(1);
-    let mut in_flight = conn.in_flight();
-    while *in_flight > 0 {
-        in_flight = conn.landed.wait(in_flight).unwrap_or_else(PoisonError::into_inner);
+impl Conn {
+    pub fn new(
+        service: Arc<Service>,
+        session: Session,
+        peer: Arc<Peer>,
+        outbox: Outbox,
+        workers: &Workers,
+    ) -> Arc<Conn> {
+        let mut guesses = [Duration::ZERO; CLASSES + 1];
+        guesses[KEEPING] = SLOW;
+        Arc::new(Conn {
+            service,
+            session,
+            peer,
+            outbox,
+            pace: Pace::new(guesses),
+            in_flight: Mutex::new(0),
+            landed: Condvar::new(),
+            promises: Mutex::default(),
+            kept: Condvar::new(),
+            busy: workers.busy(),
+        })
     }
-    drop(in_flight);
-    conn.outbox.wait_until_empty();
-    ended
+
+    /// Serves the connection until its peer is done or breaks the rules; returns when every reply is out.
+    pub fn serve(
+        self: Arc<Self>,
+        mut from: Attentive<'_>,
+        workers: &Workers,
+        pool: Arc<Pool>,
+    ) -> Result<(), RecordError> {
+        let start = Instant::now();
+        let patience = Patience { now: Arc::new(move || start.elapsed()), record: RECORD_TIME };
+        let mut reader = record::Reader::guarded(pool, self.peer.clone(), patience);
+        let ended = read_loop(&self, &mut reader, &mut from, workers);
+        self.keep_below(1);
+        let mut in_flight = self.in_flight();
+        while *in_flight > 0 {
+            in_flight = self.landed.wait(in_flight).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(in_flight);
+        self.outbox.finish();
+        ended
+    }
 }
 
-fn read_loop<W: Write + Send + 'static>(
-    conn: &Arc<Conn<W>>,
+fn read_loop(
+    conn: &Arc<Conn>,
     reader: &mut record::Reader,
     from: &mut Attentive<'_>,
     workers: &Workers,
@@ -201,36 +220,45 @@ fn read_loop<W: Write + Send + 'static>(
     // Since replies were written last.
     let mut unsent = 0;
     while conn.outbox.wait_for_room() {
-        let Some(record) = reader.next(from)? else { break };
-        let class = class_of(&record);
-        let pace = conn.pace.of(class);
+        let Some(mut record) = reader.next(from)? else { break };
+        let kind = kind_of(&record);
+        let (mut lease, bytes) = (record.take_lease(), record.len().max(kind.weight));
+        if !conn.peer.try_lease(&mut lease, bytes) {
+            conn.outbox.write_all();
+            see_promises_kept(conn, &|| false, workers);
+            unsent = 0;
+            conn.peer.lease(&mut lease, bytes, false);
+        }
+        let Some(lease) = lease.filter(|lease| lease.bytes() >= bytes) else { return Err(RecordError::Cut) };
+        let pace = conn.pace.of(kind.class);
         let in_flight = *conn.in_flight();
         let alone = || in_flight == 0 && !reader.has_more() && !from.have_arrived();
         let is_quick = pace < FAST || (pace < BEARABLE && alone());
         let by_reader = is_quick || in_flight >= workers.share() || !workers.has_room();
         if by_reader {
-            if !conn.work(class, &record) {
+            if !conn.work(kind.class, &record, lease) {
                 return Err(RecordError::Impossible("record is no call"));
             }
             unsent += 1;
             // More small calls are here already: their replies shall leave together.
-            if reader.has_record() && unsent < BATCH_REPLIES && pace < FAST {
+            let is_little = unsent < BATCH_REPLIES && conn.outbox.bytes() < BATCH_BYTES;
+            if reader.has_record() && is_little && pace < FAST {
                 continue;
             }
         } else {
             conn.take_off();
             let conn = conn.clone();
             workers.submit(Box::new(move || {
-                if !conn.work(class, &record) {
+                if !conn.work(kind.class, &record, lease) {
                     tracing::debug!(session = ?conn.session, "record is no call");
                 }
                 drop(record);
-                conn.outbox.flush();
+                conn.outbox.write_all();
                 conn.keep();
                 conn.land();
             }));
         }
-        conn.outbox.flush();
+        conn.outbox.write_all();
         if by_reader {
             see_promises_kept(conn, &|| unsent == 1 && alone(), workers);
         }
@@ -240,11 +268,7 @@ fn read_loop<W: Write + Send + 'static>(
 }
 
 /// Finds somebody who keeps what was promised just now. `alone` tells whether nothing else waits on this connection.
-fn see_promises_kept<W: Write + Send + 'static>(
-    conn: &Arc<Conn<W>>,
-    alone: &dyn Fn() -> bool,
-    workers: &Workers,
-) {
+fn see_promises_kept(conn: &Arc<Conn>, alone: &dyn Fn() -> bool, workers: &Workers) {
     let (open, keepers) = {
         let promises = conn.promises();
         if promises.waiting.is_empty() {

@@ -6,10 +6,6 @@ use std::time::Duration;
 pub const MAX_TRANSFER: u32 = 1 << 20;
 /// Longest record taken: a full WRITE and its headers.
 pub const MAX_RECORD: usize = MAX_TRANSFER as usize + 4096;
-/// Buffers for large records that may be in use at a time, over all connections.
-pub const LARGE_BUFFERS: usize = 64;
-/// Of these, one client's, over all its connections: as many as there are workers.
-pub const LARGE_BUFFERS_SHARE: usize = 32;
 /// A record must be whole this long after its beginning: at the least 17 KiB/s for the largest.
 pub const RECORD_TIME: Duration = Duration::from_secs(60);
 /// Buffers kept for the next large records.
@@ -34,8 +30,6 @@ pub const KEEPERS: usize = 2;
 pub const THREAD_STACK: usize = 512 << 10;
 /// A thread that had nothing to do for this long ends.
 pub const IDLE_THREAD: Duration = Duration::from_secs(5);
-/// Replies waiting for one connection's socket before its reader stops reading.
-pub const QUEUED_REPLIES: usize = 64;
 /// Replies written together at most, by number and bytes.
 pub const BATCH_REPLIES: usize = 32;
 pub const BATCH_BYTES: usize = 256 << 10;
@@ -50,8 +44,14 @@ pub const DRC_SECONDS: u64 = 300;
 pub const DRC_MAX_REPLY: usize = 1024;
 /// Clients counted one by one; those beyond are counted together.
 pub const COUNTED_CLIENTS: usize = 1024;
-/// A peer that stands still this long inside a record, or takes no reply for as long, is cut off.
+/// A peer that stands still this long inside a record is cut off.
 pub const STALL: Duration = Duration::from_secs(60);
+/// Connections, in all and from one address: for more, others that are silent end.
+pub const CONNECTIONS: usize = 2048;
+pub const FROM_ONE_PLACE: usize = 256;
+/// What a reply may come to that does not say so in its call.
+pub const USUAL_REPLY: usize = 512;
+pub const LIST_REPLY: usize = 8 << 10;
 /// How long `stop` lets connections finish.
 pub const DRAIN: Duration = Duration::from_secs(5);
 /// A host name in an export is resolved again after this long.

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine_api::Engine;
-use sockets::Listening;
 use sockets::attentive::{Attentive, Lookout};
+use sockets::outbox::Outbox;
+use sockets::{Budget, Listening, Peer};
 use sunrpc::portmap;
 use sunrpc::record::Pool;
 
-use crate::limits::{
-    DRAIN, LARGE_BUFFERS, LARGE_BUFFERS_KEPT, LARGE_BUFFERS_SHARE, MAX_RECORD, STALL, WORKERS,
-};
+use crate::conn::Conn;
+use crate::limits::{CONNECTIONS, DRAIN, FROM_ONE_PLACE, LARGE_BUFFERS_KEPT, MAX_RECORD, STALL, WORKERS};
 use crate::service::Service;
 use crate::stats::ClientStats;
 use crate::workers::Workers;
@@ -33,8 +33,8 @@ pub struct ServerConfig {
     pub register: bool,
     /// Threads for requests that wait.
     pub workers: usize,
-    /// Connections beyond are refused.
-    pub max_connections: usize,
+    /// What clients make the server hold is counted here.
+    pub budget: Arc<Budget>,
     /// Take handles of servers before handles were sealed, which anybody can make, of pools that have sealed ones: for as
     /// long as clients hold some.
     pub old_handles: bool,
@@ -47,7 +47,7 @@ impl ServerConfig {
             mount_addr: None,
             register: false,
             workers: WORKERS,
-            max_connections: 1024,
+            budget: Arc::default(),
             old_handles: false,
         }
     }
@@ -74,7 +74,7 @@ impl Server {
         let shared = Arc::new(Shared {
             service: Arc::new(Service::new(engine, config.old_handles)),
             workers: Workers::new(config.workers),
-            pool: Pool::shared(MAX_RECORD, LARGE_BUFFERS, LARGE_BUFFERS_SHARE, LARGE_BUFFERS_KEPT),
+            pool: Pool::new(MAX_RECORD, LARGE_BUFFERS_KEPT),
             lookout: Lookout::default(),
         });
         let mut listeners = vec![TcpListener::bind(config.addr)?];
@@ -86,9 +86,16 @@ impl Server {
             addrs.push(listener.local_addr()?);
         }
         let (addr, mount_addr) = (addrs[0], addrs[addrs.len() - 1]);
-        let listening = sockets::Config { name: "nfs", connections: config.max_connections, drain: DRAIN };
+        let sockets = sockets::Config {
+            name: "nfs",
+            connections: CONNECTIONS,
+            from_one_place: FROM_ONE_PLACE,
+            ends_idle: true,
+            budget: config.budget,
+            drain: DRAIN,
+        };
         let own = shared.clone();
-        let listening = Listening::start(listening, listeners, move |_, stream| run(&own, stream))?;
+        let listening = Listening::start(sockets, listeners, move |_, stream, peer| run(&own, stream, peer))?;
         tracing::info!(%addr, %mount_addr, "serving NFSv3");
         let server = Server { shared, listening, addr, mount_addr, registered: AtomicBool::new(false) };
         server.registered.store(config.register && server.tell_rpcbind(true), Ordering::SeqCst);
@@ -153,20 +160,24 @@ impl Drop for Server {
     }
 }
 
-fn run(shared: &Shared, stream: &TcpStream) {
+fn run(shared: &Shared, stream: &Arc<TcpStream>, peer: &Arc<Peer>) {
     // Who has gone again has no address, and nothing to be told.
     let Ok(client) = stream.peer_addr() else { return };
-    if let Err(error) = serve(shared, stream, client) {
+    if let Err(error) = serve(shared, stream, peer, client) {
         tracing::info!(%client, %error, "connection closed");
     }
 }
 
-fn serve(shared: &Shared, stream: &TcpStream, client: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
-    stream.set_nodelay(true)?;
+fn serve(
+    shared: &Shared,
+    stream: &Arc<TcpStream>,
+    peer: &Arc<Peer>,
+    client: SocketAddr,
+) -> Result<(), Box<dyn std::error::Error>> {
     stream.set_read_timeout(Some(STALL))?;
-    stream.set_write_timeout(Some(STALL))?;
     let session = shared.service.session(client);
-    let to = stream.try_clone()?;
-    let from = Attentive::new(stream, shared.lookout.clone());
-    Ok(crate::conn::serve(from, to, session, shared.service.clone(), &shared.workers, shared.pool.clone())?)
+    let from = Attentive::new(stream, peer, shared.lookout.clone());
+    let to = Outbox::new(stream.clone(), peer.clone());
+    let conn = Conn::new(shared.service.clone(), session, peer.clone(), to, &shared.workers);
+    Ok(conn.serve(from, &shared.workers, shared.pool.clone())?)
 }

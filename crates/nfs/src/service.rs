@@ -15,20 +15,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine_api::{Engine, Promise, ReadBuf};
+use sockets::outbox::Pieces;
 use stdx::patience::hurried;
 use sunrpc::msg::{Accepted, Call, Credential, NotCall, parse_call, put_accepted, put_denied};
 use sunrpc::record;
-use sunrpc::xdr::{Encoder, Malformed, padding};
+use sunrpc::xdr::{Decoder, Encoder, Malformed, padding};
 
 use crate::drc::{Cache, Key, Ticket, Verdict};
+use crate::limits::{LIST_REPLY, MAX_PATH, MAX_TRANSFER, USUAL_REPLY};
 use crate::mount::{self, Mounts};
 use crate::shares::{Shares, Table};
 use crate::stats::{ClientStats, Counters, PROCEDURES, Stats, add};
 use crate::status::Status;
-use crate::v3::{self, Out};
+use crate::v3::target::get_handle;
+use crate::v3::{self, Out, procedure};
 
-/// Room for the reply of any procedure but the listing ones, record mark included.
-const USUAL_REPLY: usize = 512;
 const MARK: usize = 4;
 
 /// One call's surroundings.
@@ -95,6 +96,18 @@ impl Reply {
             .chain(self.body.parts.iter().map(|part| part.bytes()))
             .chain((self.pad > 0).then_some(pad))
     }
+
+    /// The same, for an outbox.
+    pub(crate) fn put(self, to: &mut Pieces) {
+        to.write(|own| own.extend(self.head));
+        for part in self.body.parts {
+            let len = part.bytes().len();
+            to.share(part, 0..len);
+        }
+        if self.pad > 0 {
+            to.write(|own| own.extend(&[0; 3][..self.pad]));
+        }
+    }
 }
 
 /// What becomes of a record.
@@ -123,6 +136,11 @@ pub(crate) struct Promised {
 }
 
 impl Promised {
+    /// Bytes that it keeps meanwhile.
+    pub fn len(&self) -> usize {
+        self.reply.len()
+    }
+
     /// Waits until the reply is true; says what failed where it is not.
     pub fn keep(self) -> Reply {
         let promises = self.promises;
@@ -301,10 +319,45 @@ pub fn fault(record: &[u8]) -> Option<Reply> {
     Some(bare(|enc| put_accepted(enc, call.xid, Accepted::SystemErr)))
 }
 
-/// Which class a record belongs to, below [`CLASSES`].
-pub fn class_of(record: &[u8]) -> usize {
+/// What a record asks for, as far as that matters before it is worked on.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Below [`CLASSES`].
+    pub class: usize,
+    /// Bytes that the reply may come to.
+    pub weight: usize,
+}
+
+pub fn kind_of(record: &[u8]) -> Kind {
     match parse_call(record) {
-        Ok(call) if call.program == v3::PROGRAM => (call.procedure as usize).min(CLASS_OTHER),
-        _ => CLASS_OTHER,
+        Ok(call) if call.program == v3::PROGRAM => {
+            let class = (call.procedure as usize).min(CLASS_OTHER);
+            // What does not decode is refused in a few words.
+            Kind { class, weight: USUAL_REPLY + data_of(&call).unwrap_or(0) }
+        }
+        Ok(call) if call.program == mount::PROGRAM => Kind { class: CLASS_OTHER, weight: LIST_REPLY },
+        _ => Kind { class: CLASS_OTHER, weight: USUAL_REPLY },
     }
+}
+
+/// Bytes of data or names that a reply may have, as the call asks for them.
+fn data_of(call: &Call<'_>) -> Result<usize, Malformed> {
+    let mut args = Decoder::new(call.args);
+    let wanted = match call.procedure {
+        procedure::READ => {
+            let _place = (get_handle(&mut args)?, args.u64()?);
+            args.u32()?
+        }
+        procedure::READDIR | procedure::READDIRPLUS => {
+            let _place = (get_handle(&mut args)?, args.u64()?, args.u64()?);
+            if call.procedure == procedure::READDIRPLUS {
+                // How much of it may be names.
+                args.u32()?;
+            }
+            args.u32()?
+        }
+        procedure::READLINK => MAX_PATH,
+        _ => 0,
+    };
+    Ok(wanted.min(MAX_TRANSFER) as usize)
 }

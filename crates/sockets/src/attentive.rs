@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
+use crate::Peer;
+
 /// How long to look, and how short a wait must have been for the next one to be worth it.
 const A_MOMENT: Duration = Duration::from_micros(100);
 
@@ -25,14 +27,16 @@ pub type Lookout = Arc<AtomicBool>;
 /// A stream of requests. See the module.
 pub struct Attentive<'a> {
     stream: &'a TcpStream,
+    peer: &'a Peer,
     lookout: Lookout,
     /// The last wait was short.
     is_worth_it: bool,
 }
 
 impl Attentive<'_> {
-    pub fn new(stream: &TcpStream, lookout: Lookout) -> Attentive<'_> {
-        Attentive { stream, lookout, is_worth_it: false }
+    /// What it reads, the peer was heard to say.
+    pub fn new<'a>(stream: &'a TcpStream, peer: &'a Peer, lookout: Lookout) -> Attentive<'a> {
+        Attentive { stream, peer, lookout, is_worth_it: false }
     }
 
     /// Whether more has arrived than was read.
@@ -57,6 +61,16 @@ impl Attentive<'_> {
 
 impl Read for Attentive<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.wait(into);
+        if read.is_ok() {
+            self.peer.note_heard();
+        }
+        read
+    }
+}
+
+impl Attentive<'_> {
+    fn wait(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.is_worth_it && !self.lookout.swap(true, Ordering::Relaxed) {
             let found = self.look(into);
             self.lookout.store(false, Ordering::Relaxed);

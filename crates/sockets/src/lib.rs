@@ -1,28 +1,56 @@
 //! Sockets of servers: a thread for each that accepts, and one for each connection; how it reads ([`attentive`]), and what it
-//! does by itself of what it reads ([`pace`]).
+//! does by itself of what it reads ([`pace`]); what it may hold ([`budget`]), and how replies leave ([`outbox`]).
+//!
+//! A stranger can make connections, and say nothing. So there are so many at the most, and fewer of them from one place
+//! ([`place`]); where one too many comes, the one goes that was silent for longest, strangers before those that have said
+//! something that makes sense ([`Peer::prove`]), and none for which there is work. The fuller it is, the shorter may
+//! a connection be silent.
 //!
 //! Invariants:
-//! - There are no more connections than were allowed: one beyond is closed at once.
+//! - There are no more connections than were allowed, but for those that were cut and are about to end: an eighth more, and
+//!   [`SLACK`].
 //! - Stopping first accepts nothing more, then lets connections read nothing more and finish what they have, then cuts them.
 //!   When [`Listening::stop`] returns, none of its threads runs.
 
 pub mod attentive;
+pub mod budget;
+mod drain;
+pub mod hurried;
+pub mod outbox;
 pub mod pace;
+mod place;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{setsockopt, sockopt};
+
+pub use budget::{Budget, Lease, Limits, Peer};
+pub use drain::STALL;
+pub use place::place;
+
+/// Bytes that the system takes of what a peer has no room for: it holds them without counting.
+const UNSENT: libc::c_int = 256 << 10;
+/// Connections that may be about to end beside those that are allowed.
+const SLACK: usize = 16;
+/// How often it is looked who is silent.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What comes out of a listening socket.
 pub trait Stream: Sized + Send + Sync + 'static {
-    type Listener: Send + 'static;
+    type Listener: AsFd + Send + 'static;
     fn accept(listener: &Self::Listener) -> io::Result<Self>;
+    /// Where the peer is, if not on this machine. An error: it has gone again.
+    fn from(&self) -> io::Result<Option<IpAddr>>;
     fn shut(&self, how: Shutdown) -> io::Result<()>;
     /// The listening socket as something that can be shut: its acceptor wakes, whatever became of the address.
     fn of_listener(listener: &Self::Listener) -> io::Result<Self>;
@@ -32,7 +60,14 @@ impl Stream for TcpStream {
     type Listener = TcpListener;
 
     fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
-        Ok(listener.accept()?.0)
+        let stream = listener.accept()?.0;
+        stream.set_nodelay(true)?;
+        hold_little(&stream)?;
+        Ok(stream)
+    }
+
+    fn from(&self) -> io::Result<Option<IpAddr>> {
+        Ok(Some(self.peer_addr()?.ip()))
     }
 
     fn shut(&self, how: Shutdown) -> io::Result<()> {
@@ -51,6 +86,10 @@ impl Stream for UnixStream {
         Ok(listener.accept()?.0)
     }
 
+    fn from(&self) -> io::Result<Option<IpAddr>> {
+        Ok(None)
+    }
+
     fn shut(&self, how: Shutdown) -> io::Result<()> {
         self.shutdown(how)
     }
@@ -60,13 +99,37 @@ impl Stream for UnixStream {
     }
 }
 
+/// The system holds little of what is written and cannot be sent, notices peers that are gone, and gives up those that
+/// acknowledge nothing.
+fn hold_little(stream: &TcpStream) -> io::Result<()> {
+    setsockopt(stream, sockopt::KeepAlive, &true)?;
+    set_tcp(stream, libc::TCP_USER_TIMEOUT, STALL.as_millis() as libc::c_int)?;
+    set_tcp(stream, libc::TCP_NOTSENT_LOWAT, UNSENT)
+}
+
+fn set_tcp(stream: &TcpStream, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let (fd, len) = (stream.as_raw_fd(), size_of_val(&value) as libc::socklen_t);
+    // SAFETY: the value is an int, as these options want it, and as long as is said.
+    match unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, option, (&raw const value).cast(), len) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// How to listen.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Config {
     /// Of the protocol: threads are called after it.
     pub name: &'static str,
-    /// Connections beyond are refused.
+    /// For one connection beyond, another is ended.
     pub connections: usize,
+    /// The same, for those from one place.
+    pub from_one_place: usize,
+    /// A peer that has proven to be one loses nothing when its connection ends while nothing is asked for: so that is done
+    /// when it was silent for long and there are many.
+    pub ends_idle: bool,
+    /// What peers hold is counted here.
+    pub budget: Arc<Budget>,
     /// How long connections have to finish what they have read before they are cut.
     pub drain: Duration,
 }
@@ -78,20 +141,26 @@ pub struct Listening<S: Stream> {
     acceptors: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a connection's thread does: it gets the listener's place in the list, and the connection.
-type Serve<S> = dyn Fn(usize, &Arc<S>) + Send + Sync;
+/// What a connection's thread does: it gets the listener's place in the list, the connection, and who that is.
+type Serve<S> = dyn Fn(usize, &Arc<S>, &Arc<Peer>) + Send + Sync;
+
+/// A connection that is open.
+struct Open<S> {
+    stream: Arc<S>,
+    peer: Arc<Peer>,
+}
 
 struct Shared<S> {
     config: Config,
     serve: Box<Serve<S>>,
-    open: Mutex<HashMap<u64, Arc<S>>>,
+    open: Mutex<HashMap<u64, Open<S>>>,
     ended: Condvar,
     next: AtomicU64,
     stopping: AtomicBool,
 }
 
 impl<S: Stream> Shared<S> {
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<S>>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Open<S>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,13 +168,67 @@ impl<S: Stream> Shared<S> {
         self.open().remove(&id);
         self.ended.notify_all();
     }
+
+    /// How long a connection may be silent, with so many open; a stranger's, and that of one who has proven to be none.
+    fn patience(&self, open: usize) -> (Duration, Duration) {
+        let secs = Duration::from_secs;
+        let (stranger, known) = match open * 100 / self.config.connections.max(1) {
+            0..50 => (secs(60), Duration::MAX),
+            50..75 => (secs(15), secs(600)),
+            75..90 => (secs(5), secs(60)),
+            _ => (secs(2), secs(15)),
+        };
+        (stranger, if self.config.ends_idle { known } else { Duration::MAX })
+    }
+
+    /// Ends those that are silent for too long.
+    fn sweep(&self) {
+        let open = self.open();
+        let (stranger, known) = self.patience(open.len());
+        for Open { peer, .. } in open.values().filter(|one| one.is_idle()) {
+            let limit = if peer.is_proven() { known } else { stranger };
+            if peer.silence() > limit {
+                tracing::info!(protocol = self.config.name, from = ?peer.from(), "cut off: it is silent");
+                peer.cut();
+            }
+        }
+    }
+
+    /// Whether there is room for one more from somewhere; makes it, if it can be made.
+    fn admits(&self, open: &HashMap<u64, Open<S>>, from: Option<IpAddr>) -> bool {
+        let near = |one: &&Open<S>| !one.peer.is_cut() && from.is_some() && one.peer.from() == from;
+        let far = |one: &&Open<S>| !one.peer.is_cut();
+        let Config { connections, from_one_place, .. } = self.config;
+        (open.values().filter(near).count() < from_one_place || self.evict(open.values().filter(near)))
+            && (open.values().filter(far).count() < connections || self.evict(open.values().filter(far)))
+            && open.len() < connections + connections / 8 + SLACK
+    }
+
+    /// Ends the one of them that was silent for longest; false: they are all busy.
+    fn evict<'a>(&self, among: impl Iterator<Item = &'a Open<S>>) -> bool {
+        let idle = among.filter(|one| one.is_idle()).map(|one| &one.peer);
+        let Some(peer) = idle.max_by_key(|peer| (!peer.is_proven(), peer.silence(), Reverse(peer.id())))
+        else {
+            return false;
+        };
+        tracing::info!(protocol = self.config.name, from = ?peer.from(), "cut off: others want its place");
+        peer.cut();
+        true
+    }
+}
+
+impl<S> Open<S> {
+    /// It asks for nothing, as far as is known.
+    fn is_idle(&self) -> bool {
+        !self.peer.is_cut() && self.peer.held() == 0
+    }
 }
 
 impl<S: Stream> Listening<S> {
     pub fn start(
         config: Config,
         listeners: Vec<S::Listener>,
-        serve: impl Fn(usize, &Arc<S>) + Send + Sync + 'static,
+        serve: impl Fn(usize, &Arc<S>, &Arc<Peer>) + Send + Sync + 'static,
     ) -> io::Result<Listening<S>> {
         let shared = Arc::new(Shared {
             config,
@@ -119,7 +242,7 @@ impl<S: Stream> Listening<S> {
         let listening = Listening { shared, sockets, acceptors: Mutex::default() };
         for (place, listener) in listeners.into_iter().enumerate() {
             let shared = listening.shared.clone();
-            let thread = thread::Builder::new().name(format!("{}-accept", config.name));
+            let thread = thread::Builder::new().name(format!("{}-accept", shared.config.name));
             listening.acceptors().push(thread.spawn(move || accept(&shared, place, &listener))?);
         }
         Ok(listening)
@@ -137,11 +260,11 @@ impl<S: Stream> Listening<S> {
         for acceptor in std::mem::take(&mut *self.acceptors()) {
             drop(acceptor.join());
         }
-        let shut = |open: &HashMap<u64, Arc<S>>, how: Shutdown| {
+        let shut = |open: &HashMap<u64, Open<S>>, how: Shutdown| {
             // It may have ended by itself meanwhile.
-            open.values().for_each(|stream| drop(stream.shut(how)));
+            open.values().for_each(|one| drop(one.stream.shut(how)));
         };
-        let some = |open: &mut HashMap<u64, Arc<S>>| !open.is_empty();
+        let some = |open: &mut HashMap<u64, Open<S>>| !open.is_empty();
         let (ended, open) = (&self.shared.ended, self.shared.open());
         shut(&open, Shutdown::Read);
         let waited = ended.wait_timeout_while(open, self.shared.config.drain, some);
@@ -158,7 +281,18 @@ impl<S: Stream> Drop for Listening<S> {
 }
 
 fn accept<S: Stream>(shared: &Arc<Shared<S>>, place: usize, listener: &S::Listener) {
+    let mut looked = Instant::now();
     loop {
+        let mut wanted = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        // Interrupted: as if somebody had come, which is found out below.
+        let ready = poll(&mut wanted, PollTimeout::from(LOOK.as_millis() as u16));
+        if looked.elapsed() >= LOOK {
+            shared.sweep();
+            looked = Instant::now();
+        }
+        if ready == Ok(0) {
+            continue;
+        }
         let accepted = S::accept(listener);
         if shared.stopping.load(Ordering::SeqCst) {
             return;
@@ -172,19 +306,23 @@ fn accept<S: Stream>(shared: &Arc<Shared<S>>, place: usize, listener: &S::Listen
 }
 
 fn begin<S: Stream>(shared: &Arc<Shared<S>>, place: usize, stream: S) -> io::Result<()> {
+    // Who has gone again has no address, and nothing to be told.
+    let Ok(from) = stream.from() else { return Ok(()) };
     let (id, stream) = (shared.next.fetch_add(1, Ordering::Relaxed), Arc::new(stream));
+    let own = stream.clone();
+    // It may have ended by itself meanwhile.
+    let peer = shared.config.budget.peer(from, move || drop(own.shut(Shutdown::Both)));
     {
         let mut open = shared.open();
-        if open.len() >= shared.config.connections {
-            tracing::warn!(protocol = shared.config.name, "connection refused: too many");
+        if !shared.admits(&open, peer.from()) {
+            tracing::warn!(protocol = shared.config.name, from = ?peer.from(), "connection refused: too many");
             return Ok(());
         }
-        open.insert(id, stream.clone());
+        open.insert(id, Open { stream: stream.clone(), peer: peer.clone() });
     }
     let own = shared.clone();
     let spawned = thread::Builder::new().name(format!("{}-conn", shared.config.name)).spawn(move || {
-        (own.serve)(place, &stream);
-        // It may have ended by itself meanwhile.
+        (own.serve)(place, &stream, &peer);
         drop(stream.shut(Shutdown::Both));
         own.forget(id);
     });

@@ -76,6 +76,8 @@ pub struct Cache {
     limit: usize,
     /// Bytes of the limit that unwritten data takes.
     lent: AtomicUsize,
+    /// Bytes that others hold, who have promised to keep to the same limit.
+    outside: Arc<AtomicUsize>,
     /// Something has been evicted.
     warm: AtomicBool,
     pub(crate) l2: L2Counts,
@@ -88,6 +90,11 @@ pub struct Cache {
 impl Cache {
     /// A cache of at most `limit` bytes, its own bookkeeping included.
     pub fn new(limit: usize) -> Arc<Cache> {
+        Cache::beside(limit, Arc::default())
+    }
+
+    /// The same, which gives way for what others hold: up to a quarter of its limit.
+    pub fn beside(limit: usize, outside: Arc<AtomicUsize>) -> Arc<Cache> {
         let count = (limit / SHARD_MIN).clamp(1, SHARDS_MAX);
         let curve = Curve::new();
         let shards = (0..count).map(|_| Mutex::new(Shard::new(limit / count))).collect();
@@ -96,6 +103,7 @@ impl Cache {
             hasher: BuildHasherDefault::default(),
             limit,
             lent: AtomicUsize::new(0),
+            outside,
             warm: AtomicBool::new(false),
             l2: L2Counts::default(),
             ahead: AheadCounts::default(),
@@ -149,7 +157,7 @@ impl Cache {
 
     /// Adds or replaces. What this evicts is dropped after the lock is given back.
     pub(crate) fn put(&self, key: Key, block: Arc<Block>, what: Arrival) {
-        let lent = self.lent.load(Relaxed).min(self.limit / 2) / self.shards.len();
+        let lent = self.taken() / self.shards.len();
         let hash = self.hasher.hash_one(key);
         self.sample(hash, |curve, hash| curve.arrived(&key, hash, block.footprint() as u64));
         let evicted = lock(self.shard_of(hash)).insert(key, block, what, lent);
@@ -210,6 +218,11 @@ impl Cache {
         }
     }
 
+    /// Bytes of the limit that it gives way for: more than three quarters are never asked of it.
+    fn taken(&self) -> usize {
+        self.lent.load(Relaxed).min(self.limit / 2) + self.outside.load(Relaxed).min(self.limit / 4)
+    }
+
     /// What it was made with.
     pub fn limit(&self) -> usize {
         self.limit
@@ -217,7 +230,7 @@ impl Cache {
 
     /// Bytes of the limit that nobody uses.
     pub fn room(&self) -> usize {
-        self.limit.saturating_sub(self.bytes() + self.lent.load(Relaxed))
+        self.limit.saturating_sub(self.bytes() + self.taken())
     }
 
     /// Bytes held, bookkeeping included.

@@ -75,7 +75,7 @@ impl Client {
     ) -> io::Result<Client> {
         let stream = TcpStream::connect(addr)?;
         stream.set_nodelay(true)?;
-        let pool = Pool::new(MAX_REPLY, POOLED, POOLED);
+        let pool = Pool::new(MAX_REPLY, POOLED);
         let reader = record::Reader::new(pool);
         Ok(Client { stream, reader, program, version, credential, xid: first_xid() })
     }

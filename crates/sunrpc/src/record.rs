@@ -1,22 +1,20 @@
 //! Record marking (RFC 5531 §11): a record is fragments, each led by a word of one bit "last" and 31 bits of length.
 //!
 //! [`Reader`] reads ahead only a little, so that small calls cost one read together, and takes the body of a large
-//! record from the stream straight into the buffer it will be worked on in. Large buffers come from a [`Pool`] with a
-//! limit: when all are out, readers wait, their sockets fill, and the peers slow down. Small records have buffers of
-//! their own size.
+//! record from the stream straight into the buffer it will be worked on in. That buffer grows as bytes arrive: what a mark
+//! promises takes no memory. What peers hold so is leased ([`sockets::budget`]): where there is no room, the reader
+//! waits, the socket fills, and the peer slows down.
 //!
-//! The stream may have a read timeout. It is no error between records; inside one it is, so that nobody holds a
-//! buffer by sending half a record. Nor by sending it byte by byte: a whole record has its time too ([`Patience`]),
-//! which begins when there is a buffer for it. And one peer, however many connections it has, gets no more than its
-//! share of the large buffers: the others' are there when it is slow.
+//! The stream may have a read timeout. It is no error between records; inside one it is, so that nobody holds memory
+//! by sending half a record. Nor by sending it byte by byte: a whole record has its time too ([`Patience`]).
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
-use std::net::IpAddr;
 use std::ops::Deref;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use sockets::{Lease, Peer};
 
 /// How far to read ahead; a record up to this long, mark included, is small.
 const AHEAD: usize = 16 << 10;
@@ -25,42 +23,21 @@ const MARK: usize = 4;
 const MAX_FRAGMENTS: u32 = 1024;
 const LAST: u32 = 1 << 31;
 
-/// Buffers for large records, all of one size.
+/// How much of a large record is made room for: so many times what has arrived.
+const STRIDE: usize = 4;
+
+/// Buffers that were used for large records and are kept for the next.
 #[derive(Debug)]
 pub struct Pool {
-    state: Mutex<PoolState>,
-    returned: Condvar,
-    /// Bytes of each buffer, and so the longest record.
+    free: Mutex<Vec<Vec<u8>>>,
     size: usize,
-    limit: usize,
-    /// Most buffers of one peer.
-    share: usize,
     keep: usize,
 }
 
-#[derive(Debug, Default)]
-struct PoolState {
-    free: Vec<Box<[u8]>>,
-    out: usize,
-    /// Of those out, how many each peer has. Peers that have none are not listed.
-    held: BTreeMap<IpAddr, usize>,
-}
-
-impl PoolState {
-    fn held_by(&self, peer: Option<IpAddr>) -> usize {
-        peer.and_then(|peer| self.held.get(&peer)).copied().unwrap_or(0)
-    }
-}
-
 impl Pool {
-    /// At most `limit` buffers of `size` bytes at a time; up to `keep` of them are kept when nobody uses them.
-    pub fn new(size: usize, limit: usize, keep: usize) -> Arc<Pool> {
-        Pool::shared(size, limit, limit, keep)
-    }
-
-    /// The same, with at most `share` buffers for each peer that is known.
-    pub fn shared(size: usize, limit: usize, share: usize, keep: usize) -> Arc<Pool> {
-        Arc::new(Pool { state: Mutex::default(), returned: Condvar::new(), size, limit, share, keep })
+    /// For records of at most `size` bytes; up to `keep` buffers are kept.
+    pub fn new(size: usize, keep: usize) -> Arc<Pool> {
+        Arc::new(Pool { free: Mutex::default(), size, keep })
     }
 
     /// Longest record, in bytes.
@@ -68,55 +45,40 @@ impl Pool {
         self.size
     }
 
-    /// Buffers in use.
-    pub fn in_use(&self) -> usize {
-        self.lock().out
+    fn free(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, PoolState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Memory that was never written to is not there yet, as far as the system goes.
+    fn take(&self) -> Vec<u8> {
+        self.free().pop().unwrap_or_else(|| Vec::with_capacity(self.size))
     }
 
-    fn take(&self, peer: Option<IpAddr>) -> Box<[u8]> {
-        let mut state = self.lock();
-        while state.out >= self.limit || state.held_by(peer) >= self.share {
-            state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+    fn give_back(&self, bytes: Vec<u8>) {
+        let mut free = self.free();
+        if free.len() < self.keep {
+            free.push(bytes);
         }
-        state.out += 1;
-        if let Some(peer) = peer {
-            *state.held.entry(peer).or_default() += 1;
-        }
-        let free = state.free.pop();
-        drop(state);
-        // Fresh zeroed memory is not resident before it is written to.
-        free.unwrap_or_else(|| vec![0; self.size].into_boxed_slice())
-    }
-
-    fn give_back(&self, peer: Option<IpAddr>, bytes: Box<[u8]>) {
-        let mut state = self.lock();
-        state.out -= 1;
-        if let Some(peer) = peer {
-            match state.held_by(Some(peer)) {
-                0 | 1 => drop(state.held.remove(&peer)),
-                more => drop(state.held.insert(peer, more - 1)),
-            }
-        }
-        if state.free.len() < self.keep {
-            state.free.push(bytes);
-        }
-        drop(state);
-        // All of them: the one that would be woken may wait for its own peer's buffers, not for this one.
-        self.returned.notify_all();
     }
 }
 
 /// One whole record; a large one's buffer goes back to its pool in the end.
 #[derive(Debug)]
 pub struct Record {
-    bytes: Box<[u8]>,
+    /// As much of a buffer as was ever written to.
+    bytes: Vec<u8>,
     len: usize,
+    /// Up to where there is room for what arrives.
+    room: usize,
     pool: Option<Arc<Pool>>,
-    peer: Option<IpAddr>,
+    lease: Option<Lease>,
+}
+
+impl Record {
+    /// What was taken for it, if it is a large one of a guarded reader's: whoever takes that holds the record with it.
+    pub fn take_lease(&mut self) -> Option<Lease> {
+        self.lease.take()
+    }
 }
 
 impl Deref for Record {
@@ -129,7 +91,7 @@ impl Deref for Record {
 impl Drop for Record {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
-            pool.give_back(self.peer, std::mem::take(&mut self.bytes));
+            pool.give_back(std::mem::take(&mut self.bytes));
         }
     }
 }
@@ -144,6 +106,8 @@ pub enum RecordError {
     Broken,
     /// The record did not arrive in its time.
     TooSlow,
+    /// The server needs the memory for others.
+    Cut,
 }
 
 impl fmt::Display for RecordError {
@@ -153,6 +117,7 @@ impl fmt::Display for RecordError {
             RecordError::Impossible(what) => f.write_str(what),
             RecordError::Broken => f.write_str("stream broke off inside a record"),
             RecordError::TooSlow => f.write_str("record took too long to arrive"),
+            RecordError::Cut => f.write_str("cut off"),
         }
     }
 }
@@ -189,7 +154,7 @@ pub struct Reader {
     start: usize,
     end: usize,
     pool: Arc<Pool>,
-    peer: Option<IpAddr>,
+    peer: Option<Arc<Peer>>,
     patience: Option<Patience>,
     /// When the record being read must be whole.
     deadline: Option<Duration>,
@@ -202,8 +167,8 @@ impl Reader {
         Reader { ahead, start: 0, end: 0, pool, peer: None, patience: None, deadline: None }
     }
 
-    /// Records of a peer that is not trusted to be quick, nor with all of the pool.
-    pub fn guarded(pool: Arc<Pool>, peer: IpAddr, patience: Patience) -> Reader {
+    /// Records of a peer that is not trusted to be quick, nor with all of the memory.
+    pub fn guarded(pool: Arc<Pool>, peer: Arc<Peer>, patience: Patience) -> Reader {
         Reader { peer: Some(peer), patience: Some(patience), ..Reader::new(pool) }
     }
 
@@ -225,22 +190,20 @@ impl Reader {
     pub fn next(&mut self, from: &mut impl Read) -> Result<Option<Record>, RecordError> {
         let Some((mut last, mut len)) = self.next_mark(from, true)? else { return Ok(None) };
         let mut record = if last && len <= AHEAD - MARK {
-            Record { bytes: vec![0; len].into_boxed_slice(), len: 0, pool: None, peer: None }
+            Record { bytes: vec![0; len], len: 0, room: 0, pool: None, lease: None }
         } else if len > self.pool.size {
             return Err(RecordError::Impossible("record is longer than any call"));
         } else {
-            let (pool, peer) = (Some(self.pool.clone()), self.peer);
-            Record { bytes: self.pool.take(peer), len: 0, pool, peer }
+            let lease = self.peer.as_ref().map(|peer| peer.charge(0));
+            Record { bytes: self.pool.take(), len: 0, room: 0, pool: Some(self.pool.clone()), lease }
         };
         self.deadline = self.patience.as_ref().map(|patience| (patience.now)() + patience.record);
         let mut fragments = 1;
         loop {
-            let room = record.bytes.split_at_mut(record.len).1;
-            let Some(part) = room.get_mut(..len) else {
+            if record.len + len > if record.pool.is_some() { self.pool.size } else { AHEAD } {
                 return Err(RecordError::Impossible("record is longer than any call"));
-            };
-            self.fill(from, part)?;
-            record.len += len;
+            }
+            self.fill(from, &mut record, len)?;
             if last {
                 break;
             }
@@ -253,6 +216,7 @@ impl Reader {
         if record.len == 0 {
             return Err(RecordError::Impossible("record is empty"));
         }
+        self.note_sending(&record, false);
         Ok(Some(record))
     }
 
@@ -281,19 +245,59 @@ impl Reader {
         Ok(Some((word & LAST != 0, (word & !LAST) as usize)))
     }
 
-    fn fill(&mut self, from: &mut impl Read, out: &mut [u8]) -> Result<(), RecordError> {
-        let mut at = self.take_buffered(out);
-        while at < out.len() {
-            let rest = out.split_at_mut(at).1;
-            at += if rest.len() >= AHEAD / 2 {
-                read(from, rest, false)?
-            } else {
-                self.read_ahead(from, false)?;
-                self.take_buffered(rest)
-            };
-            self.check_time()?;
+    /// Takes so many bytes more of a record.
+    fn fill(&mut self, from: &mut impl Read, record: &mut Record, len: usize) -> Result<(), RecordError> {
+        let end = record.len + len;
+        while record.len < end {
+            let until = self.make_room(record, end)?;
+            let Some(rest) = record.bytes.get_mut(record.len..until) else { return Err(RecordError::Broken) };
+            let mut taken = self.take_buffered(rest);
+            if taken == 0 {
+                taken = if rest.len() >= AHEAD / 2 {
+                    read(from, rest, false)?
+                } else {
+                    self.read_ahead(from, false)?;
+                    self.take_buffered(rest)
+                };
+                self.note_sending(record, true);
+                self.check_time()?;
+            }
+            record.len += taken;
         }
         Ok(())
+    }
+
+    /// Makes room behind what a record has, but not for all that it may get; how far that goes.
+    fn make_room(&self, record: &mut Record, end: usize) -> Result<usize, RecordError> {
+        if record.len < record.room {
+            return Ok(record.room);
+        }
+        let until = (STRIDE * record.len).max(AHEAD).min(end);
+        if let Some(lease) = &mut record.lease
+            && lease.bytes() < until
+            && !lease.try_grow(until)
+        {
+            // Meanwhile it is the peer who waits for us.
+            self.peer.iter().for_each(|peer| peer.note_sending(false));
+            if !lease.grow(until) {
+                return Err(RecordError::Cut);
+            }
+        }
+        if record.bytes.len() < until {
+            record.bytes.resize(until, 0);
+        }
+        record.room = until;
+        Ok(until)
+    }
+
+    /// Tells whether we wait for more of a large record.
+    fn note_sending(&self, record: &Record, is: bool) {
+        if let (Some(peer), Some(_)) = (&self.peer, &record.lease) {
+            peer.note_sending(is);
+            if !is {
+                peer.note_moved(record.len);
+            }
+        }
     }
 
     /// Looked at when something has arrived: what stands still ends by the stream's own timeout.

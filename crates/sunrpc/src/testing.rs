@@ -62,7 +62,7 @@ fn answer(record: &[u8], port: u16) -> Option<Encoder> {
 
 /// Until the caller has enough.
 fn answer_stream(mut stream: &TcpStream, port: u16) {
-    let mut reader = Reader::new(Pool::new(4096, 1, 1));
+    let mut reader = Reader::new(Pool::new(4096, 1));
     while let Ok(Some(record)) = reader.next(&mut stream) {
         let Some(answer) = answer(&record, port) else { return };
         let bytes = [&mark(answer.len())[..], answer.bytes()].concat();

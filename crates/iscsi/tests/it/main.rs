@@ -29,7 +29,7 @@ fn rig_at(share: &str, portals: &[&str]) -> Rig {
     let engine = MemEngine::new(Vec::new());
     engine.set_volumes(vec![served("tank/v", share, &volume)]);
     let portals = portals.iter().map(|portal| portal.parse().unwrap()).collect();
-    let config = ServerConfig { portals, random: Arc::new(|| 7) };
+    let config = ServerConfig { portals, random: Arc::new(|| 7), budget: Arc::default() };
     Rig { server: Server::start(config, engine.clone()).unwrap(), engine, volume }
 }
 
@@ -224,6 +224,36 @@ fn a_command_is_either_answered_or_aborted() {
     peer.send(&Pdu::new(0x40, 0x80).put_u32(16, 9).put_u32(20, u32::MAX));
     assert_eq!(peer.hear().unwrap().opcode(), 0x20, "no answer comes afterwards");
     println!("{answered} of 1000 were answered");
+}
+
+/// A new session may hold a megabyte: what it was asked for is part of that.
+#[test]
+fn large_writes_of_a_new_session_fit_into_what_it_may_hold() {
+    let rig = rig("on");
+    let mut peer = Peer::named(&rig, "iqn.test:one");
+    let mut data = vec![0; 2 << 20];
+    Prng::new(2).fill(&mut data);
+    let blocks = ((data.len() / 512) as u16).to_be_bytes();
+    for number in 1..=8 {
+        let write = [0x2a, 0, 0, 0, 0, 0, 0, blocks[0], blocks[1], 0];
+        peer.send(&command(number, 0xa0, data.len() as u32, &write));
+        loop {
+            let heard = peer.hear().unwrap();
+            if heard.opcode() == 0x21 {
+                assert_eq!(heard.header[3], 0);
+                break;
+            }
+            let (at, len) = (heard.u32(40) as usize, heard.u32(44) as usize);
+            let parts: Vec<&[u8]> = data[at..at + len].chunks(128 << 10).collect();
+            for (turn, bytes) in parts.iter().enumerate() {
+                let flags = if turn + 1 == parts.len() { 0x80 } else { 0 };
+                let part = Pdu::new(0x05, flags).put_u32(16, number).put(20, &heard.field::<4>(20));
+                let part = part.put_u32(36, turn as u32).put_u32(40, (at + (turn * (128 << 10))) as u32);
+                peer.send(&part.with_data(bytes.to_vec()));
+            }
+        }
+    }
+    assert_eq!(rig.volume.read(0, data.len()).unwrap().to_vec(), data);
 }
 
 #[test]

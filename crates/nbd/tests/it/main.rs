@@ -39,7 +39,7 @@ fn rig() -> Rig {
     let path: PathBuf = std::env::temp_dir().join(name);
     let volume = MemVolume::new(VolumeId { pool_guid: 1, dataset_guid: 2 }, SIZE, BLOCK);
     let listener = UnixListener::bind(&path).unwrap();
-    let server = Server::start(listener, &path, Arc::new(One(volume.clone()))).unwrap();
+    let server = Server::start(listener, &path, Arc::new(One(volume.clone())), Arc::default()).unwrap();
     Rig { server, volume }
 }
 

@@ -2,6 +2,11 @@ use std::io::Write;
 use std::net::{Shutdown, TcpListener};
 
 use super::*;
+use crate::Budget;
+
+fn peer() -> Arc<Peer> {
+    Arc::new(Budget::default()).peer(None, || {})
+}
 
 fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -17,8 +22,8 @@ fn reading(from: &mut Attentive<'_>) -> Vec<u8> {
 
 #[test]
 fn looking_or_asleep_it_reads_what_comes_and_sees_the_end() {
-    let (near, mut far) = pair();
-    let mut from = Attentive::new(&near, Lookout::default());
+    let ((near, mut far), peer) = (pair(), peer());
+    let mut from = Attentive::new(&near, &peer, Lookout::default());
     for is_worth_it in [false, true] {
         from.is_worth_it = is_worth_it;
         far.write_all(b"call").expect("sent");
@@ -31,20 +36,20 @@ fn looking_or_asleep_it_reads_what_comes_and_sees_the_end() {
 
 #[test]
 fn who_looked_in_vain_sleeps_and_leaves_the_lookout_to_others() {
-    let (near, _far) = pair();
+    let ((near, _far), peer) = (pair(), peer());
     near.set_read_timeout(Some(Duration::from_millis(5))).expect("set");
     let lookout = Lookout::default();
-    let mut from = Attentive { is_worth_it: true, ..Attentive::new(&near, lookout.clone()) };
+    let mut from = Attentive { is_worth_it: true, ..Attentive::new(&near, &peer, lookout.clone()) };
     assert!(from.read(&mut [0; 4]).is_err(), "nothing comes");
     assert!(!from.is_worth_it && !lookout.load(Ordering::Relaxed));
 }
 
 #[test]
 fn while_another_looks_it_sleeps() {
-    let (near, mut far) = pair();
+    let ((near, mut far), peer) = (pair(), peer());
     let lookout = Lookout::default();
     lookout.store(true, Ordering::Relaxed);
-    let mut from = Attentive { is_worth_it: true, ..Attentive::new(&near, lookout.clone()) };
+    let mut from = Attentive { is_worth_it: true, ..Attentive::new(&near, &peer, lookout.clone()) };
     far.write_all(b"call").expect("sent");
     assert_eq!(reading(&mut from), b"call");
     assert!(lookout.load(Ordering::Relaxed), "it is the other's");
@@ -52,8 +57,8 @@ fn while_another_looks_it_sleeps() {
 
 #[test]
 fn it_knows_of_what_has_arrived_and_leaves_it_there() {
-    let (near, mut far) = pair();
-    let mut from = Attentive::new(&near, Lookout::default());
+    let ((near, mut far), peer) = (pair(), peer());
+    let mut from = Attentive::new(&near, &peer, Lookout::default());
     assert!(!from.have_arrived());
     far.write_all(b"call").expect("sent");
     while !from.have_arrived() {

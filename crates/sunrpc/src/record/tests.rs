@@ -1,6 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::net::IpAddr;
+
 use super::*;
+use sockets::Budget;
 use stdx::prng::Prng;
 
 /// A stream that gives its bytes in pieces of at most `step`.
@@ -36,7 +39,7 @@ fn read_all(bytes: &[u8], step: usize, pool: &Arc<Pool>) -> Result<Vec<Vec<u8>>,
 
 #[test]
 fn records_come_out_whole_however_they_arrive() {
-    let pool = Pool::new(100_000, 2, 1);
+    let pool = Pool::new(100_000, 1);
     let mut rng = Prng::new(1);
     for round in 0..60 {
         let (mut wire, mut expect) = (Vec::new(), Vec::new());
@@ -56,12 +59,11 @@ fn records_come_out_whole_however_they_arrive() {
         let step = [1, 7, 1000, 1 << 20][round % 4];
         assert_eq!(read_all(&wire, step, &pool).expect("good records"), expect);
     }
-    assert_eq!(pool.in_use(), 0);
 }
 
 #[test]
 fn impossible_lengths_end_the_stream() {
-    let pool = Pool::new(20_000, 1, 1);
+    let pool = Pool::new(20_000, 1);
     let case = |parts: &[(bool, u32)]| {
         let mut wire = Vec::new();
         for &(last, len) in parts {
@@ -78,7 +80,6 @@ fn impossible_lengths_end_the_stream() {
     assert!(matches!(case(&[(false, 10)]), Err(RecordError::Broken)));
     assert!(matches!(read_all(&[0x80, 0, 0, 9, 1], 9, &pool), Err(RecordError::Broken)));
     assert!(matches!(read_all(&[0x80, 0], 9, &pool), Err(RecordError::Broken)));
-    assert_eq!(pool.in_use(), 0);
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn reading_ahead_is_visible() {
     fragment(&mut wire, true, b"one");
     fragment(&mut wire, true, b"two");
     wire.extend([0x80, 0, 0, 9, 1]);
-    let mut reader = Reader::new(Pool::new(5000, 1, 1));
+    let mut reader = Reader::new(Pool::new(5000, 1));
     let mut stream = Dribble { bytes: &wire, step: 4096 };
     reader.next(&mut stream).expect("one");
     assert!(reader.has_record());
@@ -109,27 +110,11 @@ impl Read for Slow<'_> {
 fn a_timeout_matters_inside_a_record_only() {
     let mut wire = Vec::new();
     fragment(&mut wire, true, b"abcd");
-    let mut reader = Reader::new(Pool::new(5000, 1, 1));
+    let mut reader = Reader::new(Pool::new(5000, 1));
     let mut whole = Slow(Dribble { bytes: &wire, step: 100 }, false);
     assert!(reader.next(&mut whole).is_ok_and(|record| record.is_some()));
     let mut pieces = Slow(Dribble { bytes: &wire, step: 5 }, false);
     assert!(matches!(reader.next(&mut pieces), Err(RecordError::Broken)));
-}
-
-#[test]
-fn a_pool_makes_readers_wait_for_its_buffers() {
-    let pool = Pool::new(2 * AHEAD, 1, 1);
-    let mut wire = Vec::new();
-    fragment(&mut wire, true, &[7; AHEAD]);
-    let held = Reader::new(pool.clone()).next(&mut &wire[..]).expect("good").expect("one");
-    let (pool2, wire2) = (pool.clone(), wire.clone());
-    let other = std::thread::spawn(move || {
-        Reader::new(pool2).next(&mut &wire2[..]).expect("good").expect("one").len()
-    });
-    assert_eq!(pool.in_use(), 1);
-    drop(held);
-    assert_eq!(other.join().expect("the other reader goes on"), AHEAD);
-    assert_eq!(pool.in_use(), 0);
 }
 
 /// A stream whose every byte takes a second by the test's own clock.
@@ -147,47 +132,71 @@ fn a_record_that_drips_is_cut_off_and_its_buffer_comes_back() {
     let clock = Arc::new(Mutex::new(Duration::from_secs(1000)));
     let now = clock.clone();
     let patience = Patience { now: Arc::new(move || *now.lock().unwrap()), record: Duration::from_secs(60) };
-    let pool = Pool::new(8192, 1, 1);
+    let pool = Pool::new(8192, 1);
     let read = |len: usize, step: usize, count: usize| {
         let mut wire = Vec::new();
         (0..count).for_each(|_| fragment(&mut wire, true, &vec![7; len]));
-        let peer = IpAddr::from([192, 0, 2, 1]);
+        let peer = Arc::new(Budget::default()).peer(None, || {});
         let mut reader = Reader::guarded(pool.clone(), peer, patience.clone());
         let mut stream = Drip(Dribble { bytes: &wire, step }, clock.clone());
         (0..count).try_for_each(|_| reader.next(&mut stream).map(|record| assert!(record.is_some())))
     };
     assert!(matches!(read(8000, 1, 1), Err(RecordError::TooSlow)));
-    assert_eq!(pool.in_use(), 0);
     // Small ones too, and those in time are none the worse for coming slowly one after the other.
     assert!(matches!(read(100, 1, 1), Err(RecordError::TooSlow)));
     read(8000, 200, 30).expect("forty seconds each");
     read(50, 1, 30).expect("fifty seconds each");
 }
 
+/// A stream that gives what it has and then ends.
+fn half(len: usize) -> Vec<u8> {
+    [&mark(1 << 20)[..], &vec![7; len]].concat()
+}
+
 #[test]
-fn a_peer_has_its_share_and_the_others_theirs() {
-    let pool = Pool::shared(2 * AHEAD, 3, 2, 3);
-    let [greedy, modest] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+fn memory_follows_what_arrived_and_not_what_was_promised() {
+    let budget = Arc::new(Budget::default());
     let patience = Patience { now: Arc::new(|| Duration::ZERO), record: Duration::from_secs(1) };
-    let read = |peer: IpAddr, pool: Arc<Pool>| {
-        let mut wire = Vec::new();
-        fragment(&mut wire, true, &[7; AHEAD]);
-        let mut reader = Reader::guarded(pool, peer, patience.clone());
-        reader.next(&mut &wire[..]).expect("good").expect("one")
-    };
-    let first = read(greedy, pool.clone());
-    let second = read(greedy, pool.clone());
-    std::thread::scope(|scope| {
-        let third = scope.spawn(|| read(greedy, pool.clone()));
-        // Were the third not waiting for its own peer's, this one would find the pool empty and wait for ever.
-        let other = read(modest, pool.clone());
-        assert!(pool.in_use() <= 3 && !third.is_finished());
-        drop(other);
-        assert!(!third.is_finished());
-        drop(first);
-        drop(third.join().expect("the third goes on"));
-    });
-    drop(second);
-    assert_eq!(pool.in_use(), 0);
-    assert!(pool.lock().held.is_empty());
+    let pool = Pool::new(1 << 20, 1);
+    for (arrived, most) in [(0, AHEAD), (9 << 10, AHEAD), (100 << 10, 256 << 10), (300 << 10, 1 << 20)] {
+        let peer = budget.peer(Some(IpAddr::from([192, 0, 2, 1])), || {});
+        let mut reader = Reader::guarded(pool.clone(), peer.clone(), patience.clone());
+        let held = Mutex::new(0);
+        let bytes = half(arrived);
+        let watched = Watched { bytes: &bytes, peer: &peer, held: &held };
+        assert!(matches!(reader.next(&mut { watched }), Err(RecordError::Broken)));
+        let held = *held.lock().unwrap();
+        assert!(held <= most, "{held} bytes are held for {arrived}");
+        assert_eq!(peer.held(), 0, "and nothing is afterwards");
+    }
+}
+
+/// Notes what is held when there is no more.
+struct Watched<'a> {
+    bytes: &'a [u8],
+    peer: &'a Peer,
+    held: &'a Mutex<usize>,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        *self.held.lock().unwrap() = self.peer.held();
+        self.bytes.read(buf)
+    }
+}
+
+#[test]
+fn a_record_has_its_lease_as_long_as_somebody_has_it() {
+    let peer = Arc::new(Budget::default()).peer(None, || {});
+    let patience = Patience { now: Arc::new(|| Duration::ZERO), record: Duration::from_secs(1) };
+    let mut wire = Vec::new();
+    fragment(&mut wire, true, &[7; 3 * AHEAD]);
+    let mut reader = Reader::guarded(Pool::new(8 * AHEAD, 1), peer.clone(), patience);
+    let mut record = reader.next(&mut &wire[..]).expect("good").expect("one");
+    assert_eq!(peer.held(), 3 * AHEAD);
+    let lease = record.take_lease();
+    drop(record);
+    assert_eq!(peer.held(), 3 * AHEAD);
+    drop(lease);
+    assert_eq!(peer.held(), 0);
 }
