@@ -174,6 +174,8 @@ pub struct Daemon {
     pub banner: String,
     extra: Vec<String>,
     env: Vec<(&'static str, String)>,
+    /// `cgroup.procs` of the group of processes that it is to be in.
+    group: Option<PathBuf>,
     child: Option<Child>,
 }
 
@@ -202,16 +204,36 @@ impl Daemon {
             banner: String::new(),
             extra: extra.iter().map(|&word| word.to_owned()).collect(),
             env: env.to_vec(),
+            group: None,
             child: None,
         };
         daemon.begin();
         daemon
     }
 
+    /// In a group of processes, by its `cgroup.procs`, from its first byte on.
+    pub fn start_in(scratch: &Scratch, group: Option<PathBuf>, extra: &[&str]) -> Daemon {
+        let mut daemon = Daemon::start_with(scratch, "state", extra);
+        if group.is_some() {
+            daemon.stop();
+            daemon.group = group;
+            daemon.begin();
+        }
+        daemon
+    }
+
     /// Starts the process and waits until it says that it is there.
     pub fn begin(&mut self) {
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
-        let mut command = Command::new(PROGRAM);
+        let mut command = match &self.group {
+            // A shell enters the group, and becomes the daemon.
+            Some(group) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(group).arg(PROGRAM);
+                shell
+            }
+            None => Command::new(PROGRAM),
+        };
         command
             .arg("serve")
             .arg("--state")
@@ -315,8 +337,17 @@ impl Daemon {
 
     /// Resident memory in KiB.
     pub fn resident(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The same, at its most.
+    pub fn resident_most(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, which: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("Linux says so");
+        let line = status.lines().find(|line| line.starts_with(which)).expect("Linux says so");
         line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
     }
 }

@@ -7,6 +7,7 @@ mod command_lines;
 mod commands;
 mod copies;
 mod crash;
+mod crowd;
 mod daemon;
 mod data_vdevs;
 mod dedup;

@@ -9,11 +9,20 @@ use sunrpc::xdr::{Decoder, Encoder};
 use crate::daemon::Daemon;
 
 const LOOKUP: u32 = 3;
+pub const READ: u32 = 6;
 const WRITE: u32 = 7;
 const CREATE: u32 = 8;
 const COMMIT: u32 = 21;
 /// `stable_how`
 const FILE_SYNC: u32 = 2;
+
+pub fn read_args(handle: &[u8], offset: u64, len: u32) -> Vec<u8> {
+    let mut args = Encoder::new();
+    args.opaque(handle);
+    args.u64(offset);
+    args.u32(len);
+    args.into_bytes()
+}
 
 /// A file of a share, opened by a connection of its own.
 pub struct File {
@@ -89,6 +98,17 @@ impl File {
         let wanted = [(data.len() as u32).to_be_bytes(), FILE_SYNC.to_be_bytes()].concat();
         assert_eq!(said[..], wanted, "all of it is stable");
         Ok(0)
+    }
+
+    /// What others name it by.
+    pub fn handle(&self) -> &[u8] {
+        &self.handle
+    }
+
+    /// So many bytes of it.
+    pub fn read(&mut self, offset: u64, len: u32) -> Result<usize, CallError> {
+        let reply = self.client.call(READ, &read_args(&self.handle, offset, len))?;
+        Ok(well(&reply).len())
     }
 
     /// Commits the file; the server's verifier.
