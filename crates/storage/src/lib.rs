@@ -41,7 +41,7 @@ pub use leash::Leash;
 pub use metaslab::{EpochGuard, Segment, SpaceMapSource};
 pub use payload::Payload;
 pub use policy::{Dedup, WriteItem, WritePolicy};
-pub use storage::{OpenIntent, OpenedLeaf, Storage, Tolerated};
+pub use storage::{OpenIntent, OpenedLeaf, Roll, Storage, Tolerated};
 pub use suspend::{Cause, FailMode, Refusal, Suspension, insisting};
 pub use vdev::config::{Bias, VdevConfig, VdevKind};
 pub use vdev::leaf::LeafHandle;

@@ -35,7 +35,7 @@ use crate::zio::fault_bad_disks;
 use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
-pub use swap::OpenedLeaf;
+pub use swap::{OpenedLeaf, Roll};
 
 /// Freed block buffers kept for the next writes, in bytes.
 const SPARE_MIN: usize = 16 << 20;

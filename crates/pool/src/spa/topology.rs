@@ -10,15 +10,19 @@ use std::sync::{Arc, Mutex};
 
 use dmu::Tx;
 use dmu::zap::Zap;
-use env::lock;
+use env::{Nanos, lock};
 use ondisk::label::config::{PoolState, key};
 use ondisk::object_type::pool_directory;
-use storage::{OpenedLeaf, VdevConfig, VdevKind};
+use storage::{OpenedLeaf, Roll, VdevConfig, VdevKind};
 
 use super::Core;
 use super::create::{make_zap_list, make_zaps};
 use super::disks::Leaving;
 use crate::{PoolError, Result};
+
+/// How long a change waits for its disks to be closed, and how often it looks.
+const CLOSING: Nanos = Nanos::from_secs(10);
+const A_MOMENT: Nanos = Nanos::from_millis(10);
 
 /// What a group does to the tree.
 pub(super) type Step = Box<dyn FnOnce(&Core, &Tx) -> Result<()> + Send>;
@@ -66,6 +70,7 @@ impl Core {
     /// Does a step in the open group and waits until it is durable; gives the group.
     pub(super) fn change_tree(&self, step: Step) -> Result<u64> {
         let outcome = Arc::new(Mutex::new(None));
+        let roll = self.storage.roll();
         let hold = self.txgs.enter(true)?;
         let txg = hold.txg();
         let queued = Queued { step, outcome: outcome.clone() };
@@ -73,7 +78,18 @@ impl Core {
         drop(hold);
         self.txgs.wait_synced(txg)?;
         let outcome = lock(&outcome).take();
-        outcome.unwrap_or(Err(PoolError::Suspended)).map(|()| txg)
+        outcome.unwrap_or(Err(PoolError::Suspended))?;
+        self.see_closed(&roll);
+        Ok(txg)
+    }
+
+    /// Waits until disks that have left the tree are closed: others may want them. What still reads one, a scan say, is done
+    /// in a moment; a disk that does not answer keeps nobody waiting for longer than [`CLOSING`].
+    fn see_closed(&self, roll: &Roll) {
+        let end = self.env.clock.now() + CLOSING;
+        while self.storage.is_leaving(roll) && self.env.clock.now() < end {
+            self.env.clock.sleep(A_MOMENT);
+        }
     }
 
     /// Syncing context: the steps of this group.

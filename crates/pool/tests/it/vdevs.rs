@@ -461,3 +461,21 @@ fn a_pool_gets_another_guid() {
     refused(pool.reguid(None, ""), "one or more devices is currently unavailable");
     pool.export().unwrap();
 }
+
+#[test]
+fn a_disk_that_was_detached_is_closed_when_the_command_ends() {
+    let dir = Dir::new("vdev-closed");
+    let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
+    files.write(&pool);
+    // A scan that heals holds the tree as it was.
+    let healer = pool.core().storage.healer();
+    let b = guid(&pool, "b");
+    std::thread::scope(|scope| {
+        let detaching = scope.spawn(|| pool.detach_vdev(b, "zpool detach"));
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        assert!(!detaching.is_finished(), "b is still open");
+        drop(healer);
+        detaching.join().unwrap().unwrap();
+    });
+    assert_eq!(shown(&pool), "a");
+}

@@ -6,8 +6,8 @@
 //! vdevs with data is behind ([`OpenedLeaf::set_behind`]).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 
 use env::{DiskError, OpenMode};
 use ondisk::label;
@@ -45,6 +45,9 @@ impl OpenedLeaf {
     }
 }
 
+/// See [`Storage::roll`].
+pub struct Roll(Vec<Weak<Leaf>>);
+
 impl Storage {
     /// Opens a disk for top-level vdev `top`, whatever its labels say. Its path and guid are the configuration's.
     pub fn open_leaf(&self, config: &VdevConfig, top: u32) -> Result<OpenedLeaf, DiskError> {
@@ -77,6 +80,18 @@ impl Storage {
         self.guids.write().expect(POISON).insert(root.guid);
         *self.config.write().expect(POISON) = root;
         Ok(())
+    }
+
+    /// The disks of the tree as it is now, to be asked later about those that have left it.
+    pub fn roll(&self) -> Roll {
+        Roll(self.tree().leaves.iter().map(Arc::downgrade).collect())
+    }
+
+    /// Whether somebody still works with a disk that is on a roll and no part of the tree any more: it is open until then.
+    pub fn is_leaving(&self, roll: &Roll) -> bool {
+        let tree = self.tree();
+        let stays = |leaf: &Arc<Leaf>| tree.leaves.iter().any(|other| Arc::ptr_eq(leaf, other));
+        roll.0.iter().filter_map(Weak::upgrade).any(|leaf| !stays(&leaf))
     }
 
     /// Whether new log blocks may be placed on a top-level vdev that holds logs. They may from the start.
