@@ -51,7 +51,14 @@ impl Sink for ReplyDirectoryPlus {
         let attr = server.fs.getattr(dir)?;
         let ino = server.inodes.number(dir);
         let generation = Generation(dir.generation);
-        Ok(!self.add(INodeNo(ino), offset, name, &server.cache, &file_attr(ino, &attr), generation))
+        Ok(!self.add(
+            INodeNo(ino),
+            offset,
+            name,
+            &server.cache_of(attr.node),
+            &file_attr(ino, &attr),
+            generation,
+        ))
     }
     fn put(&mut self, server: &Server, entry: &DirEntry) -> Result<bool> {
         let attr: Attr = match entry.attr {
@@ -61,8 +68,14 @@ impl Sink for ReplyDirectoryPlus {
         let ino = server.inodes.remember(entry.node)?;
         let generation = Generation(entry.node.generation);
         let name = OsStr::from_bytes(&entry.name);
-        let full =
-            self.add(INodeNo(ino), entry.cookie, name, &server.cache, &file_attr(ino, &attr), generation);
+        let full = self.add(
+            INodeNo(ino),
+            entry.cookie,
+            name,
+            &server.cache_of(attr.node),
+            &file_attr(ino, &attr),
+            generation,
+        );
         if full {
             server.inodes.forget(ino, 1);
         }

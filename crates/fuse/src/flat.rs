@@ -127,6 +127,10 @@ impl FileSystem for Flat {
         self.fs.is_waiting()
     }
 
+    fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
+        if node.object >> SHIFT == 0 { self.fs.crossing(node) } else { Ok(None) }
+    }
+
     fn statfs(&self, node: NodeId) -> Result<FsStat> {
         let (part, node) = self.part(node)?;
         part.fs.statfs(node)

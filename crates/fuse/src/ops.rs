@@ -31,7 +31,8 @@ impl Ops {
     fn entry(&self, answer: Result<Attr>, reply: ReplyEntry) {
         match answer.and_then(|attr| Ok((self.server.inodes.remember(attr.node)?, attr))) {
             Ok((ino, attr)) => {
-                reply.entry(&self.server.cache, &file_attr(ino, &attr), Generation(attr.node.generation))
+                let cache = self.server.cache_of(attr.node);
+                reply.entry(&cache, &file_attr(ino, &attr), Generation(attr.node.generation))
             }
             Err(error) => reply.error(errno(&error)),
         }

@@ -41,6 +41,15 @@ impl Server {
         Server { fs, inodes, handles, cache, capabilities_set: AtomicU64::new(1) }
     }
 
+    /// For how long the kernel may believe a name that leads to this node: not at all where a snapshot lies, for that goes
+    /// without the kernel being told.
+    pub fn cache_of(&self, node: NodeId) -> Duration {
+        match self.fs.crossing(node) {
+            Ok(None) => self.cache,
+            Ok(Some(_)) | Err(_) => Duration::ZERO,
+        }
+    }
+
     pub fn setattr(&self, req: &Request, ino: u64, fh: Option<u64>, set: &SetAttr) -> Result<Attr> {
         let changes_program = set.size.is_some() || set.uid.is_some() || set.gid.is_some();
         let (node, after) = match fh {

@@ -171,3 +171,23 @@ fn snapshots_of_a_tree_are_held_renamed_and_destroyed_together() {
     drop(client);
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
+
+#[test]
+fn a_snapshot_that_was_destroyed_is_gone_from_a_mount_at_once() {
+    let scratch = Scratch::new("snapshot-gone");
+    let mut daemon = Daemon::start(&scratch);
+    let at = scratch.folder("mount");
+    daemon.zpool(&format!("create -m none tank {}", scratch.image("a", 128))).done();
+    daemon.zfs(&format!("create -o mountpoint={} tank/fs", at.display())).done();
+    daemon.zfs("mount tank/fs").done();
+    let place = at.join(".zfs/snapshot/one");
+    for _ in 0..3 {
+        assert!(!place.exists());
+        daemon.zfs("snapshot tank/fs@one").done();
+        assert!(place.exists());
+        assert_eq!(std::fs::read_dir(place.parent().expect("a folder")).expect("listed").count(), 1);
+        daemon.zfs("destroy tank/fs@one").done();
+    }
+    daemon.zfs("unmount tank/fs").done();
+    daemon.stop();
+}
