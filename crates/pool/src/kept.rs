@@ -94,9 +94,12 @@ impl KeptPool {
         self.kept.drop_groups(self.guid, txg);
     }
 
-    /// The pool has been let go of, with all that was in it.
-    pub(crate) fn forget(&self) {
-        self.kept.forget(self.guid, self.slot);
+    /// The pool has been let go of, with all that was in it. What could not be done again waits for the next import, but not for
+    /// that of a pool that is `destroyed`.
+    pub(crate) fn let_go(&self, destroyed: bool) {
+        if destroyed || self.waiting().is_empty() {
+            self.kept.forget(self.guid, self.slot);
+        }
     }
 
     /// Volumes with something to be done again.

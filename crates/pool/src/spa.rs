@@ -287,7 +287,7 @@ impl Pool {
         core.spares_in_use.release_all(&self.name());
         core.open_pools.leave(core);
         if let Some(kept) = core.kept.get().filter(|_| written.is_ok() && stopped.is_ok()) {
-            kept.forget();
+            kept.let_go(state == PoolState::Destroyed);
         }
         written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
     }

@@ -94,6 +94,23 @@ fn what_the_uberblock_has_is_not_done_again_and_nothing_where_it_is_a_strangers(
 }
 
 #[test]
+fn what_could_not_be_done_again_outlives_an_export() {
+    let memory = chunks(8);
+    let pool = open(&memory).of_pool(GUID, None, false).unwrap();
+    pool.syncing(&uberblock(9));
+    put(&pool, 10, 0, 1);
+    for (txg, destroyed) in [(9, false), (11, true)] {
+        let kept = open(&memory);
+        let pool = import(&kept, txg);
+        assert_eq!(pool.waiting(), [VOLUME]);
+        pool.syncing(&uberblock(11));
+        pool.durable(11);
+        pool.let_go(destroyed);
+        assert_eq!(kept.is_empty(), destroyed);
+    }
+}
+
+#[test]
 fn a_note_that_is_torn_was_never_answered() {
     let large: Vec<u8> = (0..CHUNK + CHUNK / 2).map(|n| (n % 251) as u8).collect();
     let (sizes, mut whole) = ([512_usize, 4 << 10, large.len()], 0);
@@ -148,7 +165,7 @@ fn memory_is_bounded_and_comes_back() {
     kept.trim();
     kept.trim();
     assert_eq!(lent.load(SeqCst), CHUNK as i64, "what nobody needs is given back");
-    pool.forget();
+    pool.let_go(false);
     assert!(kept.is_empty());
     drop((pool, kept));
     assert_eq!(lent.load(SeqCst), 0);
