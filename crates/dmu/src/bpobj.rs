@@ -102,7 +102,7 @@ impl Bpobj {
     /// The counts.
     pub fn phys(&self) -> Result<BpobjPhys, DmuError> {
         let bonus = self.dnode.bonus();
-        BpobjPhys::decode(&bonus.bytes, bonus.endian).map_err(|_| self.corrupt())
+        BpobjPhys::decode(&bonus.bytes).map_err(|_| self.corrupt())
     }
 
     pub fn is_empty(&self) -> Result<bool, DmuError> {
@@ -181,7 +181,7 @@ impl Bpobj {
             let lists = self.objset.hold(sub_phys.subobjs)?;
             copy = lists.max_blkid() == 0;
             if copy {
-                let bytes = sub.little_bytes(&lists, sub_phys.num_subobjs, WORD)?;
+                let bytes = sub.only_block(&lists, sub_phys.num_subobjs, WORD)?;
                 self.append_subobjs(&mut phys, &bytes, tx)?;
                 self.objset.free(sub_phys.subobjs, tx)?;
                 sub_phys.subobjs = 0;
@@ -189,7 +189,7 @@ impl Bpobj {
             }
         }
         if copy && sub.dnode.max_blkid() == 0 {
-            let bytes = sub.little_bytes(&sub.dnode, sub_phys.num_blkptrs, BlkPtr::SIZE as u64)?;
+            let bytes = sub.only_block(&sub.dnode, sub_phys.num_blkptrs, BlkPtr::SIZE as u64)?;
             self.append(&self.dnode, phys.num_blkptrs, &bytes, BlkPtr::SIZE, tx)?;
             phys.num_blkptrs += sub_phys.num_blkptrs;
             phys.num_freed += sub_phys.num_freed;
@@ -238,12 +238,6 @@ impl Bpobj {
     /// Writes items after the first `count` of an array.
     fn append(&self, dnode: &Dnode, count: u64, bytes: &[u8], item: usize, tx: &Tx) -> Result<(), DmuError> {
         let at = count.checked_mul(item as u64).ok_or(self.corrupt())?;
-        let last = dnode.block(at / u64::from(dnode.block_size()))?;
-        if !at.is_multiple_of(u64::from(dnode.block_size()))
-            && last.is_some_and(|block| block.endian() == Endian::Big)
-        {
-            return Err(DmuError::Unsupported("appending to a list in the other byte order"));
-        }
         dnode.write(at, bytes, tx)
     }
 
@@ -259,19 +253,13 @@ impl Bpobj {
     }
 
     /// The first `count` items of an array in one block.
-    fn little_bytes(&self, dnode: &Dnode, count: u64, item: u64) -> Result<Vec<u8>, DmuError> {
+    fn only_block(&self, dnode: &Dnode, count: u64, item: u64) -> Result<Vec<u8>, DmuError> {
         if count == 0 {
             return Ok(Vec::new());
         }
         let block = dnode.block(0)?.ok_or(self.corrupt())?;
         let len = count.checked_mul(item).and_then(|len| usize::try_from(len).ok()).ok_or(self.corrupt())?;
-        let bytes = block.get(..len).ok_or(self.corrupt())?;
-        Ok(match block.endian() {
-            Endian::Little => bytes.to_vec(),
-            Endian::Big => {
-                bytes.as_chunks::<8>().0.iter().flat_map(|word| word.iter().rev().copied()).collect()
-            }
-        })
+        Ok(block.get(..len).ok_or(self.corrupt())?.to_vec())
     }
 
     /// The number of a list within.
@@ -281,7 +269,7 @@ impl Bpobj {
         let block = lists.block(index / per_block)?.ok_or(self.corrupt())?;
         let at = ((index % per_block) * WORD) as usize;
         let word = block.get(at..).and_then(<[u8]>::first_chunk).ok_or(self.corrupt())?;
-        match block.endian().u64(*word) {
+        match u64::from_le_bytes(*word) {
             0 => Err(self.corrupt()),
             object => Ok(object),
         }
@@ -385,7 +373,7 @@ impl<'a> Walk<'a> {
             };
             while left > blkid * per_block {
                 let index = (left - 1 - blkid * per_block) as usize;
-                let Ok(bp) = BlkPtr::decode_at(&block, index, block.endian()) else {
+                let Ok(bp) = BlkPtr::decode_at(&block, index, Endian::Little) else {
                     answer = Err(frame.list.corrupt());
                     break 'all;
                 };

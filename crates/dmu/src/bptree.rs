@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use ondisk::BlkPtr;
 use ondisk::bptree::{BptreeEntry, BptreePhys};
 use ondisk::object_type::ObjectType;
-use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
 use crate::bpobj::Space;
@@ -41,7 +41,7 @@ impl Bptree {
 
     pub fn phys(&self) -> Result<BptreePhys, DmuError> {
         let bonus = self.dnode.bonus();
-        BptreePhys::decode(&bonus.bytes, bonus.endian).map_err(|_| self.corrupt())
+        BptreePhys::decode(&bonus.bytes).map_err(|_| self.corrupt())
     }
 
     pub fn is_empty(&self) -> Result<bool, DmuError> {
@@ -125,12 +125,8 @@ impl Bptree {
 
     fn entry(&self, index: u64) -> Result<BptreeEntry, DmuError> {
         let at = index.checked_mul(SIZE).ok_or(self.corrupt())?;
-        let endian = match self.dnode.block(at / u64::from(self.dnode.block_size()))? {
-            Some(block) => block.endian(),
-            None => Endian::Little,
-        };
         let bytes = self.dnode.read_bytes(at, BptreeEntry::SIZE)?;
-        BptreeEntry::decode(&bytes, endian).map_err(|_| self.corrupt())
+        BptreeEntry::decode(&bytes).map_err(|_| self.corrupt())
     }
 }
 

@@ -12,7 +12,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
-use ondisk::Endian;
 use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
 
@@ -57,8 +56,6 @@ pub enum Seek {
 pub struct Bonus {
     pub bonus_type: ObjectType,
     pub bytes: Vec<u8>,
-    /// The order of the numbers in it.
-    pub endian: Endian,
 }
 
 /// See the module.
@@ -76,14 +73,8 @@ pub struct Dnode {
 
 impl Dnode {
     /// As it is on disk, or (with `exists` unset) as it will be.
-    pub(crate) fn new(
-        object: u64,
-        core: &Arc<Core>,
-        phys: DnodePhys,
-        endian: Endian,
-        exists: bool,
-    ) -> Arc<Dnode> {
-        let attrs = Attrs { exists, ..Attrs::of(&phys, endian) };
+    pub(crate) fn new(object: u64, core: &Arc<Core>, phys: DnodePhys, exists: bool) -> Arc<Dnode> {
+        let attrs = Attrs { exists, ..Attrs::of(&phys) };
         Arc::new_cyclic(|me| Dnode {
             object,
             core: core.clone(),
@@ -154,7 +145,7 @@ impl Dnode {
     pub fn bonus(&self) -> Bonus {
         let state = self.state();
         let attrs = state.attrs();
-        Bonus { bonus_type: attrs.bonus_type, bytes: attrs.bonus.clone(), endian: attrs.bonus_endian }
+        Bonus { bonus_type: attrs.bonus_type, bytes: attrs.bonus.clone() }
     }
 
     pub fn has_spill(&self) -> bool {

@@ -2,9 +2,9 @@
 //!
 //! It reads the blocks on the way and no others, and keeps nothing.
 
-use ondisk::BlkPtr;
 use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
 use ondisk::objset::{GROUPUSED_OBJECT, ObjsetPhys, PROJECTUSED_OBJECT, USERUSED_OBJECT};
+use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
 use crate::objset::{META_OBJECT, dnode_in};
@@ -24,7 +24,7 @@ pub fn pointer_to(
     }
     let block = read_below(store, root, META_OBJECT)?;
     let corrupt = DmuError::Corrupt { object: META_OBJECT, block: 0 };
-    let phys = ObjsetPhys::decode(&block, block.endian()).map_err(|_| corrupt)?;
+    let phys = ObjsetPhys::decode(&block).map_err(|_| corrupt)?;
     let dnode = match object {
         META_OBJECT => Some(phys.meta_dnode),
         USERUSED_OBJECT => phys.userused_dnode,
@@ -68,7 +68,7 @@ fn descend(
             return Err(corrupt);
         }
         let index = (above(at) & ((1 << epbs) - 1)) as usize;
-        bp = BlkPtr::decode_at(&block, index, block.endian()).map_err(|_| corrupt)?;
+        bp = BlkPtr::decode_at(&block, index, Endian::Little).map_err(|_| corrupt)?;
     }
     Ok((!bp.is_hole()).then_some(bp))
 }

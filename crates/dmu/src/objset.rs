@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, RwLock};
 
 use env::IoClass;
+use ondisk::BlkPtr;
 use ondisk::dnode::{
     self, BLOCK_SIZE, DnodePhys, MAX_BLKPTRS, MAX_INDBLKSHIFT, MAX_OBJECT, MIN_INDBLKSHIFT, SLOT_SIZE,
     SLOTS_PER_BLOCK,
@@ -22,7 +23,6 @@ use ondisk::dnode::{
 use ondisk::object_type::ObjectType;
 use ondisk::objset::{GROUPUSED_OBJECT, ObjsetPhys, ObjsetType, PROJECTUSED_OBJECT, USERUSED_OBJECT};
 use ondisk::zil::ZilHeader;
-use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
 use crate::dnode::{Dnode, Seek};
@@ -125,7 +125,7 @@ pub(crate) fn dnode_in(block: &Block, object: u64) -> Result<Option<DnodePhys>, 
     }
     let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|_| at == slot) else { return Ok(None) };
     let corrupt = DmuError::Corrupt { object: META_OBJECT, block: object / SLOTS };
-    DnodePhys::decode(bytes, block.endian()).map_err(|_| corrupt)
+    DnodePhys::decode(bytes).map_err(|_| corrupt)
 }
 
 /// What all dnodes of an object set share.
@@ -191,8 +191,7 @@ impl Objset {
         let block =
             store.read(&root, IoClass::SyncRead, Keep::ALL).map_err(|e| read_failed(e, META_OBJECT, 0))?;
         let corrupt = DmuError::Corrupt { object: META_OBJECT, block: 0 };
-        let endian = block.endian();
-        let phys = ObjsetPhys::decode(&block, endian).map_err(|_| corrupt)?;
+        let phys = ObjsetPhys::decode(&block).map_err(|_| corrupt)?;
         if phys.meta_dnode.object_type != ObjectType::DNODE
             || phys.meta_dnode.data_block_size() != BLOCK_SIZE as u64
         {
@@ -253,7 +252,7 @@ impl Objset {
             dirty: Default::default(),
         });
         let phys = &root.phys;
-        let meta = Dnode::new(META_OBJECT, &core, phys.meta_dnode.clone(), Endian::Little, true);
+        let meta = Dnode::new(META_OBJECT, &core, phys.meta_dnode.clone(), true);
         let used = |object, phys: &Option<DnodePhys>| {
             let none = || {
                 let mut none = DnodePhys::new(ObjectType::USERGROUP_USED, DEFAULT_BLOCK, MAX_INDBLKSHIFT, 1);
@@ -261,7 +260,7 @@ impl Objset {
                 none
             };
             let exists = phys.is_some();
-            Dnode::new(object, &core, phys.clone().unwrap_or_else(none), Endian::Little, exists)
+            Dnode::new(object, &core, phys.clone().unwrap_or_else(none), exists)
         };
         let accounting = [
             used(USERUSED_OBJECT, &phys.userused_dnode),
@@ -322,8 +321,8 @@ impl Objset {
                 return if dnode.exists() { Ok(dnode) } else { Err(DmuError::NotFound) };
             }
             let generation = self.meta.state().generation;
-            let (phys, endian) = self.load_phys(object)?.ok_or(DmuError::NotFound)?;
-            let dnode = Dnode::new(object, &self.core, phys, endian, true);
+            let phys = self.load_phys(object)?.ok_or(DmuError::NotFound)?;
+            let dnode = Dnode::new(object, &self.core, phys, true);
             // What was read is stale if a group that had changed the object was done since.
             let still = || self.meta.state().generation == generation;
             match self.cache.insert(dnode, still) {
@@ -346,13 +345,13 @@ impl Objset {
     }
 
     /// The dnode as the newest block of dnodes has it.
-    fn load_phys(&self, object: u64) -> Result<Option<(DnodePhys, Endian)>, DmuError> {
+    fn load_phys(&self, object: u64) -> Result<Option<DnodePhys>, DmuError> {
         let Some(block) =
             (object < MAX_OBJECT).then(|| self.meta.block(object / SLOTS)).transpose()?.flatten()
         else {
             return Ok(None);
         };
-        Ok(dnode_in(&block, object)?.map(|phys| (phys, block.endian())))
+        dnode_in(&block, object)
     }
 
     /// A new object at a free number.
@@ -402,14 +401,14 @@ impl Objset {
             return Err(DmuError::Exists);
         }
         let changes = special.change(&mut state, tx.txg());
-        changes.attrs = crate::overlay::Attrs::of(&phys, Endian::Little);
+        changes.attrs = crate::overlay::Attrs::of(&phys);
         drop(state);
         Ok(special.clone())
     }
 
     /// A dnode at slots that were reserved for it.
     fn new_dnode(&self, object: u64, phys: DnodePhys, tx: &Tx) -> Arc<Dnode> {
-        let dnode = Dnode::new(object, &self.core, phys, Endian::Little, false);
+        let dnode = Dnode::new(object, &self.core, phys, false);
         let mut state = dnode.state_mut();
         let changes = dnode.change(&mut state, tx.txg());
         changes.attrs.exists = true;

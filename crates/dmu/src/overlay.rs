@@ -17,9 +17,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
-use ondisk::{BlkPtr, Endian};
 
 use crate::store::{Block, TXG_SIZE, Txg};
 
@@ -75,14 +75,13 @@ pub struct Attrs {
     pub max_blkid: u64,
     pub bonus_type: ObjectType,
     pub bonus: Vec<u8>,
-    pub bonus_endian: Endian,
     pub has_spill: bool,
     pub checksum: u8,
     pub compress: u8,
 }
 
 impl Attrs {
-    pub fn of(phys: &DnodePhys, bonus_endian: Endian) -> Attrs {
+    pub fn of(phys: &DnodePhys) -> Attrs {
         Attrs {
             exists: true,
             object_type: phys.object_type,
@@ -93,7 +92,6 @@ impl Attrs {
             max_blkid: phys.maxblkid,
             bonus_type: phys.bonus_type,
             bonus: phys.bonus.clone(),
-            bonus_endian,
             has_spill: phys.spill.is_some(),
             checksum: phys.checksum,
             compress: phys.compress,

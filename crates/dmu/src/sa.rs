@@ -99,7 +99,7 @@ impl Sa {
             // An old znode is layout 0, without a header.
             ObjectType::ZNODE => {
                 let found = znode::locate(&bonus.bytes).ok_or(corrupt(dnode))?;
-                view.add(bonus.bytes, bonus.endian, found);
+                view.add(bonus.bytes, Endian::Little, found);
                 Ok(())
             }
             _ => Err(corrupt(dnode)),

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use env::IoClass;
-use ondisk::BlkPtr;
 use ondisk::dnode::{DnodePhys, SLOT_SIZE, SLOTS_PER_BLOCK};
 use ondisk::object_type::ObjectType;
 use ondisk::objset::{GROUPUSED_OBJECT, ObjsetPhys, PROJECTUSED_OBJECT, USERUSED_OBJECT};
+use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
 use crate::error::read_failed;
@@ -134,7 +134,7 @@ impl Walk<'_> {
     fn root(&mut self, bp: &BlkPtr) -> Result<(), Stopped> {
         let visit = Visit { object: META_OBJECT, part: Part::Root, bp, dnode: None };
         let Some(block) = self.enter(&visit)? else { return Ok(()) };
-        let Ok(phys) = ObjsetPhys::decode(&block, block.endian()) else {
+        let Ok(phys) = ObjsetPhys::decode(&block) else {
             return self.unreadable(&visit, DmuError::Corrupt { object: META_OBJECT, block: 0 });
         };
         self.object(META_OBJECT, &phys.meta_dnode)?;
@@ -205,7 +205,7 @@ impl Walk<'_> {
         if block.len() as u64 != dnode.indirect_block_size() {
             return self.unreadable(visit, DmuError::Corrupt { object: visit.object, block: blkid });
         }
-        let pointer = |i| BlkPtr::decode_at(block, i, block.endian()).expect("an index within the block");
+        let pointer = |i| BlkPtr::decode_at(block, i, Endian::Little).expect("an index within the block");
         let readable = level > 1 || visit.object == META_OBJECT;
         for first in (0..count).step_by(WINDOW) {
             let window: Vec<BlkPtr> = (first..count.min(first + WINDOW)).map(pointer).collect();
@@ -226,7 +226,7 @@ impl Walk<'_> {
     fn dnodes(&mut self, visit: &Visit<'_>, block: &Block, blkid: u64) -> Result<(), Stopped> {
         let mut slot = 0;
         while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|bytes| !bytes.is_empty()) {
-            match DnodePhys::decode(bytes, block.endian()) {
+            match DnodePhys::decode(bytes) {
                 Ok(None) => {
                     let object = blkid * SLOTS_PER_BLOCK as u64 + slot as u64;
                     if self.visitor.free_slot(object) == Go::Stop {

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use env::IoClass;
-use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
+use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
 use crate::error::read_failed;
@@ -89,7 +89,7 @@ impl<'a> Walker<'a> {
         let Some(parent) = self.indirect(level + 1, blkid >> epbs)? else {
             return Ok(BlkPtr::HOLE);
         };
-        BlkPtr::decode_at(&parent, index, parent.endian()).map_err(|_| self.corrupt(blkid))
+        BlkPtr::decode_at(&parent, index, Endian::Little).map_err(|_| self.corrupt(blkid))
     }
 
     /// The pointer, if finding it needs no disk.
@@ -101,7 +101,7 @@ impl<'a> Walker<'a> {
         let epbs = phys.epbs();
         let index = (blkid & ((1 << epbs) - 1)) as usize;
         let parent = self.cached_indirect(level + 1, blkid >> epbs)?;
-        BlkPtr::decode_at(&parent, index, parent.endian()).ok()
+        BlkPtr::decode_at(&parent, index, Endian::Little).ok()
     }
 
     fn cached_indirect(&mut self, level: u8, blkid: u64) -> Option<Arc<Block>> {

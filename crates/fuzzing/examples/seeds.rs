@@ -107,7 +107,7 @@ fn blocks(forge: &Forge, seeds: &mut Seeds) {
 
 /// What dnodes carry in their bonus.
 fn bonuses(block: &[u8], seeds: &mut Seeds) {
-    for dnode in ondisk::dnode::DnodeBlock::new(block, Endian::Little).filter_map(|(_, dnode)| dnode.ok()) {
+    for dnode in ondisk::dnode::DnodeBlock::new(block).filter_map(|(_, dnode)| dnode.ok()) {
         let number = dnode.bonus_type.0.to_string();
         if number == "44" {
             seeds.add("attributes", "bonus", &[8], &dnode.bonus, 512);

@@ -156,7 +156,7 @@ impl Forge {
     /// The blocks of the dnode that lies in block `holder` at `at`.
     fn dnode(&mut self, dataset: u64, holder: usize, at: usize, object: u64, block: &[u8]) {
         let bytes = block.get(at..).unwrap_or(&[]);
-        let Ok(Some(dnode)) = DnodePhys::decode(bytes, Endian::Little) else { return };
+        let Ok(Some(dnode)) = DnodePhys::decode(bytes) else { return };
         for (i, bp) in dnode.blkptrs.iter().enumerate() {
             let at = at + ondisk::dnode::CORE_SIZE + i * BlkPtr::SIZE;
             self.tree(Node { parent: Some(holder), at, bp: *bp, dataset, object });

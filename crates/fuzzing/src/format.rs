@@ -4,12 +4,23 @@ use ondisk::ddt::{self, DdtKey};
 use ondisk::eck::Eck;
 use ondisk::label::{self, config::PoolState};
 use ondisk::nvlist::NvList;
+use ondisk::object_type::ObjectType;
 use ondisk::uberblock::Uberblock;
 use ondisk::{BlkPtr, ChecksumKind, Endian, gang, gpt};
 
 /// Takes a choice off the front of the input.
 pub fn choice(data: &[u8]) -> (u8, &[u8]) {
     data.split_first().map_or((0, data), |(first, rest)| (*first, rest))
+}
+
+/// The rest as a block of this type, which a machine of either order wrote.
+pub fn native(data: &[u8], object_type: ObjectType) -> Vec<u8> {
+    let (order, block) = choice(data);
+    let mut block = block.to_vec();
+    if endian(order) == Endian::Big {
+        ondisk::byteswap::to_little(object_type, 0, &mut block);
+    }
+    block
 }
 
 /// Byte order by the lowest bit.

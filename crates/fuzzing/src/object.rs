@@ -7,6 +7,7 @@ use ondisk::dnode::{DnodeBlock, DnodePhys};
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::dsl_dir::DslDirPhys;
 use ondisk::l2arc::{DeviceHeader, ENTRIES_MAX as LOG_ENTRIES_MAX, LogBlock};
+use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetPhys;
 use ondisk::sa::{self, AttrInfo};
 use ondisk::scan::ScanPhys;
@@ -22,15 +23,15 @@ use ondisk::zil::{self, Records, ZilChain, ZilHeader, record::Record};
 use ondisk::znode::{self, Dirent, ZnodePhys, acl, phys};
 use ondisk::{BlkPtr, Endian, deadlist, zap as zap_format};
 
-use crate::format::{choice, endian, pointer};
+use crate::format::{choice, endian, native, pointer};
 
 pub fn dnode(data: &[u8]) {
-    let (order, block) = choice(data);
-    for dnode in DnodeBlock::new(block, endian(order)).filter_map(|(_, dnode)| dnode.ok()) {
+    let block = &native(data, ObjectType::DNODE);
+    for dnode in DnodeBlock::new(block).filter_map(|(_, dnode)| dnode.ok()) {
         look_at(&dnode);
     }
-    if let Ok(Some(dnode)) = DnodePhys::decode(block, endian(order)) {
-        assert_eq!(DnodePhys::decode(&dnode.encode(), Endian::Little), Ok(Some(dnode)));
+    if let Ok(Some(dnode)) = DnodePhys::decode(block) {
+        assert_eq!(DnodePhys::decode(&dnode.encode()), Ok(Some(dnode)));
     }
 }
 
@@ -41,42 +42,34 @@ fn look_at(dnode: &DnodePhys) {
     }
     assert!(dnode.data_block_size() <= ondisk::blkptr::MAX_BLOCK && dnode.data_block_size() > 0);
     dnode.blkptrs.iter().chain(&dnode.spill).for_each(pointer);
-    let _ = (znode::owner_of_sa(&dnode.bonus), znode::owner_of_znode(&dnode.bonus, Endian::Big));
+    let _ = (znode::owner_of_sa(&dnode.bonus), znode::owner_of_znode(&dnode.bonus));
 }
 
 pub fn objset(data: &[u8]) {
-    let (order, block) = choice(data);
-    let Ok(objset) = ObjsetPhys::decode(block, endian(order)) else { return };
+    let block = &native(data, ObjectType::OBJSET);
+    let Ok(objset) = ObjsetPhys::decode(block) else { return };
     look_at(&objset.meta_dnode);
     pointer(&objset.zil_header.log);
 }
 
-/// A block as every part of a ZAP, in both orders.
+/// A block as every part of a ZAP.
 pub fn zap(data: &[u8]) {
-    let (order, block) = choice(data);
-    let _ = zap_format::form(block, endian(order));
-    zap_block(block, endian(order));
-    if let Ok(little) = zap_format::to_little(block) {
-        assert_eq!(little.len(), block.len());
-        zap_block(&little, Endian::Little);
-    }
-}
-
-fn zap_block(block: &[u8], endian: Endian) {
-    if let Ok(micro) = MicroZap::new(block, endian) {
+    let block = &native(data, ObjectType::DIRECTORY_CONTENTS);
+    let _ = zap_format::form(block);
+    if let Ok(micro) = MicroZap::new(block) {
         let _ = (micro.find(b"name"), micro.chunks().count());
         assert!(micro.entries().count() <= micro.capacity());
     }
-    if let Ok(head) = FatHeader::decode(block, endian) {
+    if let Ok(head) = FatHeader::decode(block) {
         for hash in [0, u64::MAX, head.salt] {
             let slot = fat::slot(hash, head.ptrtbl.shift);
-            let _ = fat::pointer_at(block, slot as usize, endian);
+            let _ = fat::pointer_at(block, slot as usize);
         }
         let mut copy = block.to_vec();
         head.write(&mut copy);
-        assert!(FatHeader::decode(&copy, Endian::Little).is_ok());
+        assert!(FatHeader::decode(&copy).is_ok());
     }
-    let Ok(leaf) = Leaf::new(block, endian) else { return };
+    let Ok(leaf) = Leaf::new(block) else { return };
     leaf.with_hash(leaf.prefix).for_each(drop);
     for entry in leaf.entries().unwrap_or_default() {
         if let Ok(name) = leaf.name(&entry) {
@@ -118,8 +111,8 @@ pub fn attributes(data: &[u8]) {
             sa::swap_value(info.swap, &mut value);
         }
     }
-    let _ = (znode::owner_of_sa(bytes), znode::owner_of_znode(bytes, endian(order)));
-    if let Ok(old) = ZnodePhys::decode(bytes, endian(order)) {
+    let _ = (znode::owner_of_sa(bytes), znode::owner_of_znode(bytes));
+    if let Ok(old) = ZnodePhys::decode(&native(data, ObjectType::ZNODE)) {
         let _ = format!("{old:?}");
     }
     let _ = phys::inline_target(bytes, bytes.len() as u64 * 2);
@@ -134,9 +127,9 @@ pub fn attributes(data: &[u8]) {
 }
 
 pub fn spacemap(data: &[u8]) {
-    let (order, bytes) = choice(data);
-    let _ = (SpaceMapPhys::decode(bytes, endian(order)), UnflushedPhys::decode(bytes, endian(order)));
-    assert!(Entries::new(bytes, endian(order)).count() <= bytes.len().div_ceil(8));
+    let bytes = &native(data, ObjectType::SPACE_MAP);
+    let _ = (SpaceMapPhys::decode(bytes), UnflushedPhys::decode(bytes));
+    assert!(Entries::new(bytes).count() <= bytes.len().div_ceil(8));
 }
 
 /// A record of a send stream, in either order.
@@ -173,14 +166,10 @@ pub fn stream(data: &[u8]) {
 pub fn lists(data: &[u8]) {
     let (order, bytes) = choice(data);
     let order = endian(order);
-    let _ = (
-        BpobjPhys::decode(bytes, order),
-        BptreeEntry::decode(bytes, order),
-        BptreePhys::decode(bytes, order),
-    );
-    let _ = (DslDirPhys::decode(bytes, order), ScanPhys::decode(bytes, order));
-    let _ = (SpaHistoryPhys::decode(bytes, order), BookmarkPhys::decode(bytes, order));
-    if let Ok(dataset) = DslDatasetPhys::decode(bytes, order) {
+    let _ = (BpobjPhys::decode(bytes), BptreeEntry::decode(bytes), BptreePhys::decode(bytes));
+    let _ = (DslDirPhys::decode(bytes), ScanPhys::decode(bytes));
+    let _ = (SpaHistoryPhys::decode(bytes), BookmarkPhys::decode(bytes));
+    if let Ok(dataset) = DslDatasetPhys::decode(bytes) {
         pointer(&dataset.bp);
         let _ = dataset.is_snapshot();
     }
@@ -193,7 +182,7 @@ pub fn lists(data: &[u8]) {
 pub fn intent_log(data: &[u8]) {
     let (order, bytes) = choice(data);
     let order = endian(order);
-    let _ = ZilHeader::decode(bytes, order).map(|header| pointer(&header.log));
+    let _ = ZilHeader::decode(bytes).map(|header| pointer(&header.log));
     let _ = ZilChain::decode(bytes, order).map(|chain| pointer(&chain.next));
     for (head, record) in Records::new(bytes, order).filter_map(Result::ok) {
         if let Some(Ok(bp)) = zil::write_target(head.txtype, record, order) {

@@ -64,7 +64,7 @@ pub struct BpobjPhys {
 
 impl BpobjPhys {
     /// The bonus length tells the form.
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<BpobjPhys, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<BpobjPhys, Malformed> {
         let form = match bytes.len() {
             56.. => BpobjForm::V3,
             48.. => BpobjForm::V2,
@@ -72,7 +72,7 @@ impl BpobjPhys {
             16.. => BpobjForm::V0,
             short => return Err(Malformed::at("bpobj", short)),
         };
-        let mut from = Reader::new(bytes.get(..form.size()).unwrap_or(bytes), endian);
+        let mut from = Reader::new(bytes.get(..form.size()).unwrap_or(bytes), Endian::Little);
         let mut next = || from.u64().unwrap_or(0);
         Ok(BpobjPhys {
             form,

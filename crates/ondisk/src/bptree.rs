@@ -38,9 +38,9 @@ pub struct BptreeEntry {
 impl BptreeEntry {
     pub const SIZE: usize = BlkPtr::SIZE + 40;
 
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<BptreeEntry, Malformed> {
-        let root = BlkPtr::decode(bytes, endian)?;
-        let mut from = Reader::new(slice_at(bytes, BlkPtr::SIZE, 40, "bptree entry")?, endian);
+    pub fn decode(bytes: &[u8]) -> Result<BptreeEntry, Malformed> {
+        let root = BlkPtr::decode(bytes, Endian::Little)?;
+        let mut from = Reader::new(slice_at(bytes, BlkPtr::SIZE, 40, "bptree entry")?, Endian::Little);
         let mut next = || from.u64().unwrap_or(0);
         Ok(BptreeEntry {
             root,

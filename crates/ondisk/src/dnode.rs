@@ -7,12 +7,13 @@
 //!  64 blkptr[nblkptr] | bonus[bonuslen] | … | spill blkptr, in the last 128 bytes, when the flag says so
 //! ```
 //! A dnode is 1 to 32 slots of 512 bytes inside a 16 KiB block. The object's number is the number of its first
-//! slot; a slot with type 0 that no larger dnode covers is free. The bonus bytes are kept as they lie on disk:
-//! how to read them (and in which byte order) follows from `bonus_type` and the order the block was written in.
+//! slot; a slot with type 0 that no larger dnode covers is free. How to read the bonus bytes
+//! follows from `bonus_type`.
 //!
 //! Source: include/sys/dnode.h.
 
 use crate::BlkPtr;
+use crate::byteswap::{swap_content, swap_numbers};
 use crate::malformed::{Endian, Malformed, Reader, Writer, slice_at};
 use crate::object_type::ObjectType;
 
@@ -113,8 +114,8 @@ impl DnodePhys {
     }
 
     /// The dnode at the start of `bytes`, which may be longer than it; `None` where the slot is free.
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<Option<DnodePhys>, Malformed> {
-        let mut head = Reader::new(slice_at(bytes, 0, SLOT_SIZE, "dnode slot")?, endian);
+    pub fn decode(bytes: &[u8]) -> Result<Option<DnodePhys>, Malformed> {
+        let mut head = Reader::new(slice_at(bytes, 0, SLOT_SIZE, "dnode slot")?, Endian::Little);
         decode_head(&mut head).ok_or(Malformed::at("dnode", 0)).and_then(|(mut dnode, nblkptr, bonuslen)| {
             if dnode.object_type == ObjectType::NONE {
                 return Ok(None);
@@ -123,7 +124,7 @@ impl DnodePhys {
             let all = slice_at(bytes, 0, dnode.size(), "dnode of several slots")?;
             let blkptrs_end = CORE_SIZE + usize::from(nblkptr) * BlkPtr::SIZE;
             for at in (CORE_SIZE..blkptrs_end).step_by(BlkPtr::SIZE) {
-                dnode.blkptrs.push(blkptr_at(all, at, endian)?);
+                dnode.blkptrs.push(blkptr_at(all, at)?);
             }
             let spill_at = all.len() - BlkPtr::SIZE;
             let bonus_end = if dnode.flags & FLAG_SPILL_BLKPTR != 0 { spill_at } else { all.len() };
@@ -131,7 +132,7 @@ impl DnodePhys {
                 return Err(Malformed::at("dnode bonus length", 10));
             }
             if dnode.flags & FLAG_SPILL_BLKPTR != 0 {
-                dnode.spill = Some(blkptr_at(all, spill_at, endian)?);
+                dnode.spill = Some(blkptr_at(all, spill_at)?);
             }
             dnode.bonus = slice_at(all, blkptrs_end, usize::from(bonuslen), "dnode bonus")?.to_vec();
             Ok(Some(dnode))
@@ -269,6 +270,26 @@ pub fn slots_at(bytes: &[u8]) -> Option<usize> {
     bytes.get(EXTRA_SLOTS_AT).filter(|_| used).map(|&extra| usize::from(extra) + 1)
 }
 
+/// Swaps the numbers of one dnode of the other byte order, which has all these bytes: one slot at least.
+pub(crate) fn swap(bytes: &mut [u8]) {
+    if slots_at(bytes).is_none() {
+        return;
+    }
+    bytes[8..10].reverse();
+    bytes[10..12].reverse();
+    let has_bonus = bytes[10..12] != [0, 0];
+    let (bonus_type, has_spill) = (ObjectType(bytes[4]), bytes[7] & FLAG_SPILL_BLKPTR != 0);
+    let pointers = usize::from(bytes[3]).min(MAX_BLKPTRS) * BlkPtr::SIZE;
+    swap_numbers::<8>(&mut bytes[16..CORE_SIZE + pointers]);
+    let rest = &mut bytes[CORE_SIZE + pointers..];
+    let spill_at = rest.len().saturating_sub(if has_spill { BlkPtr::SIZE } else { 0 });
+    let (bonus, spill) = rest.split_at_mut(spill_at);
+    if has_bonus {
+        swap_content(bonus_type, bonus);
+    }
+    swap_numbers::<8>(spill);
+}
+
 /// log2 of the block pointers in an indirect block of `2^indblkshift` bytes.
 pub fn epbs(indblkshift: u8) -> u32 {
     u32::from(indblkshift).saturating_sub(BLKPTR_SHIFT)
@@ -279,9 +300,9 @@ pub const fn bonus_for_slots(slots: usize) -> usize {
     slots * SLOT_SIZE - CORE_SIZE - BlkPtr::SIZE
 }
 
-fn blkptr_at(bytes: &[u8], at: usize, endian: Endian) -> Result<BlkPtr, Malformed> {
+fn blkptr_at(bytes: &[u8], at: usize) -> Result<BlkPtr, Malformed> {
     let bytes = slice_at(bytes, at, BlkPtr::SIZE, "dnode block pointer")?;
-    BlkPtr::decode(bytes, endian).map_err(|e| e.within(at))
+    BlkPtr::decode(bytes, Endian::Little).map_err(|e| e.within(at))
 }
 
 /// The fixed fields, the number of block pointers and the bonus length.
@@ -321,13 +342,12 @@ fn decode_head(from: &mut Reader<'_>) -> Option<(DnodePhys, u8, u16)> {
 /// cannot be decoded is reported once, and the walk goes on with the next slot.
 pub struct DnodeBlock<'a> {
     bytes: &'a [u8],
-    endian: Endian,
     slot: usize,
 }
 
 impl<'a> DnodeBlock<'a> {
-    pub fn new(bytes: &'a [u8], endian: Endian) -> DnodeBlock<'a> {
-        DnodeBlock { bytes, endian, slot: 0 }
+    pub fn new(bytes: &'a [u8]) -> DnodeBlock<'a> {
+        DnodeBlock { bytes, slot: 0 }
     }
 }
 
@@ -338,7 +358,7 @@ impl Iterator for DnodeBlock<'_> {
         loop {
             let slot = self.slot;
             let rest = self.bytes.get(slot * SLOT_SIZE..).filter(|rest| rest.len() >= SLOT_SIZE)?;
-            match DnodePhys::decode(rest, self.endian) {
+            match DnodePhys::decode(rest) {
                 Ok(None) => self.slot += 1,
                 Ok(Some(dnode)) => {
                     self.slot += dnode.slots();

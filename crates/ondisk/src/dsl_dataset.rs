@@ -76,11 +76,11 @@ const BP_AT: usize = 128;
 impl DslDatasetPhys {
     pub const SIZE: usize = 320;
 
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<DslDatasetPhys, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<DslDatasetPhys, Malformed> {
         let bytes = slice_at(bytes, 0, Self::SIZE, "dsl dataset")?;
-        let bp = BlkPtr::decode(slice_at(bytes, BP_AT, BlkPtr::SIZE, "dsl dataset")?, endian)
+        let bp = BlkPtr::decode(slice_at(bytes, BP_AT, BlkPtr::SIZE, "dsl dataset")?, Endian::Little)
             .map_err(|e| e.within(BP_AT))?;
-        decode_words(&mut Reader::new(bytes, endian), bp).ok_or(Malformed::at("dsl dataset", 0))
+        decode_words(&mut Reader::new(bytes, Endian::Little), bp).ok_or(Malformed::at("dsl dataset", 0))
     }
 
     pub fn encode(&self) -> [u8; Self::SIZE] {

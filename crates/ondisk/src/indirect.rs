@@ -71,9 +71,9 @@ impl MappingEntry {
     pub const SIZE: usize = 24;
 
     /// The `index`-th entry of a block.
-    pub fn decode_at(block: &[u8], index: usize, endian: Endian) -> Result<MappingEntry, Malformed> {
+    pub fn decode_at(block: &[u8], index: usize) -> Result<MappingEntry, Malformed> {
         let at = index.checked_mul(Self::SIZE).ok_or(Malformed::at("indirect mapping", index))?;
-        let word = |n: usize| u64_at(block, at + n * 8, endian, "indirect mapping");
+        let word = |n: usize| u64_at(block, at + n * 8, Endian::Little, "indirect mapping");
         Ok(MappingEntry {
             // The top bit is not used, and 63 bits of sectors are more than there are bytes.
             source: (word(0)? << 1 >> 1).saturating_mul(SECTOR),

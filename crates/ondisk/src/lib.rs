@@ -5,7 +5,8 @@
 //! - Decoding is total and bounded: any input gives `Ok` or [`Malformed`], never a panic, and never allocates
 //!   more than the input's own size justifies.
 //! - Encoding then decoding gives the same value; decoding then encoding what OpenZFS wrote gives the same bytes.
-//! - Numbers are written little endian; both orders are read.
+//! - Numbers are written little endian; both orders are read. A block of a tree is swapped as a whole
+//!   ([`byteswap`]) before it is decoded; what tells its order itself (labels, logs, streams) is decoded in it.
 //! - Checksums are not computed here (that is `codec`), except the CRC of a partition table: this crate says where
 //!   they lie and what they cover.
 
@@ -13,6 +14,7 @@ pub mod blkptr;
 pub mod bookmark;
 pub mod bpobj;
 pub mod bptree;
+pub mod byteswap;
 pub mod ddt;
 pub mod deadlist;
 pub mod dnode;

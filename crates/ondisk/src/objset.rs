@@ -9,7 +9,8 @@
 //! ```
 //! Source: include/sys/dmu_objset.h.
 
-use crate::dnode::{DnodePhys, SLOT_SIZE};
+use crate::byteswap::swap_numbers;
+use crate::dnode::{self, DnodePhys, SLOT_SIZE};
 use crate::malformed::{Endian, Malformed, need, slice_at, u64_at};
 use crate::zil::ZilHeader;
 
@@ -111,7 +112,7 @@ pub struct ObjsetPhys {
 
 impl ObjsetPhys {
     /// From a whole block; its length tells the layout.
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<ObjsetPhys, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<ObjsetPhys, Malformed> {
         let size = match bytes.len() {
             SIZE_V3.. => ObjsetSize::V3,
             SIZE_V2.. => ObjsetSize::V2,
@@ -119,16 +120,16 @@ impl ObjsetPhys {
             short => return Err(Malformed::at("objset size", short)),
         };
         let dnode = |at: usize, needs: ObjsetSize| {
-            if size < needs { Ok(None) } else { dnode_at(bytes, at, endian) }
+            if size < needs { Ok(None) } else { dnode_at(bytes, at) }
         };
-        let type_number = u64_at(bytes, TYPE_AT, endian, "objset type")?;
+        let type_number = u64_at(bytes, TYPE_AT, Endian::Little, "objset type")?;
         Ok(ObjsetPhys {
             size,
             meta_dnode: dnode(META_AT, ObjsetSize::V1)?.ok_or(Malformed::at("objset meta dnode", META_AT))?,
-            zil_header: ZilHeader::decode(slice_at(bytes, ZIL_AT, ZilHeader::SIZE, "zil header")?, endian)
+            zil_header: ZilHeader::decode(slice_at(bytes, ZIL_AT, ZilHeader::SIZE, "zil header")?)
                 .map_err(|e| e.within(ZIL_AT))?,
             objset_type: ObjsetType::from_number(type_number).ok_or(Malformed::at("objset type", TYPE_AT))?,
-            flags: u64_at(bytes, FLAGS_AT, endian, "objset flags")?,
+            flags: u64_at(bytes, FLAGS_AT, Endian::Little, "objset flags")?,
             portable_mac: need(bytes, PORTABLE_MAC_AT, "objset portable mac")?,
             local_mac: need(bytes, LOCAL_MAC_AT, "objset local mac")?,
             userused_dnode: dnode(USERUSED_AT, ObjsetSize::V2)?,
@@ -162,8 +163,21 @@ impl ObjsetPhys {
     }
 }
 
-fn dnode_at(bytes: &[u8], at: usize, endian: Endian) -> Result<Option<DnodePhys>, Malformed> {
-    DnodePhys::decode(slice_at(bytes, at, SLOT_SIZE, "objset dnode")?, endian).map_err(|e| e.within(at))
+/// Swaps the numbers of an object set's root of the other byte order; the codes are bytes.
+pub(crate) fn swap(bytes: &mut [u8]) {
+    if bytes.len() < SIZE_V1 {
+        return;
+    }
+    for at in [META_AT, USERUSED_AT, GROUPUSED_AT, PROJECTUSED_AT] {
+        if let Some(dnode) = bytes.get_mut(at..at + SLOT_SIZE) {
+            dnode::swap(dnode);
+        }
+    }
+    swap_numbers::<8>(&mut bytes[ZIL_AT..PORTABLE_MAC_AT]);
+}
+
+fn dnode_at(bytes: &[u8], at: usize) -> Result<Option<DnodePhys>, Malformed> {
+    DnodePhys::decode(slice_at(bytes, at, SLOT_SIZE, "objset dnode")?).map_err(|e| e.within(at))
 }
 
 #[cfg(test)]

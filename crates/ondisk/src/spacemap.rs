@@ -50,9 +50,9 @@ pub struct SpaceMapPhys {
 }
 
 impl SpaceMapPhys {
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<SpaceMapPhys, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<SpaceMapPhys, Malformed> {
         let short = Malformed::at("space map", bytes.len());
-        let mut from = Reader::new(bytes, endian);
+        let mut from = Reader::new(bytes, Endian::Little);
         let mut map = SpaceMapPhys {
             object: from.u64().ok_or(short)?,
             length: from.u64().ok_or(short)?,
@@ -131,8 +131,8 @@ pub struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// `block` must not reach over the end of a block of the object, nor over the map's `length`.
-    pub fn new(block: &'a [u8], endian: Endian) -> Entries<'a> {
-        Entries { from: Reader::new(block, endian) }
+    pub fn new(block: &'a [u8]) -> Entries<'a> {
+        Entries { from: Reader::new(block, Endian::Little) }
     }
 
     fn entry(&mut self) -> Option<Entry> {
@@ -261,8 +261,8 @@ pub struct UnflushedPhys {
 impl UnflushedPhys {
     pub const SIZE: usize = 8;
 
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<UnflushedPhys, Malformed> {
-        let txg = Reader::new(bytes, endian).u64().ok_or(Malformed::at("unflushed txg", 0))?;
+    pub fn decode(bytes: &[u8]) -> Result<UnflushedPhys, Malformed> {
+        let txg = Reader::new(bytes, Endian::Little).u64().ok_or(Malformed::at("unflushed txg", 0))?;
         Ok(UnflushedPhys { unflushed_txg: txg })
     }
 

@@ -24,14 +24,11 @@ macro_rules! words {
             pub const MIN_SIZE: usize = $min;
 
             /// From a bonus buffer of at least its oldest form's size.
-            pub fn decode(
-                bytes: &[u8],
-                endian: $crate::malformed::Endian,
-            ) -> Result<Self, $crate::malformed::Malformed> {
+            pub fn decode(bytes: &[u8]) -> Result<Self, $crate::malformed::Malformed> {
                 if bytes.len() < Self::MIN_SIZE {
                     return Err($crate::malformed::Malformed::at($what, bytes.len()));
                 }
-                let mut from = $crate::malformed::Reader::new(bytes, endian);
+                let mut from = $crate::malformed::Reader::new(bytes, $crate::malformed::Endian::Little);
                 Ok($name { $($field: from.u64().unwrap_or(0),)* })
             }
 
@@ -47,7 +44,7 @@ macro_rules! words {
             pub fn from_words(words: &[u64]) -> Result<Self, $crate::malformed::Malformed> {
                 let all = Self::SIZE / 8;
                 let bytes: Vec<u8> = words.iter().take(all).flat_map(|word| word.to_le_bytes()).collect();
-                Self::decode(&bytes, $crate::malformed::Endian::Little)
+                Self::decode(&bytes)
             }
 
             /// The numbers of a ZAP's entry, in its newest form.

@@ -44,21 +44,20 @@ pub enum Form {
 }
 
 /// Looks at the first word of block 0.
-pub fn form(block: &[u8], endian: Endian) -> Result<Form, Malformed> {
-    match u64_at(block, 0, endian, "zap block type")? {
+pub fn form(block: &[u8]) -> Result<Form, Malformed> {
+    match u64_at(block, 0, Endian::Little, "zap block type")? {
         BLOCK_TYPE_MICRO => Ok(Form::Micro),
         BLOCK_TYPE_HEADER => Ok(Form::Fat),
         _ => Err(Malformed::at("zap block type", 0)),
     }
 }
 
-/// A block of a ZAP written in the other byte order, turned into little endian.
-pub fn to_little(block: &[u8]) -> Result<Vec<u8>, Malformed> {
-    match u64_at(block, 0, Endian::Big, "zap block type")? {
-        BLOCK_TYPE_LEAF => leaf::swapped(block),
-        BLOCK_TYPE_MICRO => micro::swapped(block),
-        // The head and blocks of pointers are nothing but 64-bit numbers.
-        _ if !block.len().is_multiple_of(8) => Err(Malformed::at("zap block size", block.len())),
-        _ => Ok(block.as_chunks::<8>().0.iter().flat_map(|word| word.iter().rev().copied()).collect()),
+/// Swaps the numbers of a block of the other byte order.
+pub(crate) fn swap(block: &mut [u8]) {
+    match u64_at(block, 0, Endian::Big, "zap block type") {
+        Ok(BLOCK_TYPE_LEAF) => leaf::swap(block),
+        Ok(BLOCK_TYPE_MICRO) => micro::swap(block),
+        // The head and blocks of pointers are nothing but numbers of 64 bits.
+        _ => crate::byteswap::swap_numbers::<8>(block),
     }
 }

@@ -49,14 +49,14 @@ const LOG_AT: usize = 16;
 impl ZilHeader {
     pub const SIZE: usize = 192;
 
-    pub fn decode(bytes: &[u8], endian: Endian) -> Result<ZilHeader, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<ZilHeader, Malformed> {
         let bytes = slice_at(bytes, 0, Self::SIZE, "zil header")?;
-        let word = |at| u64_at(bytes, at, endian, "zil header");
+        let word = |at| u64_at(bytes, at, Endian::Little, "zil header");
         let log = slice_at(bytes, LOG_AT, BlkPtr::SIZE, "zil header")?;
         Ok(ZilHeader {
             claim_txg: word(0)?,
             replay_seq: word(8)?,
-            log: BlkPtr::decode(log, endian).map_err(|e| e.within(LOG_AT))?,
+            log: BlkPtr::decode(log, Endian::Little).map_err(|e| e.within(LOG_AT))?,
             claim_blk_seq: word(144)?,
             flags: word(152)?,
             claim_lr_seq: word(160)?,

@@ -146,7 +146,7 @@ impl Ring {
     fn open(dnode: std::sync::Arc<Dnode>) -> std::result::Result<Ring, DmuError> {
         let bonus = dnode.bonus();
         let corrupt = DmuError::Corrupt { object: dnode.object(), block: 0 };
-        let phys = SpaHistoryPhys::decode(&bonus.bytes, bonus.endian).map_err(|_| corrupt)?;
+        let phys = SpaHistoryPhys::decode(&bonus.bytes).map_err(|_| corrupt)?;
         let sane = phys.create_len < phys.max_off && phys.bof <= phys.eof && phys.bof >= phys.create_len;
         if sane || phys.eof == 0 { Ok(Ring { dnode, phys }) } else { Err(corrupt) }
     }

@@ -23,7 +23,6 @@ mod props;
 use std::fmt;
 use std::sync::Arc;
 
-use ondisk::Endian;
 use ondisk::objset::ObjsetType;
 use ondisk::send::{Begin, Limits, Record, feature};
 
@@ -198,7 +197,7 @@ impl Dsl {
     /// nothing is left of it but what can be resumed.
     pub fn receive(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<Receiving> {
         let begin = &target.begin;
-        check_stream(begin, stream)?;
+        check_built(begin)?;
         let list = stream.payload(u64::from(begin.payload_len))?;
         let number = self.mos.random();
         self.commit(Change::Receive(Step::Begin { target: target.clone(), number }), "")?;
@@ -252,7 +251,7 @@ impl Dsl {
             bytes = begin::check_point(self, receiving.object, list)?.bytes;
         }
         let before = stream.bytes();
-        let mut apply = Apply::new(self, &dataset, begin, target.origin.is_some(), target.resumable);
+        let mut apply = Apply::new(self, &dataset, target, stream.endian());
         loop {
             let record = stream.record()?;
             receiving.is_kept = target.resumable;
@@ -336,14 +335,6 @@ impl Dsl {
             None => Received { found: head, is_hidden: false },
         })
     }
-}
-
-/// Whether a stream can be followed at all.
-fn check_stream(begin: &Begin, stream: &RecordReader<'_>) -> Result<()> {
-    if stream.endian() != Endian::Little {
-        return Err(PoolError::Unsupported("streams of big-endian hosts".into()));
-    }
-    check_built(begin)
 }
 
 /// Streams with these are known and not taken.

@@ -41,7 +41,6 @@ const NONE: u64 = u64::MAX;
 /// The mapping of one removed vdev.
 struct Mapping {
     object: Arc<Dnode>,
-    endian: Endian,
     phys: MappingPhys,
     top_zap: u64,
     /// The first source of each stretch.
@@ -76,10 +75,9 @@ impl Removed {
             Ok(value.map(|value| value.words().iter().flat_map(|word| word.to_le_bytes()).collect()))
         };
         let last = words(pool_directory::REMOVING)?;
-        let last = last.map(|bytes| RemovingPhys::decode(&bytes, Endian::Little)).transpose()?;
+        let last = last.map(|bytes| RemovingPhys::decode(&bytes)).transpose()?;
         let condensing = words(pool_directory::CONDENSING_INDIRECT)?;
-        let condensing =
-            condensing.map(|bytes| CondensingPhys::decode(&bytes, Endian::Little)).transpose()?;
+        let condensing = condensing.map(|bytes| CondensingPhys::decode(&bytes)).transpose()?;
         let removed = Arc::new(Removed { mos: mos.clone(), mappings: RwLock::default(), last, condensing });
         storage.attach_moved(removed.clone());
         let gone = tree.children.iter().filter(|top| top.kind == VdevKind::Indirect).count();
@@ -201,7 +199,7 @@ impl Removed {
                 None => vec![0; entries.len() * 4],
             };
             for (n, entry) in entries.iter().enumerate() {
-                let counted = u32_at(&bytes, n * 4, mapping.endian, "obsolete counts")?;
+                let counted = u32_at(&bytes, n * 4, Endian::Little, "obsolete counts")?;
                 let segment = Segment { start: entry.source, len: entry.len() };
                 each(segment, u64::from(counted) + ranges.space_in(segment));
             }
@@ -226,17 +224,13 @@ impl Mapping {
         let corrupt = || PoolError::Corrupt(format!("mapping of the removed vdev {}", top.id));
         let object = mos.hold(top.pairs.u64(key::INDIRECT_OBJECT).ok_or_else(corrupt)?)?;
         let bonus = object.bonus();
-        let phys = MappingPhys::decode(&bonus.bytes, bonus.endian)?;
+        let phys = MappingPhys::decode(&bonus.bytes)?;
         let room = (object.max_blkid() + 1).saturating_mul(u64::from(object.block_size()));
         if phys.num_entries > room / MappingEntry::SIZE as u64 {
             return Err(corrupt());
         }
-        let endian = match object.block(0)? {
-            Some(block) => block.endian(),
-            None => Endian::Little,
-        };
         let top_zap = top.top_zap.unwrap_or(0);
-        let mut mapping = Mapping { object, endian, phys, top_zap, firsts: Vec::new() };
+        let mut mapping = Mapping { object, phys, top_zap, firsts: Vec::new() };
         let mut end = 0;
         for stretch in 0..phys.num_entries.div_ceil(STRETCH) {
             let entries = mapping.stretch(stretch)?;
@@ -259,7 +253,7 @@ impl Mapping {
         let count = STRETCH.min(self.phys.num_entries.saturating_sub(first)) as usize;
         let size = MappingEntry::SIZE;
         let bytes = self.object.read_bytes(first * size as u64, count * size)?;
-        let entries = (0..count).map(|n| MappingEntry::decode_at(&bytes, n, self.endian));
+        let entries = (0..count).map(|n| MappingEntry::decode_at(&bytes, n));
         Ok(entries.collect::<std::result::Result<_, _>>()?)
     }
 

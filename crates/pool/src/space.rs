@@ -380,7 +380,7 @@ pub(crate) fn alloc_map(
 pub(crate) fn open_map(mos: &Arc<Objset>, object: u64) -> Result<(Arc<Dnode>, SpaceMapPhys)> {
     let map = mos.hold(object)?;
     let bonus = map.bonus();
-    let phys = SpaceMapPhys::decode(&bonus.bytes, bonus.endian)?;
+    let phys = SpaceMapPhys::decode(&bonus.bytes)?;
     Ok((map, phys))
 }
 
@@ -395,7 +395,7 @@ pub(crate) fn replay(mos: &Arc<Objset>, object: u64, each: &mut dyn FnMut(Entry)
             return Err(PoolError::Corrupt(format!("space map {object} has a hole")));
         };
         let counted = block.get(..len as usize).unwrap_or(&block);
-        for entry in Entries::new(counted, block.endian()) {
+        for entry in Entries::new(counted) {
             each(entry?);
         }
         at += len;

@@ -208,7 +208,7 @@ impl Walk<'_> {
             let decoded = mos.hold(after).map_err(PoolError::from).and_then(|dnode| {
                 let bonus = dnode.bonus();
                 let is_dataset = dnode.bonus_type() == ObjectType::DSL_DATASET;
-                let phys = is_dataset.then(|| DslDatasetPhys::decode(&bonus.bytes, bonus.endian));
+                let phys = is_dataset.then(|| DslDatasetPhys::decode(&bonus.bytes));
                 Ok(phys.transpose()?)
             });
             match decoded {
@@ -302,7 +302,7 @@ impl Walk<'_> {
             return;
         }
         let root = if phys.bp.is_hole() { None } else { self.storage.read(&phys.bp, IoClass::Scrub).ok() };
-        let decoded = root.and_then(|block| ObjsetPhys::decode(&block, block.endian()).ok());
+        let decoded = root.and_then(|block| ObjsetPhys::decode(&block).ok());
         let Some(header) = decoded.map(|objset| objset.zil_header) else { return };
         let place = Place { dataset: self.dataset, object: 0, level: 0, block: 0 };
         let mut targets = Targets::new(&header);

@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use env::AlignedBuf;
 use ondisk::CompressKind;
-use stdx::cursor::Endian;
 
 /// From this size on a block lies on a boundary that disks accept, so that it is read and written in place.
 const ALIGNED_FROM: usize = 4096;
 
-/// Decompressed, verified bytes, in the byte order of the machine that wrote them. Immutable once shared.
+/// Decompressed, verified bytes; their numbers are little endian, whoever wrote them. Immutable once shared.
 #[derive(Clone)]
 pub struct Block {
     bytes: Bytes,
-    endian: Endian,
     /// Invariant: decompressed, these are the bytes.
     packed: Option<Arc<Packed>>,
 }
@@ -33,39 +31,34 @@ enum Bytes {
 }
 
 impl Block {
-    /// `len` zero bytes, little endian.
+    /// `len` zero bytes.
     pub fn zeroed(len: usize) -> Block {
         let bytes = if len >= ALIGNED_FROM {
             Bytes::Aligned(AlignedBuf::zeroed(len))
         } else {
             Bytes::Small(vec![0; len].into_boxed_slice())
         };
-        Block { bytes, endian: Endian::Little, packed: None }
+        Block { bytes, packed: None }
     }
 
-    /// A copy of `data`, little endian.
+    /// A copy of `data`.
     pub fn from_slice(data: &[u8]) -> Block {
         let bytes = if data.len() >= ALIGNED_FROM {
             Bytes::Aligned(AlignedBuf::from_slice(data))
         } else {
             Bytes::Small(data.into())
         };
-        Block { bytes, endian: Endian::Little, packed: None }
+        Block { bytes, packed: None }
     }
 
     /// Takes over an aligned buffer; small ones are copied into less memory.
-    pub fn from_buf(buf: AlignedBuf, endian: Endian) -> Block {
+    pub fn from_buf(buf: AlignedBuf) -> Block {
         let bytes = if buf.len() >= ALIGNED_FROM {
             Bytes::Aligned(buf)
         } else {
             Bytes::Small(buf.to_vec().into_boxed_slice())
         };
-        Block { bytes, endian, packed: None }
-    }
-
-    pub fn with_endian(mut self, endian: Endian) -> Block {
-        self.endian = endian;
-        self
+        Block { bytes, packed: None }
     }
 
     /// It is to be stored as it came. Whoever changes it gives that up.
@@ -76,11 +69,6 @@ impl Block {
 
     pub fn packed(&self) -> Option<&Packed> {
         self.packed.as_deref()
-    }
-
-    /// The order of the numbers in it.
-    pub fn endian(&self) -> Endian {
-        self.endian
     }
 
     /// Whether a disk takes these bytes as they are.
@@ -123,6 +111,6 @@ impl AsRef<[u8]> for Block {
 
 impl fmt::Debug for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Block({} bytes, {:?})", self.len(), self.endian)
+        write!(f, "Block({} bytes)", self.len())
     }
 }

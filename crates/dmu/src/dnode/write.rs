@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use ondisk::BlkPtr;
 use ondisk::object_type::ObjectType;
-use ondisk::{BlkPtr, Endian};
 
 use super::Dnode;
 use super::read::padded;
@@ -43,7 +43,7 @@ impl Dnode {
         Ok(())
     }
 
-    /// Replaces a whole block without copying; `block` has `block_size` bytes, little endian.
+    /// Replaces a whole block without copying; `block` has `block_size` bytes.
     pub fn put_block(&self, blkid: u64, block: Arc<Block>, tx: &Tx) -> Result<(), DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, blkid)?;
@@ -95,9 +95,6 @@ impl Dnode {
             }
         };
         let size = state.attrs().block_size as usize;
-        if old.as_ref().is_some_and(|old| old.endian() != Endian::Little) && !self.is_bytes(&state) {
-            return Err(DmuError::Unsupported("changing a block in the other byte order"));
-        }
         // The reference in `old` would force a copy of a block that is in this group's overlay already.
         let mine = state.changes(tx.txg()).is_some_and(|c| c.blocks.contains_key(&blkid));
         let fresh = if mine {
@@ -121,10 +118,6 @@ impl Dnode {
             None => self.report(fresh, size, tx.txg()),
         }
         Ok(answer)
-    }
-
-    fn is_bytes(&self, state: &State) -> bool {
-        state.attrs().object_type.byteswap() == ondisk::object_type::Byteswap::U8
     }
 
     fn check_block(&self, state: &State, blkid: u64) -> Result<(), DmuError> {
@@ -263,7 +256,7 @@ impl Dnode {
         }
     }
 
-    /// Replaces bytes and type; little endian. `TooBig` when it does not fit.
+    /// Replaces bytes and type. `TooBig` when it does not fit.
     pub fn set_bonus(&self, bonus_type: ObjectType, bytes: &[u8], tx: &Tx) -> Result<(), DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
@@ -273,7 +266,6 @@ impl Dnode {
         let changes = self.change(&mut state, tx.txg());
         changes.attrs.bonus_type = bonus_type;
         changes.attrs.bonus = bytes.to_vec();
-        changes.attrs.bonus_endian = Endian::Little;
         Ok(())
     }
 
@@ -285,13 +277,10 @@ impl Dnode {
         Ok(())
     }
 
-    /// Changes bonus bytes in place; the length stays. `Unsupported` for a bonus in the other byte order.
+    /// Changes bonus bytes in place; the length stays.
     pub fn update_bonus<R>(&self, tx: &Tx, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
-        if state.attrs().bonus_endian != Endian::Little {
-            return Err(DmuError::Unsupported("changing a bonus in the other byte order"));
-        }
         Ok(f(&mut self.change(&mut state, tx.txg()).attrs.bonus))
     }
 

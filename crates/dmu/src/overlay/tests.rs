@@ -26,7 +26,7 @@ fn ranges_equal_a_set_of_blocks() {
 fn state() -> State {
     let mut phys = DnodePhys::new(ObjectType::PLAIN_FILE_CONTENTS, 512, 17, 1);
     phys.maxblkid = 9;
-    let attrs = Attrs::of(&phys, Endian::Little);
+    let attrs = Attrs::of(&phys);
     State::new(Clean { phys, attrs })
 }
 

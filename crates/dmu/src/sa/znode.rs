@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use ondisk::Endian;
 use ondisk::object_type::ObjectType;
 use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::znode::phys;
@@ -37,11 +36,7 @@ pub fn replace(dnode: &Dnode, values: &[(&ZplAttr, Option<&[u8]>)], tx: &Tx) -> 
 
 /// Changes attributes, and keeps the others.
 pub fn update(dnode: &Dnode, values: &[(&ZplAttr, Option<&[u8]>)], tx: &Tx) -> Result<(), DmuError> {
-    let bonus = dnode.bonus();
-    if bonus.endian != Endian::Little {
-        return Err(DmuError::Unsupported("changing a znode in the other byte order"));
-    }
-    store(dnode, bonus.bytes, values, tx)
+    store(dnode, dnode.bonus().bytes, values, tx)
 }
 
 fn store(

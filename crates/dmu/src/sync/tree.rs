@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
+use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
 use crate::policy::ObjsetPolicy;
@@ -66,7 +66,7 @@ impl SyncTree {
             Some(block) if block.len() != size => {
                 return Err(DmuError::Corrupt { object: self.object, block: blkid });
             }
-            Some(block) => in_little_endian(block),
+            Some(block) => block,
         };
         self.nodes.insert((level, blkid), Node { block, dirty: false });
         Ok(())
@@ -127,9 +127,9 @@ impl SyncTree {
     }
 }
 
-/// The `index`-th pointer of an indirect block in little endian.
+/// The `index`-th pointer of an indirect block.
 pub fn pointer_at(block: &Block, index: usize) -> BlkPtr {
-    BlkPtr::decode_at(block, index, block.endian()).expect("an index within the block")
+    BlkPtr::decode_at(block, index, Endian::Little).expect("an index within the block")
 }
 
 /// Fill count of an indirect block; `None` when every pointer in it is a hole.
@@ -142,15 +142,4 @@ pub fn fill_of(block: &Block) -> Option<u64> {
         }
     }
     fill
-}
-
-fn in_little_endian(block: Arc<Block>) -> Arc<Block> {
-    if block.endian() == ondisk::Endian::Little {
-        return block;
-    }
-    let mut little = Block::zeroed(block.len());
-    for (index, at) in little.chunks_exact_mut(BlkPtr::SIZE).enumerate() {
-        at.copy_from_slice(&pointer_at(&block, index).encode());
-    }
-    Arc::new(little)
 }

@@ -4,8 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ondisk::zap;
-use ondisk::{Endian, Malformed};
+use ondisk::Malformed;
 
 use crate::DmuError;
 use crate::dnode::Dnode;
@@ -25,7 +24,7 @@ pub(super) trait Blocks {
     /// `Corrupt` for a hole: no block of a ZAP that is referred to is one.
     fn get(&self, blkid: u64) -> Result<Arc<Block>, DmuError>;
 
-    /// Changes a block in place, little endian. Of a block changed before in this transaction it cannot fail.
+    /// Changes a block in place. Of a block changed before in this transaction it cannot fail.
     fn update<R>(&self, blkid: u64, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError>;
 
     /// Replaces a whole block; reads nothing.
@@ -94,12 +93,6 @@ impl Blocks for Io<'_> {
     }
 
     fn update<R>(&self, blkid: u64, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError> {
-        let block = self.get(blkid)?;
-        if block.endian() == Endian::Big {
-            let little = zap::to_little(&block).map_err(self.corrupt_at(blkid))?;
-            self.put(blkid, Block::from_slice(&little))?;
-        }
-        drop(block);
         self.dnode.update_block(blkid, self.tx(), f)
     }
 

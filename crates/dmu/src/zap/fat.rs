@@ -16,13 +16,13 @@ mod change;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ondisk::Malformed;
 use ondisk::zap::fat::{
     FatHeader, POINTER, TablePhys, embedded_shift, embedded_start, pointer_at, set_pointer, slot,
 };
 use ondisk::zap::leaf::{Leaf, LeafEntry, LeafMut, capacity};
 use ondisk::zap::value::Value;
-use ondisk::zap::{FLAG_UINT64_KEY, Form, to_little};
-use ondisk::{Endian, Malformed};
+use ondisk::zap::{FLAG_UINT64_KEY, Form};
 
 use super::blocks::Blocks;
 use super::key::Wanted;
@@ -71,7 +71,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
 
     /// With block 0, already read.
     pub fn new(blocks: &'a B, first: &Block) -> Result<Fat<'a, B>, DmuError> {
-        let head = FatHeader::decode(first, first.endian()).map_err(blocks.corrupt_at(0))?;
+        let head = FatHeader::decode(first).map_err(blocks.corrupt_at(0))?;
         Ok(Fat { blocks, head })
     }
 
@@ -135,7 +135,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
         let table = &self.head.ptrtbl;
         let (blkid, at, _) = self.places(table.blk, index, 1).next().expect("one entry");
         let block = self.blocks.get(blkid)?;
-        pointer_at(&block, at, block.endian()).ok_or(self.blocks.corrupt(blkid))
+        pointer_at(&block, at).ok_or(self.blocks.corrupt(blkid))
     }
 
     /// Reads the leafs of these hashes, which are in order, and before them the blocks of pointers to them, each
@@ -150,7 +150,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
             let blkid = of_one[0].0;
             let block = self.blocks.get(blkid)?;
             for (_, at, _) in of_one {
-                leafs.insert(pointer_at(&block, *at, block.endian()).ok_or(self.blocks.corrupt(blkid))?);
+                leafs.insert(pointer_at(&block, *at).ok_or(self.blocks.corrupt(blkid))?);
             }
         }
         self.blocks.warm(&leafs)?;
@@ -210,7 +210,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
             return Err(self.blocks.corrupt(0));
         }
         let block = self.blocks.get(blkid)?;
-        let leaf = Leaf::new(&block, block.endian()).map_err(self.corrupt_at(blkid))?;
+        let leaf = Leaf::new(&block).map_err(self.corrupt_at(blkid))?;
         if !leaf.covers(hash) || u64::from(leaf.prefix_len) > self.head.ptrtbl.shift {
             return Err(self.blocks.corrupt(blkid));
         }
@@ -232,7 +232,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
     pub fn get(&self, wanted: &Wanted<'_>) -> Result<Matched, DmuError> {
         let (blkid, block) = self.leaf_of(wanted.hash)?;
         let broken = self.corrupt_at(blkid);
-        let leaf = Leaf::new(&block, block.endian()).map_err(&broken)?;
+        let leaf = Leaf::new(&block).map_err(&broken)?;
         let entry = self.find(&leaf, wanted).map_err(&broken)?.ok_or(DmuError::NotFound)?;
         let value = leaf.value(&entry).map_err(&broken)?;
         if self.has_words() {
@@ -276,7 +276,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
             let found = self.find(leaf, wanted)?;
             found.map(|entry| leaf.value(&entry)).transpose()
         };
-        match Leaf::new(block, block.endian()) {
+        match Leaf::new(block) {
             Ok(leaf) => {
                 let here = wanted.iter().take_while(|wanted| leaf.covers(wanted.hash));
                 answers.extend(here.map(|wanted| value(&leaf, wanted).map_err(&broken)));
@@ -290,7 +290,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
     /// Makes room by splitting the hash's leaf.
     fn expand(&mut self, hash: u64, blkid: u64, block: &Block) -> Result<(), DmuError> {
         let broken = self.corrupt_at(blkid);
-        let prefix_len = Leaf::new(block, block.endian()).map_err(&broken)?.prefix_len;
+        let prefix_len = Leaf::new(block).map_err(&broken)?.prefix_len;
         while u64::from(prefix_len) >= self.head.ptrtbl.shift {
             self.grow_table()?;
         }
@@ -302,10 +302,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
         self.touch_pointers(first, count)?;
 
         let size = self.block_size();
-        let mut old = Block::from_slice(&match block.endian() {
-            Endian::Little => block.to_vec(),
-            Endian::Big => to_little(block).map_err(&broken)?,
-        });
+        let mut old = Block::from_slice(block);
         let mut new = Block::zeroed(size);
         let sorted = self.head.normflags != 0;
         let mut leaf = LeafMut::new(&mut old, self.has_words()).map_err(&broken)?;
@@ -323,8 +320,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
     fn check_pointers(&self, first: u64, count: u64, leaf: u64) -> Result<(), DmuError> {
         for (blkid, at, count) in self.places(self.head.ptrtbl.blk, first, count) {
             let block = self.blocks.get(blkid)?;
-            let endian = block.endian();
-            if (at..at + count).any(|i| pointer_at(&block, i, endian) != Some(leaf)) {
+            if (at..at + count).any(|i| pointer_at(&block, i) != Some(leaf)) {
                 return Err(self.blocks.corrupt(blkid));
             }
         }
@@ -383,7 +379,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
     fn doubled(&self, old: &Block, start: usize) -> Result<Block, DmuError> {
         let mut new = Block::zeroed(self.block_size());
         for i in 0..self.per_block() as usize / 2 {
-            let pointer = pointer_at(old, start + i, old.endian()).ok_or(self.blocks.corrupt(0))?;
+            let pointer = pointer_at(old, start + i).ok_or(self.blocks.corrupt(0))?;
             set_pointer(&mut new, 2 * i, pointer);
             set_pointer(&mut new, 2 * i + 1, pointer);
         }
@@ -397,7 +393,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
         let mut last_freed = false;
         while let Some((keep, drop)) = self.empty_siblings(hash)? {
             let block = self.blocks.get(keep)?;
-            let leaf = Leaf::new(&block, block.endian()).map_err(self.corrupt_at(keep))?;
+            let leaf = Leaf::new(&block).map_err(self.corrupt_at(keep))?;
             let (prefix, prefix_len) = (leaf.prefix, leaf.prefix_len);
             let spread = self.head.ptrtbl.shift - u64::from(prefix_len);
             let (first, count) = ((prefix | 1) << spread, 1_u64 << spread);
@@ -420,14 +416,14 @@ impl<'a, B: Blocks> Fat<'a, B> {
     /// Blocks of the hash's leaf and its sibling, prefix ending in 0 first, if there is a sibling and both are empty.
     fn empty_siblings(&self, hash: u64) -> Result<Option<(u64, u64)>, DmuError> {
         let (blkid, block) = self.leaf_of(hash)?;
-        let leaf = Leaf::new(&block, block.endian()).map_err(self.corrupt_at(blkid))?;
+        let leaf = Leaf::new(&block).map_err(self.corrupt_at(blkid))?;
         if leaf.prefix_len == 0 || leaf.num_entries != 0 {
             return Ok(None);
         }
         let sibling_prefix = leaf.prefix ^ 1;
         let index = sibling_prefix << (self.head.ptrtbl.shift - u64::from(leaf.prefix_len));
         let (sibling, block) = self.leaf_at(index)?;
-        let other = Leaf::new(&block, block.endian()).map_err(self.corrupt_at(sibling))?;
+        let other = Leaf::new(&block).map_err(self.corrupt_at(sibling))?;
         if other.prefix_len != leaf.prefix_len || other.prefix != sibling_prefix || other.num_entries != 0 {
             return Ok(None);
         }
@@ -448,8 +444,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
         }
         for (blkid, at, count) in self.places(table.blk, 0, 1 << table.shift) {
             let block = self.blocks.get(blkid)?;
-            let endian = block.endian();
-            last = (at..at + count).filter_map(|i| pointer_at(&block, i, endian)).fold(last, u64::max);
+            last = (at..at + count).filter_map(|i| pointer_at(&block, i)).fold(last, u64::max);
         }
         if last < self.head.freeblk {
             self.head.freeblk = last + 1;

@@ -30,13 +30,13 @@ pub(super) fn format<B: Blocks>(blocks: &B, params: ZapParams) -> Result<(), Dmu
 
 /// All but the number of entries, which takes a scan.
 pub(super) fn head<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuError> {
-    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block).map_err(blocks.corrupt_at(0))?;
     let (salt, normflags) = (zap.salt, zap.normflags);
     Ok(Info { form: Form::Micro, salt, normflags, flags: 0, entries: 0, leafs: 0, blocks: 1 })
 }
 
 pub(super) fn info<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuError> {
-    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block).map_err(blocks.corrupt_at(0))?;
     Ok(Info { entries: zap.entries().filter(Result::is_ok).count() as u64, ..head(blocks, block)? })
 }
 
@@ -60,7 +60,7 @@ fn find<'a, B: Blocks>(
 }
 
 pub(super) fn get<B: Blocks>(blocks: &B, block: &Block, wanted: &Wanted<'_>) -> Result<Matched, DmuError> {
-    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block).map_err(blocks.corrupt_at(0))?;
     let (at, found) = find(blocks, &zap, wanted)?.ok_or(DmuError::NotFound)?;
     let mut conflict = false;
     if wanted.hasher().folds() {
@@ -79,7 +79,7 @@ pub(super) fn put<B: Blocks>(
     value: &Value,
     replace: bool,
 ) -> Result<bool, DmuError> {
-    let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(&block).map_err(blocks.corrupt_at(0))?;
     let found = find(blocks, &zap, wanted)?;
     if found.is_some() && !replace {
         return Err(DmuError::Exists);
@@ -116,11 +116,7 @@ pub(super) fn put<B: Blocks>(
 /// One sector more, and the entry in it.
 fn grow<B: Blocks>(blocks: &B, block: &Block, index: usize, entry: MicroEntry<'_>) -> Result<(), DmuError> {
     let mut larger = Block::zeroed(block.len() + SECTOR);
-    let old = match block.endian() {
-        ondisk::Endian::Little => block.to_vec(),
-        ondisk::Endian::Big => ondisk::zap::to_little(block).map_err(blocks.corrupt_at(0))?,
-    };
-    larger[..old.len()].copy_from_slice(&old);
+    larger[..block.len()].copy_from_slice(block);
     micro::set(&mut larger, index, Some(entry));
     blocks.set_block_size(larger.len())?;
     blocks.put(0, larger)
@@ -141,7 +137,7 @@ fn colliding<B: Blocks>(blocks: &B, zap: &MicroZap<'_>, wanted: &Wanted<'_>) -> 
 }
 
 pub(super) fn take<B: Blocks>(blocks: &B, block: Arc<Block>, wanted: &Wanted<'_>) -> Result<(), DmuError> {
-    let zap = MicroZap::new(&block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(&block).map_err(blocks.corrupt_at(0))?;
     let (index, _) = find(blocks, &zap, wanted)?.ok_or(DmuError::NotFound)?;
     drop(block);
     blocks.update(0, |block| micro::set(block, index, None))
@@ -154,7 +150,7 @@ pub(super) fn upgrade<B: Blocks>(
     normalize: Option<&Normalize>,
 ) -> Result<(), DmuError> {
     let info = head(blocks, block)?;
-    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block).map_err(blocks.corrupt_at(0))?;
     let draft = Draft::new(blocks.object(), 1 << DEFAULT_BLOCK_SHIFT);
     fat::format(&draft, ZapParams { salt: info.salt, normflags: info.normflags, flags: 0 })?;
     let hasher = Hasher::new(&info, normalize);
@@ -180,7 +176,7 @@ pub(super) fn page<B: Blocks>(
     max: usize,
 ) -> Result<Page, DmuError> {
     let info = head(blocks, block)?;
-    let zap = MicroZap::new(block, block.endian()).map_err(blocks.corrupt_at(0))?;
+    let zap = MicroZap::new(block).map_err(blocks.corrupt_at(0))?;
     let hasher = Hasher::new(&info, normalize);
     let mut entries = Vec::new();
     for entry in zap.entries() {

@@ -40,7 +40,7 @@ impl<B: Blocks> Ops<'_, B> {
 
     fn open(&self) -> Result<Opened<'_, B>, DmuError> {
         let block = self.blocks.get(0)?;
-        match zap::form(&block, block.endian()).map_err(self.blocks.corrupt_at(0))? {
+        match zap::form(&block).map_err(self.blocks.corrupt_at(0))? {
             Form::Micro => Ok(Opened::Micro(micro::head(self.blocks, &block)?, block)),
             Form::Fat => Ok(Opened::Fat(Fat::new(self.blocks, &block)?)),
         }

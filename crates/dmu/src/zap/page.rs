@@ -136,7 +136,7 @@ pub(super) fn fat_page<B: Blocks>(
     let mut place = Cursor::deserialize(from, info.flags);
     while page.entries.len() < max {
         let (blkid, block) = fat.leaf_of(place.hash)?;
-        let leaf = Leaf::new(&block, block.endian()).map_err(fat.corrupt_at(blkid))?;
+        let leaf = Leaf::new(&block).map_err(fat.corrupt_at(blkid))?;
         let entries = leaf_entries(fat, &leaf, &hasher).map_err(fat.corrupt_at(blkid))?;
         let room = max - page.entries.len();
         let (before, count) = (page.entries.len(), entries.len());

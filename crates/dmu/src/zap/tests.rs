@@ -8,7 +8,6 @@ use stdx::prng::Prng;
 
 use super::blocks::{Blocks, Draft};
 use super::*;
-use crate::store::Block;
 use crate::testing;
 
 const SUM_OF_OPENZFS: u64 = 0x717a_e0f0_b307_4ad9;
@@ -196,7 +195,7 @@ fn the_pointer_table_grows_on() {
             .unwrap_or_else(|e| panic!("{i}: {e}"));
         model.map.insert(name, Value::one(i));
         let block = model.bench.blocks.get(0).unwrap();
-        let table = ondisk::zap::fat::FatHeader::decode(&block, block.endian()).unwrap().ptrtbl;
+        let table = ondisk::zap::fat::FatHeader::decode(&block).unwrap().ptrtbl;
         copying += u64::from(table.nextblk != 0);
         if i % 2000 == 0 {
             model.check();
@@ -372,24 +371,6 @@ fn hostile_blocks_are_errors() {
         let _ = ops.page(0, 1000);
     }
     assert!(corrupt > 1000);
-}
-
-#[test]
-fn the_other_byte_order_is_read_and_rewritten() {
-    let blocks = Draft::new(1, 1024);
-    let mut words = [0_u64; 128];
-    words[0] = ondisk::zap::BLOCK_TYPE_MICRO;
-    words[1] = 77;
-    words[8] = 42;
-    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-    bytes[64 + 14..64 + 18].copy_from_slice(b"name");
-    let little = ondisk::zap::to_little(&bytes).unwrap();
-    blocks.put(0, Block::from_slice(&little)).unwrap();
-    assert_eq!(micro::head(&blocks, &blocks.get(0).unwrap()).unwrap().salt, 77);
-    let zap = ondisk::zap::micro::MicroZap::new(&bytes, ondisk::Endian::Big).unwrap();
-    assert_eq!(zap.entries().next().unwrap().unwrap().1.value, 42);
-    let ops = Ops { blocks: &blocks, object_type: ObjectType::DSL_PROPS, normalize: None };
-    assert_eq!(ops.get(&Key::Name(b"name"), Match::Exact).unwrap().value, Value::one(42));
 }
 
 /// The whole way: through transactions, syncs and reopening, until nothing is left on disk.

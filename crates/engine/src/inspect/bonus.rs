@@ -36,15 +36,15 @@ pub fn show(
     let corrupt = |_: Malformed| DmuError::Corrupt { object: dnode.object(), block: 0 };
     match bonus.bonus_type {
         ObjectType::DSL_DATASET => dataset(&bonus, out).map(|decoded| decoded.map_err(corrupt)),
-        ObjectType::DSL_DIR => structure(DslDirPhys::decode(&bonus.bytes, bonus.endian), out, corrupt),
-        ObjectType::SPACE_MAP_HEADER => {
-            structure(SpaceMapPhys::decode(&bonus.bytes, bonus.endian), out, corrupt)
+        ObjectType::DSL_DIR => structure(DslDirPhys::decode(&bonus.bytes), out, corrupt),
+        ObjectType::SPACE_MAP_HEADER => structure(SpaceMapPhys::decode(&bonus.bytes), out, corrupt),
+        ObjectType::BPOBJ_HDR => structure(BpobjPhys::decode(&bonus.bytes), out, corrupt),
+        ObjectType::PACKED_NVLIST_SIZE => {
+            match u64_at(&bonus.bytes, 0, ondisk::Endian::Little, "packed nvlist size") {
+                Ok(size) => text::field(INDENT, "bytes", size, out).map(Ok),
+                Err(error) => Ok(Err(corrupt(error))),
+            }
         }
-        ObjectType::BPOBJ_HDR => structure(BpobjPhys::decode(&bonus.bytes, bonus.endian), out, corrupt),
-        ObjectType::PACKED_NVLIST_SIZE => match u64_at(&bonus.bytes, 0, bonus.endian, "packed nvlist size") {
-            Ok(size) => text::field(INDENT, "bytes", size, out).map(Ok),
-            Err(error) => Ok(Err(corrupt(error))),
-        },
         ObjectType::SA | ObjectType::ZNODE if objset.kind() == ObjsetType::Zfs => {
             attributes(objset, dnode, out)
         }
@@ -79,7 +79,7 @@ fn fields_of(fields: &impl std::fmt::Debug, out: &mut dyn Write) -> io::Result<(
 }
 
 fn dataset(bonus: &Bonus, out: &mut dyn Write) -> io::Result<Result<(), Malformed>> {
-    let phys = match DslDatasetPhys::decode(&bonus.bytes, bonus.endian) {
+    let phys = match DslDatasetPhys::decode(&bonus.bytes) {
         Ok(phys) => phys,
         Err(error) => return Ok(Err(error)),
     };

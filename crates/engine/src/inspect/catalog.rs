@@ -137,7 +137,7 @@ impl Walk<'_> {
     fn dataset(&mut self, object: u64, name: &str) -> Option<DslDatasetPhys> {
         let decoded = self.mos.hold(object).map_err(PoolError::from).and_then(|dnode| {
             let bonus = dnode.bonus();
-            Ok(DslDatasetPhys::decode(&bonus.bytes, bonus.endian)?)
+            Ok(DslDatasetPhys::decode(&bonus.bytes)?)
         });
         match decoded {
             Ok(phys) => {
@@ -162,7 +162,7 @@ impl Walk<'_> {
             return Some(ObjsetType::None);
         }
         match self.opened.storage().read(&phys.bp, IoClass::SyncRead) {
-            Ok(block) => ObjsetPhys::decode(&block, block.endian()).ok().map(|phys| phys.objset_type),
+            Ok(block) => ObjsetPhys::decode(&block).ok().map(|phys| phys.objset_type),
             Err(error) => {
                 self.failed(name, error);
                 None
@@ -176,7 +176,7 @@ impl Walk<'_> {
             return Err(DmuError::Corrupt { object, block: 0 }.into());
         }
         let bonus = dnode.bonus();
-        Ok(DslDirPhys::decode(&bonus.bytes, bonus.endian)?)
+        Ok(DslDirPhys::decode(&bonus.bytes)?)
     }
 
     /// Names and numbers of a ZAP; none where it is 0.

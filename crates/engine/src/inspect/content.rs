@@ -111,7 +111,7 @@ fn file_kind(kind: u8) -> &'static str {
 fn packed(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
     let corrupt = |_: Malformed| DmuError::Corrupt { object: dnode.object(), block: 0 };
     let bonus = dnode.bonus();
-    let size = read!(u64_at(&bonus.bytes, 0, bonus.endian, "packed nvlist size").map_err(corrupt));
+    let size = read!(u64_at(&bonus.bytes, 0, Endian::Little, "packed nvlist size").map_err(corrupt));
     if size > PACKED_MAX {
         return Ok(Err(DmuError::TooBig));
     }
@@ -124,7 +124,7 @@ fn packed(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>
 fn space_map(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
     let corrupt = |_: Malformed| DmuError::Corrupt { object: dnode.object(), block: 0 };
     let bonus = dnode.bonus();
-    let phys = read!(SpaceMapPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt));
+    let phys = read!(SpaceMapPhys::decode(&bonus.bytes).map_err(corrupt));
     writeln!(out, "  entries, in sectors of the vdev:")?;
     let block_size = u64::from(dnode.block_size());
     let mut at = 0;
@@ -133,7 +133,7 @@ fn space_map(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuErr
             return Ok(Err(DmuError::Corrupt { object: dnode.object(), block: at / block_size }));
         };
         let counted = (phys.length - at).min(block_size) as usize;
-        for entry in Entries::new(block.get(..counted).unwrap_or(&block), block.endian()) {
+        for entry in Entries::new(block.get(..counted).unwrap_or(&block)) {
             match read!(entry.map_err(corrupt)) {
                 spacemap::Entry::Debug { txg: 0, .. } => {}
                 spacemap::Entry::Debug { sync_pass, txg, .. } => {

@@ -86,7 +86,7 @@ impl dmu::accounting::OwnerOf for ZplOwners {
     ) -> Option<dmu::accounting::Owner> {
         let owner = match bonus_type {
             ObjectType::SA => znode::owner_of_sa(bonus).ok()?,
-            ObjectType::ZNODE => znode::owner_of_znode(bonus, ondisk::Endian::Little).ok()?,
+            ObjectType::ZNODE => znode::owner_of_znode(bonus).ok()?,
             _ => return None,
         };
         Some(dmu::accounting::Owner { user: owner.uid, group: owner.gid, project: owner.project })

@@ -1,10 +1,9 @@
 use super::*;
-use crate::Endian;
 
 #[test]
 fn sums_round_trip() {
     let sums = DeadlistPhys { used: 1, comp: 2, uncomp: 3 };
-    assert_eq!(DeadlistPhys::decode(&sums.encode(), Endian::Little), Ok(sums));
+    assert_eq!(DeadlistPhys::decode(&sums.encode()), Ok(sums));
 }
 
 #[test]

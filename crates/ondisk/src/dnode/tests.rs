@@ -29,7 +29,7 @@ fn round_trips() {
         let dnode = random_dnode(&mut prng);
         let bytes = dnode.encode();
         assert_eq!(bytes.len(), dnode.slots() * SLOT_SIZE);
-        assert_eq!(DnodePhys::decode(&bytes, Endian::Little), Ok(Some(dnode)));
+        assert_eq!(DnodePhys::decode(&bytes), Ok(Some(dnode)));
     }
 }
 
@@ -41,7 +41,7 @@ fn a_free_slot_is_none_and_interior_slots_are_passed_over() {
     block[2 * SLOT_SIZE..5 * SLOT_SIZE].copy_from_slice(&large.encode());
     let small = DnodePhys::new(ObjectType::DIRECTORY_CONTENTS, 512, 17, 1);
     block[5 * SLOT_SIZE..6 * SLOT_SIZE].copy_from_slice(&small.encode());
-    let found: Vec<_> = DnodeBlock::new(&block, Endian::Little).collect();
+    let found: Vec<_> = DnodeBlock::new(&block).collect();
     assert_eq!(found, [(2, Ok(large)), (5, Ok(small))]);
 }
 
@@ -53,14 +53,14 @@ fn hostile_bytes_are_errors() {
     {
         let mut bad = good.clone();
         bad[offset] = value;
-        assert!(DnodePhys::decode(&bad, Endian::Little).is_err(), "byte {offset} = {value}");
+        assert!(DnodePhys::decode(&bad).is_err(), "byte {offset} = {value}");
     }
-    assert!(DnodePhys::decode(&good[..511], Endian::Little).is_err());
+    assert!(DnodePhys::decode(&good[..511]).is_err());
     let mut prng = Prng::new(2);
     let mut noise = vec![0; BLOCK_SIZE];
     for _ in 0..200 {
         prng.fill(&mut noise);
-        assert!(DnodeBlock::new(&noise, Endian::Big).count() <= SLOTS_PER_BLOCK);
+        assert!(DnodeBlock::new(&noise).count() <= SLOTS_PER_BLOCK);
     }
 }
 

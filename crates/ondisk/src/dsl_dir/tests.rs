@@ -1,5 +1,4 @@
 use super::*;
-use crate::Endian;
 
 #[test]
 fn fields_lie_where_openzfs_has_them() {
@@ -10,10 +9,10 @@ fn fields_lie_where_openzfs_has_them() {
     assert_eq!(bytes[96..104], 1u64.to_le_bytes());
     assert_eq!(bytes[104..112], 5u64.to_le_bytes());
     assert_eq!(bytes[144..152], 0xabcdu64.to_le_bytes());
-    assert_eq!(DslDirPhys::decode(&bytes, Endian::Little), Ok(dir));
+    assert_eq!(DslDirPhys::decode(&bytes), Ok(dir));
 }
 
 #[test]
 fn short_bytes_are_errors() {
-    assert!(DslDirPhys::decode(&[0; 255], Endian::Little).is_err());
+    assert!(DslDirPhys::decode(&[0; 255]).is_err());
 }

@@ -22,19 +22,19 @@ fn round_trips_in_every_size() {
     for size in [ObjsetSize::V1, ObjsetSize::V2, ObjsetSize::V3] {
         let bytes = objset(size).encode();
         assert_eq!(bytes.len(), size.bytes());
-        assert_eq!(ObjsetPhys::decode(&bytes, Endian::Little), Ok(objset(size)));
+        assert_eq!(ObjsetPhys::decode(&bytes), Ok(objset(size)));
     }
 }
 
 #[test]
 fn hostile_bytes_are_errors() {
     let good = objset(ObjsetSize::V2).encode();
-    assert!(ObjsetPhys::decode(&good[..1023], Endian::Little).is_err());
-    assert!(ObjsetPhys::decode(&vec![0; 4096], Endian::Little).is_err(), "no meta dnode");
+    assert!(ObjsetPhys::decode(&good[..1023]).is_err());
+    assert!(ObjsetPhys::decode(&vec![0; 4096]).is_err(), "no meta dnode");
     let mut bad = good.clone();
     bad[TYPE_AT] = 9;
-    assert_eq!(ObjsetPhys::decode(&bad, Endian::Little), Err(Malformed::at("objset type", TYPE_AT)));
+    assert_eq!(ObjsetPhys::decode(&bad), Err(Malformed::at("objset type", TYPE_AT)));
     let mut bad = good;
     bad[USERUSED_AT + 2] = 0;
-    assert_eq!(ObjsetPhys::decode(&bad, Endian::Little), Err(Malformed::at("dnode levels", USERUSED_AT + 2)));
+    assert_eq!(ObjsetPhys::decode(&bad), Err(Malformed::at("dnode levels", USERUSED_AT + 2)));
 }

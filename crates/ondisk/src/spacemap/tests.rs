@@ -4,7 +4,7 @@ use super::*;
 
 /// All entries of a map, block by block, as its owner reads it.
 fn read(bytes: &[u8], block_size: usize) -> Vec<Entry> {
-    let entries = bytes.chunks(block_size).flat_map(|block| Entries::new(block, Endian::Little));
+    let entries = bytes.chunks(block_size).flat_map(|block| Entries::new(block));
     entries.map(|entry| entry.expect("what we wrote")).collect()
 }
 
@@ -63,21 +63,21 @@ fn no_two_word_entry_straddles_a_block() {
 #[test]
 fn hostile_words_are_errors_or_entries() {
     let half = (PREFIX_TWO << 62).to_le_bytes();
-    assert!(Entries::new(&half, Endian::Little).next().is_some_and(|entry| entry.is_err()));
-    assert!(Entries::new(&[0; 7], Endian::Little).next().is_some_and(|entry| entry.is_err()));
+    assert!(Entries::new(&half).next().is_some_and(|entry| entry.is_err()));
+    assert!(Entries::new(&[0; 7]).next().is_some_and(|entry| entry.is_err()));
     let mut prng = Prng::new(4);
     let mut noise = [0; 4096];
     prng.fill(&mut noise);
-    assert!(Entries::new(&noise, Endian::Big).count() <= 512);
+    assert!(Entries::new(&noise).count() <= 512);
 }
 
 #[test]
 fn the_bonus_has_two_sizes() {
     let mut map = SpaceMapPhys { object: 1, length: 8, alloc: -5, histogram: None };
     assert_eq!(map.encode().len(), SIZE_V0);
-    assert_eq!(SpaceMapPhys::decode(&map.encode(), Endian::Little), Ok(map));
+    assert_eq!(SpaceMapPhys::decode(&map.encode()), Ok(map));
     map.histogram = Some([9; HISTOGRAM_SIZE]);
     assert_eq!(map.encode().len(), SIZE);
-    assert_eq!(SpaceMapPhys::decode(&map.encode(), Endian::Little), Ok(map));
-    assert!(SpaceMapPhys::decode(&[0; 23], Endian::Little).is_err());
+    assert_eq!(SpaceMapPhys::decode(&map.encode()), Ok(map));
+    assert!(SpaceMapPhys::decode(&[0; 23]).is_err());
 }

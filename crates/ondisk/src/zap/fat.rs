@@ -50,12 +50,12 @@ pub struct FatHeader {
 
 impl FatHeader {
     /// From the whole of block 0, whose size is a power of two.
-    pub fn decode(block: &[u8], endian: Endian) -> Result<FatHeader, Malformed> {
+    pub fn decode(block: &[u8]) -> Result<FatHeader, Malformed> {
         if !block.len().is_power_of_two() || block.len() < 512 {
             return Err(Malformed::at("fat zap block size", block.len()));
         }
         let short = Malformed::at("fat zap", block.len());
-        let mut from = Reader::new(block, endian);
+        let mut from = Reader::new(block, Endian::Little);
         let mut next = || from.u64().ok_or(short);
         if next()? != BLOCK_TYPE_HEADER {
             return Err(Malformed::at("fat zap block type", 0));
@@ -156,8 +156,8 @@ pub fn slot(hash: u64, shift: u64) -> u64 {
 }
 
 /// The `index`-th pointer of a block of them: a leaf's block number.
-pub fn pointer_at(block: &[u8], index: usize, endian: Endian) -> Option<u64> {
-    array_at(block, index.checked_mul(POINTER)?).map(|word| endian.u64(word))
+pub fn pointer_at(block: &[u8], index: usize) -> Option<u64> {
+    array_at(block, index.checked_mul(POINTER)?).map(u64::from_le_bytes)
 }
 
 /// Sets it. The index is within the block.

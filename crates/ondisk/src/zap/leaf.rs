@@ -169,7 +169,6 @@ impl LeafEntry {
 #[derive(Debug, Clone, Copy)]
 pub struct Leaf<'a> {
     block: &'a [u8],
-    endian: Endian,
     geometry: Geometry,
     pub prefix: u64,
     pub prefix_len: u32,
@@ -179,10 +178,9 @@ pub struct Leaf<'a> {
 
 impl<'a> Leaf<'a> {
     /// Checks the header; entries are judged as they are read.
-    pub fn new(block: &'a [u8], endian: Endian) -> Result<Leaf<'a>, Malformed> {
+    pub fn new(block: &'a [u8]) -> Result<Leaf<'a>, Malformed> {
         let geometry = Geometry::of(block.len()).ok_or(Malformed::at("zap leaf size", block.len()))?;
-        let mut leaf =
-            Leaf { block, endian, geometry, prefix: 0, prefix_len: 0, free_chunks: 0, num_entries: 0 };
+        let mut leaf = Leaf { block, geometry, prefix: 0, prefix_len: 0, free_chunks: 0, num_entries: 0 };
         // The second word once chained leafs; nothing has written such chains since before ZFS was released.
         if leaf.u64(0) != BLOCK_TYPE_LEAF || leaf.u64(8) != 0 {
             return Err(Malformed::at("zap leaf block type", 0));
@@ -211,15 +209,15 @@ impl<'a> Leaf<'a> {
     }
 
     fn u16(&self, at: usize) -> u16 {
-        self.endian.u16(array_at(self.block, at).unwrap_or_default())
+        u16::from_le_bytes(array_at(self.block, at).unwrap_or_default())
     }
 
     fn u32(&self, at: usize) -> u32 {
-        self.endian.u32(array_at(self.block, at).unwrap_or_default())
+        u32::from_le_bytes(array_at(self.block, at).unwrap_or_default())
     }
 
     fn u64(&self, at: usize) -> u64 {
-        self.endian.u64(array_at(self.block, at).unwrap_or_default())
+        u64::from_le_bytes(array_at(self.block, at).unwrap_or_default())
     }
 
     /// The chunk's place, if there is such a chunk and it is of this type.
@@ -368,35 +366,29 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// The same block in little endian, as every block of a ZAP that is written must be.
-pub(super) fn swapped(block: &[u8]) -> Result<Vec<u8>, Malformed> {
-    let leaf = Leaf::new(block, Endian::Big)?;
-    let geometry = leaf.geometry;
-    let mut out = block.to_vec();
-    let mut swap = |at: usize, len: usize| {
-        if let Some(field) = out.get_mut(at..at + len) {
-            field.reverse();
-        }
-    };
-    for (at, len) in [(0, 8), (8, 8), (16, 8), (24, 4), (28, 2), (30, 2), (32, 2), (AT_FREELIST, 2)] {
+/// Swaps the numbers of a leaf of the other byte order. A chunk of no known kind stays as it is.
+pub(super) fn swap(block: &mut [u8]) {
+    let Some(geometry) = Geometry::of(block.len()) else { return };
+    let mut swap = |at: usize, len: usize| block[at..at + len].reverse();
+    for (at, len) in [(0, 8), (8, 8), (AT_PREFIX, 8), (AT_MAGIC, 4), (AT_FREE, 2), (AT_ENTRIES, 2)] {
         swap(at, len);
     }
+    swap(AT_PREFIX_LEN, 2);
+    swap(AT_FREELIST, 2);
     for slot in 0..geometry.slots() {
         swap(geometry.slot_at(slot), 2);
     }
     for chunk in 0..geometry.chunks as u16 {
-        let at = geometry.chunk_at(chunk);
-        match block.get(at) {
-            Some(&TYPE_ENTRY) => {
-                for (field, len) in [(2, 2), (4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 8)] {
-                    swap(at + field, len);
-                }
-            }
-            Some(&(TYPE_ARRAY | TYPE_FREE)) => swap(at + 22, 2),
-            _ => return Err(Malformed::at("zap leaf chunk", at)),
+        let chunk = &mut block[geometry.chunk_at(chunk)..][..CHUNK];
+        let fields: &[(usize, usize)] = match chunk[0] {
+            TYPE_ENTRY => &[(2, 2), (4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 8)],
+            TYPE_ARRAY | TYPE_FREE => &[(22, 2)],
+            _ => &[],
+        };
+        for &(at, len) in fields {
+            chunk[at..at + len].reverse();
         }
     }
-    Ok(out)
 }
 
 #[cfg(test)]

@@ -33,23 +33,21 @@ pub struct MicroZap<'a> {
     pub salt: u64,
     pub normflags: u64,
     block: &'a [u8],
-    endian: Endian,
 }
 
 impl<'a> MicroZap<'a> {
     /// Checks the head only; chunks are judged as they are read.
-    pub fn new(block: &'a [u8], endian: Endian) -> Result<MicroZap<'a>, Malformed> {
-        if u64_at(block, 0, endian, "micro zap")? != BLOCK_TYPE_MICRO {
+    pub fn new(block: &'a [u8]) -> Result<MicroZap<'a>, Malformed> {
+        if u64_at(block, 0, Endian::Little, "micro zap")? != BLOCK_TYPE_MICRO {
             return Err(Malformed::at("micro zap block type", 0));
         }
         if block.len() < CHUNK {
             return Err(Malformed::at("micro zap", block.len()));
         }
         Ok(MicroZap {
-            salt: u64_at(block, 8, endian, "micro zap")?,
-            normflags: u64_at(block, 16, endian, "micro zap")?,
+            salt: u64_at(block, 8, Endian::Little, "micro zap")?,
+            normflags: u64_at(block, 16, Endian::Little, "micro zap")?,
             block,
-            endian,
         })
     }
 
@@ -60,10 +58,11 @@ impl<'a> MicroZap<'a> {
 
     /// All chunks in order: `None` is a free one.
     pub fn chunks(&self) -> impl Iterator<Item = Result<Option<MicroEntry<'a>>, Malformed>> {
-        let endian = self.endian;
-        self.block.chunks_exact(CHUNK).enumerate().skip(1).map(move |(i, chunk)| {
-            decode_chunk(chunk, endian).ok_or(Malformed::at("micro zap name", i * CHUNK))
-        })
+        self.block
+            .chunks_exact(CHUNK)
+            .enumerate()
+            .skip(1)
+            .map(move |(i, chunk)| decode_chunk(chunk).ok_or(Malformed::at("micro zap name", i * CHUNK)))
     }
 
     /// The chunk of this very name, of 1 to 49 bytes.
@@ -74,7 +73,7 @@ impl<'a> MicroZap<'a> {
         };
         let mut chunks = self.block.chunks_exact(CHUNK).enumerate().skip(1);
         let (index, chunk) = chunks.find(|(_, chunk)| is_named(chunk)).filter(|_| !name.is_empty())?;
-        Some((index - 1, decode_chunk(chunk, self.endian)??))
+        Some((index - 1, decode_chunk(chunk)??))
     }
 
     /// The chunks in use, with their places.
@@ -110,23 +109,20 @@ pub fn set(block: &mut [u8], index: usize, entry: Option<MicroEntry<'_>>) {
     to.bytes(entry.name);
 }
 
-/// The same block in little endian.
-pub(super) fn swapped(block: &[u8]) -> Result<Vec<u8>, Malformed> {
-    let zap = MicroZap::new(block, Endian::Big)?;
-    let mut out = block.to_vec();
-    for (i, chunk) in zap.chunks().enumerate() {
-        set(&mut out, i, chunk?);
+/// Swaps the numbers of a block of the other byte order.
+pub(super) fn swap(block: &mut [u8]) {
+    for (index, chunk) in block.chunks_exact_mut(CHUNK).enumerate() {
+        let fields: &[(usize, usize)] =
+            if index == 0 { &[(0, 8), (8, 8), (16, 8)] } else { &[(0, 8), (8, 4)] };
+        for &(at, len) in fields {
+            chunk[at..at + len].reverse();
+        }
     }
-    let mut to = Writer::new(&mut out, Endian::Little);
-    to.u64(BLOCK_TYPE_MICRO);
-    to.u64(zap.salt);
-    to.u64(zap.normflags);
-    Ok(out)
 }
 
 /// `None`: a name without end.
-fn decode_chunk(chunk: &[u8], endian: Endian) -> Option<Option<MicroEntry<'_>>> {
-    let mut from = Reader::new(chunk, endian);
+fn decode_chunk(chunk: &[u8]) -> Option<Option<MicroEntry<'_>>> {
+    let mut from = Reader::new(chunk, Endian::Little);
     let (value, cd) = (from.u64()?, from.u32()?);
     from.skip(2)?;
     let name = from.take(NAME_FIELD)?;

@@ -10,7 +10,7 @@ fn header_and_chain_round_trip() {
         claim_lr_seq: 4,
         ..Default::default()
     };
-    assert_eq!(ZilHeader::decode(&header.encode(), Endian::Little), Ok(header));
+    assert_eq!(ZilHeader::decode(&header.encode()), Ok(header));
     let chain = ZilChain { next: BlkPtr::default(), nused: 4096 };
     assert_eq!(ZilChain::decode(&chain.encode(), Endian::Little), Ok(chain));
 }

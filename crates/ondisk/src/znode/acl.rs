@@ -117,6 +117,7 @@ pub fn encode(aces: &[Ace]) -> Vec<u8> {
 /// Bytes of the ACL in a znode, and of these the entries'.
 const IN_ZNODE: usize = 88;
 const ENTRIES_IN_ZNODE: usize = 72;
+const IN_ZNODE_HEAD: usize = IN_ZNODE - ENTRIES_IN_ZNODE;
 
 /// The ACL of a znode (`zfs_acl_phys_t`), with entries that all lie in it:
 /// ```text
@@ -204,4 +205,24 @@ pub fn swap_aces(bytes: &mut [u8]) {
         let Some((_, next)) = tail.split_at_mut_checked(skip) else { return };
         rest = next;
     }
+}
+
+/// The same, of entries of ACL version 0.
+pub(crate) fn swap_old(bytes: &mut [u8]) {
+    for entry in bytes.as_chunks_mut::<OLD_ENTRY>().0 {
+        entry[0..4].reverse();
+        entry[4..8].reverse();
+        entry[8..10].reverse();
+        entry[10..12].reverse();
+    }
+}
+
+/// The same, of the ACL of a znode: see [`in_znode`].
+pub(super) fn swap_in_znode(acl: &mut [u8]) {
+    let Some((head, entries)) = acl.split_first_chunk_mut::<IN_ZNODE_HEAD>() else { return };
+    head[0..8].reverse();
+    head[8..12].reverse();
+    head[12..14].reverse();
+    head[14..16].reverse();
+    if head[12..14] == [0, 0] { swap_old(entries) } else { swap_aces(entries) }
 }

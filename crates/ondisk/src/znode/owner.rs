@@ -3,7 +3,7 @@
 //!
 //! Source: `zpl_get_file_info` in module/zfs/zfs_quota.c, the `SA_*_OFFSET`s of include/sys/zfs_sa.h.
 
-use crate::malformed::{Endian, Malformed, u64_at};
+use crate::malformed::{Malformed, u64_at};
 use crate::object_type::ObjectType;
 use crate::sa::Header;
 use crate::znode::{ZnodePhys, flags};
@@ -32,20 +32,20 @@ pub fn owner_of_sa(bonus: &[u8]) -> Result<NodeOwner, Malformed> {
 }
 
 /// From a bonus of type ZNODE.
-pub fn owner_of_znode(bonus: &[u8], endian: Endian) -> Result<NodeOwner, Malformed> {
-    let znode = ZnodePhys::decode(bonus, endian)?;
+pub fn owner_of_znode(bonus: &[u8]) -> Result<NodeOwner, Malformed> {
+    let znode = ZnodePhys::decode(bonus)?;
     Ok(NodeOwner { uid: znode.uid, gid: znode.gid, project: 0 })
 }
 
 /// What tells a node from others that had its number before, from its bonus; `None` in a bonus of another type.
-pub fn generation_of(bonus_type: ObjectType, bonus: &[u8], endian: Endian) -> Result<Option<u64>, Malformed> {
+pub fn generation_of(bonus_type: ObjectType, bonus: &[u8]) -> Result<Option<u64>, Malformed> {
     match bonus_type {
         ObjectType::SA => {
             let Some(header) = Header::decode(bonus)? else { return Ok(Some(0)) };
             u64_at(bonus, header.size + GEN_OFFSET, header.endian, "generation in system attributes")
                 .map(Some)
         }
-        ObjectType::ZNODE => Ok(Some(ZnodePhys::decode(bonus, endian)?.generation)),
+        ObjectType::ZNODE => Ok(Some(ZnodePhys::decode(bonus)?.generation)),
         _ => Ok(None),
     }
 }

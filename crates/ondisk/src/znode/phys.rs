@@ -7,10 +7,13 @@
 //! ```
 //! Source: include/sys/zfs_sa.h (`znode_phys_t`).
 
+use super::acl;
+use crate::byteswap::swap_numbers;
 use crate::malformed::{Endian, Malformed, Reader};
 
 /// Bytes before what pads the bonus.
 pub const SIZE: usize = 264;
+const ACL_AT: usize = 176;
 
 /// See the module. The ACL is left where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,11 +37,11 @@ pub struct ZnodePhys {
 }
 
 impl ZnodePhys {
-    pub fn decode(bonus: &[u8], endian: Endian) -> Result<ZnodePhys, Malformed> {
+    pub fn decode(bonus: &[u8]) -> Result<ZnodePhys, Malformed> {
         if bonus.len() < SIZE {
             return Err(Malformed::at("znode", bonus.len()));
         }
-        let mut from = Reader::new(bonus, endian);
+        let mut from = Reader::new(bonus, Endian::Little);
         let mut word = || from.u64().ok_or(Malformed::at("znode", 0));
         Ok(ZnodePhys {
             atime: [word()?, word()?],
@@ -57,6 +60,14 @@ impl ZnodePhys {
             gid: word()?,
         })
     }
+}
+
+/// Swaps the numbers of a bonus of the other byte order, those of the ACL with them.
+pub(crate) fn swap(bonus: &mut [u8]) {
+    let Some(znode) = bonus.get_mut(..SIZE) else { return };
+    let (words, acl) = znode.split_at_mut(ACL_AT);
+    swap_numbers::<8>(words);
+    acl::swap_in_znode(acl);
 }
 
 /// A symlink's target of `size` bytes, where the bonus holds it.

@@ -147,7 +147,7 @@ impl Deadlist {
     fn count(&self, dsl: &Dsl, sums: Sums, tx: &Tx) -> Result<()> {
         let dnode = dsl.mos.hold(self.object)?;
         let bonus = dnode.bonus();
-        let mut phys = DeadlistPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(self.object))?;
+        let mut phys = DeadlistPhys::decode(&bonus.bytes).map_err(corrupt(self.object))?;
         phys.used = phys.used.wrapping_add_signed(sums.used);
         phys.comp = phys.comp.wrapping_add_signed(sums.comp);
         phys.uncomp = phys.uncomp.wrapping_add_signed(sums.uncomp);
@@ -278,7 +278,7 @@ impl Deadlist {
             return Ok(sums(Bpobj::open(&dsl.mos.objset, object)?.space()?));
         }
         let bonus = dnode.bonus();
-        let phys = DeadlistPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))?;
+        let phys = DeadlistPhys::decode(&bonus.bytes).map_err(corrupt(object))?;
         Ok(sums(Space { used: phys.used, comp: phys.comp, uncomp: phys.uncomp }))
     }
 }

@@ -150,7 +150,7 @@ impl Mos {
         if bonus.bonus_type != ObjectType::DSL_DIR {
             return Err(DmuError::Corrupt { object, block: 0 });
         }
-        DslDirPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))
+        DslDirPhys::decode(&bonus.bytes).map_err(corrupt(object))
     }
 
     pub fn put_dir(&self, object: u64, phys: &DslDirPhys, tx: &Tx) -> Result<(), DmuError> {
@@ -162,7 +162,7 @@ impl Mos {
         if bonus.bonus_type != ObjectType::DSL_DATASET {
             return Err(DmuError::Corrupt { object, block: 0 });
         }
-        DslDatasetPhys::decode(&bonus.bytes, bonus.endian).map_err(corrupt(object))
+        DslDatasetPhys::decode(&bonus.bytes).map_err(corrupt(object))
     }
 
     pub fn put_dataset(&self, object: u64, phys: &DslDatasetPhys, tx: &Tx) -> Result<(), DmuError> {

@@ -330,7 +330,7 @@ impl Dsl {
         }
         let root = self.parts.store().read(&phys.bp, env::IoClass::SyncRead);
         let root = root.map_err(|_| PoolError::Io)?;
-        let phys = ondisk::objset::ObjsetPhys::decode(&root, root.endian())?;
+        let phys = ondisk::objset::ObjsetPhys::decode(&root)?;
         Ok(kind_of(phys.objset_type))
     }
 }

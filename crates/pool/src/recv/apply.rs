@@ -12,11 +12,11 @@ use dmu::{Block, DmuError, Dnode, Holds, ObjectSpec, Objset, Tx};
 use ondisk::dnode::MAX_OBJECT;
 use ondisk::object_type::ObjectType;
 use ondisk::send::{
-    Begin, FLAG_SPILL_BLOCK, OBJECT_SPILL, Object, Record, SPILL_UNMODIFIED, Spill, Write, WriteEmbedded,
+    FLAG_SPILL_BLOCK, OBJECT_SPILL, Object, Record, SPILL_UNMODIFIED, Spill, Write, WriteEmbedded,
 };
-use ondisk::{CompressKind, Endian, znode};
+use ondisk::{CompressKind, Endian, byteswap, znode};
 
-use super::invalid;
+use super::{Target, invalid};
 use crate::dsl::{Dataset, Dsl};
 use crate::resume::Point;
 use crate::{PoolError, Result};
@@ -41,27 +41,25 @@ pub(super) struct Apply<'a> {
     bytes: u64,
     is_resumable: bool,
     max_object: u64,
+    /// Order of the numbers in payloads.
+    endian: Endian,
 }
 
 impl<'a> Apply<'a> {
-    pub fn new(
-        dsl: &'a Dsl,
-        dataset: &'a Dataset,
-        begin: &Begin,
-        is_clone: bool,
-        is_resumable: bool,
-    ) -> Apply<'a> {
+    pub fn new(dsl: &'a Dsl, dataset: &'a Dataset, target: &Target, endian: Endian) -> Apply<'a> {
+        let begin = &target.begin;
         Apply {
             dsl,
             dataset,
             objset: dataset.objset(),
             is_full: begin.from_guid == 0,
-            is_clone,
+            is_clone: target.origin.is_some(),
             tells_spill: begin.flags & FLAG_SPILL_BLOCK != 0,
             last: (0, 0),
             bytes: 0,
-            is_resumable,
+            is_resumable: target.resumable,
             max_object: 0,
+            endian,
         }
     }
 
@@ -71,9 +69,12 @@ impl<'a> Apply<'a> {
     }
 
     /// Does what a record says, which has been checked.
-    pub fn record(&mut self, record: &Record, payload: Vec<u8>) -> Result<()> {
+    pub fn record(&mut self, record: &Record, mut payload: Vec<u8>) -> Result<()> {
         match record {
-            Record::Object(object) => self.object(object, &payload),
+            Record::Object(object) => {
+                in_order(ObjectType(object.bonus_type as u8), self.endian, &mut payload);
+                self.object(object, &payload)
+            }
             Record::FreeObjects { first, count } => self.free_objects(*first, *count),
             Record::Write(write) => self.write(write, payload),
             Record::WriteEmbedded(write) => self.embedded(write, &payload),
@@ -81,7 +82,10 @@ impl<'a> Apply<'a> {
                 let dnode = self.hold(*object)?;
                 Ok(self.objset.free_range_in_steps(&dnode, *offset, *length)?)
             }
-            Record::Spill(spill) => self.spill(spill, &payload),
+            Record::Spill(spill) => {
+                in_order(ObjectType(spill.object_type as u8), self.endian, &mut payload);
+                self.spill(spill, &payload)
+            }
             other => Err(invalid(format_args!("record {} inside of a stream", other.name()))),
         }
     }
@@ -157,9 +161,8 @@ impl<'a> Apply<'a> {
             return Ok(false);
         }
         let old = dnode.bonus();
-        let old = znode::generation_of(old.bonus_type, &old.bytes, old.endian)?;
-        let new =
-            znode::generation_of(spec.bonus_type, bonus, Endian::Little).map_err(|e| invalid(e.what))?;
+        let old = znode::generation_of(old.bonus_type, &old.bytes)?;
+        let new = znode::generation_of(spec.bonus_type, bonus).map_err(|e| invalid(e.what))?;
         match (old, new) {
             (Some(old), Some(new)) if old != new => Ok(false),
             (Some(_), Some(_)) if spec.block_size > dnode.block_size() => Ok(true),
@@ -212,7 +215,7 @@ impl<'a> Apply<'a> {
             return Err(invalid("blocks out of order"));
         }
         self.last = at;
-        let (data, packed) = contents(record, payload)?;
+        let (data, packed) = contents(record, payload, self.endian)?;
         self.put(record.object, record.offset, &data, packed)
     }
 
@@ -223,6 +226,7 @@ impl<'a> Apply<'a> {
             kind => decompress(kind, payload, u64::from(record.lsize))?,
         };
         data.resize(record.length as usize, 0);
+        in_order(self.hold(record.object)?.object_type(), self.endian, &mut data);
         self.put(record.object, record.offset, &data, None)
     }
 
@@ -263,13 +267,27 @@ impl<'a> Apply<'a> {
 }
 
 /// The contents of a block, and what it came as if that is compressed.
-pub(super) fn contents(record: &Write, payload: Vec<u8>) -> Result<(Vec<u8>, Option<Packed>)> {
-    match CompressKind::from_raw(record.compress) {
+pub(super) fn contents(
+    record: &Write,
+    payload: Vec<u8>,
+    endian: Endian,
+) -> Result<(Vec<u8>, Option<Packed>)> {
+    let (mut data, packed) = match CompressKind::from_raw(record.compress) {
         Some(kind) if record.compress != 0 => {
             let data = decompress(record.compress, &payload, record.lsize)?;
-            Ok((data, Some(Packed { kind, bytes: payload })))
+            (data, Some(Packed { kind, bytes: payload }))
         }
-        _ => Ok((payload, None)),
+        _ => (payload, None),
+    };
+    in_order(ObjectType(record.object_type as u8), endian, &mut data);
+    // Compressed bytes of the other order would be those of other contents.
+    Ok((data, packed.filter(|_| endian == Endian::Little)))
+}
+
+/// Has the numbers in a payload be little endian.
+fn in_order(object_type: ObjectType, endian: Endian, bytes: &mut [u8]) {
+    if endian == Endian::Big {
+        byteswap::swap_content(object_type, bytes);
     }
 }
 

@@ -303,6 +303,6 @@ impl Dsl {
 
     fn objset_phys(&self, root: &BlkPtr) -> Result<ObjsetPhys> {
         let block = self.parts.store().read(root, IoClass::SyncRead).map_err(|_| PoolError::Io)?;
-        Ok(ObjsetPhys::decode(&block, block.endian())?)
+        Ok(ObjsetPhys::decode(&block)?)
     }
 }

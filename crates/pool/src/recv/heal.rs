@@ -11,12 +11,13 @@ use dmu::Block;
 use dmu::find::pointer_to;
 use dmu::traverse::Part;
 use env::IoClass;
+use ondisk::Endian;
 use ondisk::send::{Begin, Record, Write};
 use ondisk::zbookmark::ErrorBlock;
 use storage::ReadError;
 
 use super::apply::contents;
-use super::{Failure, check_stream, invalid};
+use super::{Failure, check_built, invalid};
 use crate::dsl::Dataset;
 use crate::dsl::dataset::recorded_features;
 use crate::spa::Pool;
@@ -26,7 +27,7 @@ use crate::{PoolError, Result};
 impl Pool {
     /// Follows the stream whose begin has been read. What it has mended when it fails stays so.
     pub fn heal_snapshot(&self, name: &str, begin: &Begin, stream: &mut RecordReader<'_>) -> Result<()> {
-        check_stream(begin, stream)?;
+        check_built(begin)?;
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
         }
@@ -68,13 +69,13 @@ impl Healing<'_> {
             let payload = stream.payload(record.payload_len())?;
             match record {
                 Record::End { .. } => return Ok(()),
-                Record::Write(write) => self.block(&write, payload)?,
+                Record::Write(write) => self.block(&write, payload, stream.endian())?,
                 _ => {}
             }
         }
     }
 
-    fn block(&mut self, write: &Write, payload: Vec<u8>) -> Result<()> {
+    fn block(&mut self, write: &Write, payload: Vec<u8>, endian: Endian) -> Result<()> {
         let (storage, objset) = (&self.pool.core.storage, self.snapshot.objset());
         let dnode = objset.hold(write.object).map_err(|_| Failure::Unlike)?;
         let blkid = write.offset / u64::from(dnode.block_size());
@@ -90,7 +91,7 @@ impl Healing<'_> {
         if write.lsize != bp.lsize() || !write.offset.is_multiple_of(write.lsize) {
             return Err(Failure::Unlike.into());
         }
-        let (data, packed) = contents(write, payload)?;
+        let (data, packed) = contents(write, payload, endian)?;
         let data = Block::from_slice(&data);
         let data = match packed {
             Some(packed) => data.with_packed(packed),

@@ -244,7 +244,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let Ok(block) = storage.read_undeciphered(root, IoClass::Scrub) else { return };
-        let Ok(phys) = ObjsetPhys::decode(&block, block.endian()) else { return };
+        let Ok(phys) = ObjsetPhys::decode(&block) else { return };
         let header: ZilHeader = phys.zil_header;
         if header.claim_txg == 0 {
             return;

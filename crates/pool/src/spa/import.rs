@@ -481,7 +481,7 @@ fn open_mos(
 pub(crate) fn read_packed(mos: &Arc<Objset>, object: u64) -> Result<NvList> {
     let dnode = mos.hold(object)?;
     let bonus = dnode.bonus();
-    let len = u64_at(&bonus.bytes, 0, bonus.endian, "packed nvlist size")?;
+    let len = u64_at(&bonus.bytes, 0, Endian::Little, "packed nvlist size")?;
     if len > CONFIG_MAX {
         return Err(PoolError::Corrupt(format!("a packed nvlist of {len} bytes")));
     }

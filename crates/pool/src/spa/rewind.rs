@@ -101,7 +101,7 @@ impl Candidate {
                 continue;
             }
             let bonus = dnode.bonus();
-            let phys = DslDatasetPhys::decode(&bonus.bytes, bonus.endian)?;
+            let phys = DslDatasetPhys::decode(&bonus.bytes)?;
             traverse(&store, &phys.bp, self.after.max(phys.prev_snap_txg), &mut check);
         }
         check.read();

@@ -50,7 +50,7 @@ impl Dsl {
             return Ok(ZilHeader::default());
         }
         let block = self.parts.store().read(root, IoClass::SyncRead).map_err(|_| PoolError::Io)?;
-        Ok(ObjsetPhys::decode(&block, block.endian())?.zil_header)
+        Ok(ObjsetPhys::decode(&block)?.zil_header)
     }
 
     /// All datasets that have a log on disk: names, objects, headers.

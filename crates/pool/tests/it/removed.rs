@@ -64,7 +64,7 @@ fn block_there(pool: &Pool, vdev: u32) -> BlkPtr {
         let dnode = mos.hold(object).unwrap();
         if dnode.bonus_type() == ObjectType::DSL_DATASET {
             let bonus = dnode.bonus();
-            let phys = DslDatasetPhys::decode(&bonus.bytes, bonus.endian).unwrap();
+            let phys = DslDatasetPhys::decode(&bonus.bytes).unwrap();
             traverse(&*pool.core().storage, &phys.bp, 0, &mut there);
         }
     }

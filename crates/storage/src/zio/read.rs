@@ -475,28 +475,33 @@ pub(super) fn is_good(bp: &BlkPtr, bytes: &[u8], salt: Option<&Salt>) -> bool {
 /// Stored bytes to logical ones.
 pub(super) fn decode(bp: &BlkPtr, bytes: AlignedBuf) -> Result<Block, ReadError> {
     let lsize = bp.lsize() as usize;
-    let endian = bp.byteorder();
     match bp.compression().map_err(|_| ReadError::Corrupt)? {
-        CompressKind::Off if bytes.len() == lsize => Ok(Block::from_buf(bytes, endian)),
+        CompressKind::Off if bytes.len() == lsize => Ok(in_order(bp, Block::from_buf(bytes))),
         CompressKind::Off => {
             let logical = bytes.get(..lsize).ok_or(ReadError::Corrupt)?;
-            Ok(Block::from_slice(logical).with_endian(endian))
+            Ok(in_order(bp, Block::from_slice(logical)))
         }
-        kind => {
-            let mut block = Block::zeroed(lsize).with_endian(endian);
-            codec::decompress(kind as u8, &bytes[..bp.psize() as usize], &mut block)
-                .map_err(|_| ReadError::Corrupt)?;
-            Ok(block)
-        }
+        kind => decompressed(bp, kind, &bytes[..bp.psize() as usize], lsize),
     }
 }
 
 fn embedded(bp: &BlkPtr) -> Result<Block, ReadError> {
     let embedded = bp.embedded().ok().flatten().ok_or(ReadError::Corrupt)?;
-    let mut block = Block::zeroed(embedded.lsize as usize).with_endian(bp.byteorder());
-    codec::decompress(embedded.compression as u8, embedded.payload(), &mut block)
-        .map_err(|_| ReadError::Corrupt)?;
-    Ok(block)
+    decompressed(bp, embedded.compression, embedded.payload(), embedded.lsize as usize)
+}
+
+fn decompressed(bp: &BlkPtr, kind: CompressKind, stored: &[u8], lsize: usize) -> Result<Block, ReadError> {
+    let mut block = Block::zeroed(lsize);
+    codec::decompress(kind as u8, stored, &mut block).map_err(|_| ReadError::Corrupt)?;
+    Ok(in_order(bp, block))
+}
+
+/// With its numbers little endian.
+fn in_order(bp: &BlkPtr, mut block: Block) -> Block {
+    if bp.byteorder() == Endian::Big {
+        ondisk::byteswap::to_little(bp.object_type(), bp.level(), &mut block);
+    }
+    block
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl Storage {
             return decode(bp, bytes).map(Arc::new);
         }
         let stored = bytes.get(..bp.psize() as usize).ok_or(ReadError::Corrupt)?;
-        Ok(Arc::new(Block::from_slice(stored).with_endian(bp.byteorder())))
+        Ok(Arc::new(Block::from_slice(stored)))
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use env::IoClass;
-use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
+use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
 use crate::store::{BlockStore, Keep};
@@ -71,7 +71,7 @@ pub fn check_trees(bench: &Bench) {
             (0, _) => 1,
             _ => {
                 let count = block.len() / BlkPtr::SIZE;
-                let pointers = (0..count).map(|i| BlkPtr::decode_at(&block, i, block.endian()).unwrap());
+                let pointers = (0..count).map(|i| BlkPtr::decode_at(&block, i, Endian::Little).unwrap());
                 pointers.filter(|bp| !bp.is_hole()).map(|bp| bp.fill()).sum()
             }
         };

@@ -118,7 +118,7 @@ impl<B: Blocks> Fat<'_, B> {
         changes: &'c [Change<'c>],
     ) -> Result<Vec<Step<'c>>, DmuError> {
         let broken = self.corrupt_at(blkid);
-        let leaf = Leaf::new(block, block.endian()).map_err(&broken)?;
+        let leaf = Leaf::new(block).map_err(&broken)?;
         let mut free = usize::from(leaf.free_chunks);
         let mut steps = Vec::new();
         for change in changes.iter().take_while(|change| leaf.covers(change.wanted.hash)) {
@@ -168,7 +168,7 @@ impl<B: Blocks> Fat<'_, B> {
     /// Splits the leaf of a change that it has no room for, if that can help.
     fn make_room(&mut self, change: &Change<'_>, blkid: u64, block: &Block) -> Result<(), DmuError> {
         let broken = self.corrupt_at(blkid);
-        let leaf = Leaf::new(block, block.endian()).map_err(&broken)?;
+        let leaf = Leaf::new(block).map_err(&broken)?;
         let found = self.find(&leaf, &change.wanted).map_err(&broken)?;
         let (takes, gives) = Step::of(change, found)?.chunks(self.has_words());
         let stuck = self.inseparable(&leaf, change.wanted.hash).map_err(&broken)?;

@@ -24,7 +24,7 @@ pub struct LeafMut<'a> {
 impl<'a> LeafMut<'a> {
     /// Checks all of it. `words`: its keys are numbers.
     pub fn new(block: &'a mut [u8], words: bool) -> Result<LeafMut<'a>, Malformed> {
-        let geometry = check(&Leaf::new(block, LITTLE)?, words)?;
+        let geometry = check(&Leaf::new(block)?, words)?;
         Ok(LeafMut { block, geometry })
     }
 
@@ -49,7 +49,7 @@ impl<'a> LeafMut<'a> {
 
     /// To read it as it is now.
     pub fn view(&self) -> Leaf<'_> {
-        Leaf::new(self.block, LITTLE).expect("checked when it was opened")
+        Leaf::new(self.block).expect("checked when it was opened")
     }
 
     /// The lowest differentiator that no entry of this hash has.

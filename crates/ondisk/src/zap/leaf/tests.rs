@@ -63,7 +63,7 @@ fn agrees_with_a_map() {
             None => {}
         }
     }
-    let leaf = Leaf::new(&block, Endian::Little).unwrap();
+    let leaf = Leaf::new(&block).unwrap();
     assert_eq!(leaf.entries().unwrap().len(), model.len());
     let mut places: Vec<_> = leaf.entries().unwrap().iter().map(|entry| (entry.hash, entry.cd)).collect();
     places.sort_unstable();
@@ -91,7 +91,7 @@ fn a_split_parts_by_the_next_bit() {
             assert_eq!(view.words(&entry).unwrap(), [i, i * i]);
         }
     }
-    assert_eq!(Leaf::new(&other, Endian::Little).unwrap().num_entries, 8);
+    assert_eq!(Leaf::new(&other).unwrap().num_entries, 8);
 }
 
 /// Whatever one byte says, reading ends, and what the check lets through can be changed.
@@ -110,7 +110,7 @@ fn hostile_bytes_end() {
             let at = rng.below(SIZE as u64) as usize;
             bad[at] = rng.below(256) as u8;
         }
-        if let Ok(leaf) = Leaf::new(&bad, Endian::Little)
+        if let Ok(leaf) = Leaf::new(&bad)
             && let Ok(entries) = leaf.entries()
         {
             for entry in entries {
@@ -151,8 +151,7 @@ fn the_other_byte_order_is_turned() {
             big[at + field..at + field + len].reverse();
         }
     }
-    let leaf = Leaf::new(&big, Endian::Big).unwrap();
-    let entry = find(&leaf, &Key::Name(b"name"), 3 << 60).unwrap();
-    assert_eq!(leaf.value(&entry), Ok(Value::one(9)));
-    assert_eq!(swapped(&big), Ok(little));
+    assert!(Leaf::new(&big).is_err());
+    swap(&mut big);
+    assert_eq!(big, little);
 }
