@@ -15,6 +15,7 @@
 pub(crate) mod bookmark;
 pub(crate) mod clone;
 pub(crate) mod counts;
+mod crypt;
 pub mod dataset;
 pub(crate) mod deadlist;
 pub(crate) mod destroy;

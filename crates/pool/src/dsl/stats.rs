@@ -153,7 +153,10 @@ impl Dsl {
     }
 
     fn native(&self, subject: &Subject<'_>, prop: &'static Prop) -> Result<Option<Shown>> {
-        let (value, source) = if prop.is_readonly() {
+        let of_key = self.of_key(subject.found.dir.object, prop.name)?;
+        let (value, source) = if let Some(value) = of_key {
+            (value, Source::None)
+        } else if prop.is_readonly() {
             let uncounted = prop.name.ends_with("_count") && self.statistic(subject, prop.name)?.is_none();
             if uncounted {
                 let value = exact(prop, &crate::prop::default_of(prop));

@@ -1,0 +1,46 @@
+//! What an encrypted dataset says of its encryption: cipher, key and where that comes from. Its key is not to be had here,
+//! so nothing that was encrypted is read; the properties are plain.
+//!
+//! The directory's ZAP names the object of its key. All below one encryption root have such an object, which says whose
+//! key wraps theirs.
+//!
+//! Source: include/sys/dsl_crypt.h, module/zfs/dsl_crypt.c (`dsl_dataset_crypt_stats`).
+
+use ondisk::dsl_dir::FIELD_CRYPTO_KEY_OBJ;
+
+use super::Dsl;
+use crate::Result;
+use crate::prop::RawValue;
+
+/// In the ZAP of a key, beside properties under their own names: the cipher, the key's guid, the directory of the root.
+const SUITE: &str = "DSL_CRYPTO_SUITE";
+const KEY_GUID: &str = "DSL_CRYPTO_GUID";
+const ROOT: &str = "DSL_CRYPTO_ROOT_DDOBJ";
+/// `keystatus`: no key is ever loaded.
+const UNAVAILABLE: u64 = 1;
+
+impl Dsl {
+    /// A property of what lies in this directory that its key tells. `None`: it is not encrypted, or the property is
+    /// another.
+    pub(super) fn of_key(&self, dir: u64, name: &str) -> Result<Option<RawValue>> {
+        let field = match name {
+            "encryption" => SUITE,
+            "keyguid" => KEY_GUID,
+            "encryptionroot" => ROOT,
+            "keystatus" | "keyformat" | "pbkdf2iters" | "pbkdf2salt" => name,
+            _ => return Ok(None),
+        };
+        if !self.mos.is_zapified(dir)? {
+            return Ok(None);
+        }
+        let Some(key) = self.mos.find(dir, FIELD_CRYPTO_KEY_OBJ)? else { return Ok(None) };
+        if name == "keystatus" {
+            return Ok(Some(RawValue::Number(UNAVAILABLE)));
+        }
+        let Some(number) = self.mos.find(key, field)? else { return Ok(None) };
+        Ok(Some(match name {
+            "encryptionroot" => RawValue::Text(self.dir(number)?.name()),
+            _ => RawValue::Number(number),
+        }))
+    }
+}
