@@ -38,6 +38,7 @@ use ondisk::BlkPtr;
 use ondisk::label::config::PoolState;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::uberblock::Uberblock;
+use storage::metaslab::DEFER_TXGS;
 use storage::{FailMode, Storage, VdevConfig, VdevState};
 
 use crate::ddt::Ddt;
@@ -277,7 +278,11 @@ impl Pool {
             written = self.dsl.close_all().and_then(|()| {
                 lock(&core.config).state = state;
                 core.config_dirty.store(true, SeqCst);
-                core.txgs.sync_empty()?;
+                // An import reads what the last groups wrote, and refuses what it cannot read: that is then nothing
+                // of the datasets. The first of these groups has what was still open.
+                for _ in 0..DEFER_TXGS + 2 {
+                    core.txgs.sync_empty()?;
+                }
                 Ok(())
             });
         }
