@@ -2,22 +2,37 @@
 
 use ::pool::spa::config::Host;
 use ::pool::spa::create::Surroundings;
-use ::pool::spa::import::{Peeked, peek};
+use ::pool::spa::import::{Peeked, Unsupported, peek};
 use ::pool::spa::labels::{Candidate, FoundPool};
 use ::pool::spa::status::{found_state, found_vdev_state, vdev_name};
 use engine_api::{Error, Importable, Result, VdevStatus};
+use ondisk::feature;
 use ondisk::label::config::PoolState;
 use storage::{VdevConfig, VdevKind, VdevState};
 
 use super::convert::health;
 
 pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) -> Importable {
-    let Peeked { tree, damaged } = peek(around, found);
-    let worst = found_state(found, &tree);
-    let state = if damaged { VdevState::Faulted } else { worst };
+    let Peeked { tree, damaged, unsupported } = peek(around, found);
+    let state = match (&unsupported, damaged) {
+        (Some(_), _) => VdevState::Unavail,
+        (None, true) => VdevState::Faulted,
+        (None, false) => found_state(found, &tree),
+    };
     let config = &found.config;
     let foreign = config.state == PoolState::Active && config.host.id != 0 && config.host.id != host.id;
-    let (status, action) = words(state, foreign);
+    let (status, action) = match &unsupported {
+        Some(why) => refusal(why),
+        None => {
+            let (status, action) = words(state, foreign);
+            (status.map(str::to_owned), action)
+        }
+    };
+    let note = match unsupported {
+        Some(Unsupported::Version) => Some("newer version".to_owned()),
+        Some(Unsupported::Features(_)) => Some("unsupported feature(s)".to_owned()),
+        None => note(state, false),
+    };
     let tops = tree.children.iter().filter(|top| !matches!(top.kind, VdevKind::Hole | VdevKind::Indirect));
     let children = tops.map(|top| vdev(found, top)).collect();
     Importable {
@@ -28,14 +43,40 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
             name: config.name.clone(),
             kind: "root".into(),
             children,
-            note: note(state, false),
+            note,
             ..blank(found.guid, state)
         },
-        status: status.map(str::to_owned),
+        status,
         action: action.to_owned(),
         exported: config.state == PoolState::Exported,
         destroyed: config.state == PoolState::Destroyed,
         host: (config.host.id != 0).then(|| (config.host.id, config.host.name.clone())),
+    }
+}
+
+/// What `show_import` says of a pool that only other software can import.
+fn refusal(why: &Unsupported) -> (Option<String>, &'static str) {
+    match why {
+        Unsupported::Version => (
+            Some("The pool is formatted using an incompatible version.".to_owned()),
+            "The pool cannot be imported.  Access the pool on a system running newer\n\tsoftware, or recreate the \
+             pool from backup.",
+        ),
+        Unsupported::Features(guids) => {
+            let mut text =
+                "The pool uses the following feature(s) not supported on this system:\n".to_owned();
+            for guid in guids {
+                match feature::by_guid(guid) {
+                    Some(known) => text += &format!("\t{guid} ({})\n", known.description),
+                    None => text += &format!("\t{guid}\n"),
+                }
+            }
+            (
+                Some(text),
+                "The pool cannot be imported. Access the pool on a system that supports\n\tthe required \
+                 feature(s), or recreate the pool from backup.",
+            )
+        }
     }
 }
 

@@ -40,7 +40,7 @@ use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
 use crate::errlog::{self, ErrorLog};
-use crate::feature::{Features, Verdict, judge};
+use crate::feature::{Features, judge};
 use crate::frees::FreeQueue;
 use crate::parts::MosOwner;
 use crate::rebuild::Rebuilds;
@@ -151,17 +151,42 @@ fn contained<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
+/// Why a pool that is whole cannot be imported here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unsupported {
+    /// It is of a version that nobody knows here.
+    Version,
+    /// It cannot be read without these features, by guid.
+    Features(Vec<String>),
+}
+
+impl Unsupported {
+    fn of(config: &PoolConfig) -> Option<Unsupported> {
+        if !version::is_known(config.version) {
+            return Some(Unsupported::Version);
+        }
+        let active = config.features_for_read.iter().map(|guid| (guid.as_str(), false));
+        let unreadable = judge(active).unreadable;
+        (!unreadable.is_empty()).then_some(Unsupported::Features(unreadable))
+    }
+}
+
 /// What a pool that is not imported says of itself.
 pub struct Peeked {
     /// Its tree of vdevs, with the paths where disks were found; if it cannot be read, what the labels say.
     pub tree: VdevConfig,
     /// All devices are there, and yet the pool cannot be read.
     pub damaged: bool,
+    /// The labels say why it cannot be imported; nothing else of it was read.
+    pub unsupported: Option<Unsupported>,
 }
 
 /// Looks into the newest group of a pool without changing anything.
 pub fn peek(around: &Surroundings, found: &FoundPool) -> Peeked {
     let labels = found.tree();
+    if let Some(why) = Unsupported::of(&found.config) {
+        return Peeked { tree: labels, damaged: false, unsupported: Some(why) };
+    }
     // What was read before, while the pool was in use, must not hide what has become of it.
     let storage = Storage::new(around.env.clone(), Cache::new(PEEK_CACHE), found.guid);
     let lenient = Tolerated { logs: true, unknown: true };
@@ -183,7 +208,7 @@ pub fn peek(around: &Surroundings, found: &FoundPool) -> Peeked {
     let seen = look();
     let damaged = seen.is_err() && storage.refuse_missing(Tolerated::default()).is_ok();
     storage.close();
-    Peeked { tree: seen.unwrap_or(labels), damaged }
+    Peeked { tree: seen.unwrap_or(labels), damaged, unsupported: None }
 }
 
 enum Loaded {
@@ -194,14 +219,16 @@ enum Loaded {
 
 /// What the labels alone forbid; `Err` is OpenZFS's sentence.
 fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<(), String> {
-    if !version::is_known(config.version) {
+    let unsupported = Unsupported::of(config);
+    if unsupported == Some(Unsupported::Version) {
         return Err("pool is formatted using an unsupported ZFS version".into());
     }
     if config.state == PoolState::Destroyed && !spec.destroyed {
         return Err("no such pool available".into());
     }
-    let active = config.features_for_read.iter().map(|guid| (guid.as_str(), false));
-    refuse_features(&judge(active))?;
+    if let Some(Unsupported::Features(unreadable)) = unsupported {
+        refuse_features(&unreadable)?;
+    }
     let foreign = config.host.id != 0 && config.host.id != spec.host.id;
     if config.state != PoolState::Exported && foreign && !spec.force {
         return Err(format!(
@@ -214,11 +241,11 @@ fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<()
     Ok(())
 }
 
-fn refuse_features(verdict: &Verdict) -> std::result::Result<(), String> {
-    if verdict.unreadable.is_empty() {
+fn refuse_features(unreadable: &[String]) -> std::result::Result<(), String> {
+    if unreadable.is_empty() {
         return Ok(());
     }
-    let list: Vec<String> = verdict.unreadable.iter().map(|guid| format!("\t{guid}")).collect();
+    let list: Vec<String> = unreadable.iter().map(|guid| format!("\t{guid}")).collect();
     Err(format!(
         "unsupported version or feature\nThis pool uses the following feature(s) not supported by this system:\n{}",
         list.join("\n")
@@ -255,6 +282,7 @@ fn load(
     let config_object = directory.lookup_u64(pool_directory::CONFIG)?;
     let mut config = PoolConfig::from_nvlist(&read_packed(&mos, config_object)?)?;
     found.fix_paths(&mut config.tree);
+    follow_moves(around, &mut config.tree);
     let tolerated = Tolerated { logs: spec.missing_log, unknown: false };
     let opened = if config.tree == tree {
         storage.refuse_missing(tolerated)
@@ -272,7 +300,7 @@ fn load(
     let features = Arc::new(Features::open(mos.clone())?);
     mos.set_policy(features.mos_policy(config.version));
     let verdict = features.verdict()?;
-    refuse_features(&verdict).map_err(|why| refuse(&why))?;
+    refuse_features(&verdict.unreadable).map_err(|why| refuse(&why))?;
     storage.set_net_of_parity(directory.find_u64(pool_directory::DEFLATE)?.unwrap_or(0) != 0);
     if let Some(salt) = directory.find(pool_directory::CHECKSUM_SALT)? {
         let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
@@ -452,6 +480,17 @@ fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolErr
         OpenError::Unsupported { kind } => refuse(&format!("vdevs of type '{kind}' are not supported yet")),
         other => refuse(&other.to_string()),
     }
+}
+
+/// An image file that was copied onto a device is a disk from now on: OpenZFS opens no device as a file. A disk that was
+/// copied into a file stays what it is, for it may go back.
+fn follow_moves(around: &Surroundings, tree: &mut VdevConfig) {
+    tree.visit_mut(&mut |vdev| {
+        let is_device = |path: &String| around.env.disks.is_block_device(path);
+        if vdev.kind == VdevKind::File && vdev.path.as_ref().is_some_and(is_device) {
+            vdev.kind = VdevKind::Disk;
+        }
+    });
 }
 
 /// Until the dirty time logs are known: what one of several disks in a place of a raidz gives, it gives for all of them.

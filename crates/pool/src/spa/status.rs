@@ -214,6 +214,11 @@ pub fn found_vdev_state(found: &FoundPool, vdev: &VdevConfig) -> VdevState {
             }
         }
         VdevKind::Hole | VdevKind::Indirect => VdevState::Online,
+        // How many disks it can lack is not known here.
+        VdevKind::Other(_) if !vdev.children.is_empty() => {
+            let states = vdev.children.iter().map(|child| found_vdev_state(found, child));
+            states.min().filter(|worst| *worst == VdevState::Online).unwrap_or(VdevState::Unavail)
+        }
         _ => VdevState::Unavail,
     }
 }

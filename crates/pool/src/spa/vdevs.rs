@@ -209,7 +209,7 @@ impl Core {
 }
 
 fn cache_config(env: &Env, path: &str, ashift: Option<u64>) -> VdevConfig {
-    let kind = if path.starts_with("/dev/") { VdevKind::Disk } else { VdevKind::File };
+    let kind = if env.disks.is_block_device(path) { VdevKind::Disk } else { VdevKind::File };
     let mut config = VdevConfig::new(kind, 0, new_guid(env));
     config.path = Some(path.to_owned());
     config.ashift = ashift;
