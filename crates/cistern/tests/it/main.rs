@@ -22,6 +22,7 @@ mod log_devices;
 mod multihost;
 mod nbd;
 mod nfs3;
+mod old_pools;
 mod operations;
 mod people;
 mod policies;

@@ -49,6 +49,29 @@ fn holes_and_embedded_data_need_no_disk() {
     assert_eq!(rig.disks.counts("a").reads, 1, "the head, when it was opened");
 }
 
+/// As a big-endian machine leaves them: its sums are over words of its order, and only the pointer tells.
+#[test]
+fn blocks_of_the_other_byte_order_come_in_ours() {
+    let rig = rig(&[1]);
+    for compression in [CompressKind::Off, CompressKind::Lz4] {
+        let big: Vec<u8> = (0..2048_u64).flat_map(|word| (word / 9).to_be_bytes()).collect();
+        let mut bp =
+            rig.write_one(&Arc::new(Block::from_slice(&big)), with(ChecksumKind::Fletcher4, compression));
+        let stored = match compression {
+            CompressKind::Off => big.clone(),
+            _ => rig.storage.read_as_stored(&[bp], IoClass::SyncRead).remove(0).unwrap(),
+        };
+        let sum = codec::checksum(ChecksumKind::Fletcher4 as u8, &stored, None, true).unwrap();
+        bp.set_object_type(ObjectType::BPOBJ)
+            .set_byteorder(Endian::Big)
+            .set_checksum(ChecksumKind::Fletcher4, sum);
+        let little: Vec<u8> = (0..2048_u64).flat_map(|word| (word / 9).to_le_bytes()).collect();
+        assert!(rig.read(&bp).unwrap()[..] == little[..], "{compression:?}");
+        bp.set_object_type(ObjectType::PLAIN_FILE_CONTENTS);
+        assert!(rig.read(&bp).unwrap()[..] == big[..], "{compression:?}");
+    }
+}
+
 #[test]
 fn bytes_that_sum_but_do_not_unpack_are_corrupt() {
     let rig = rig(&[1]);
