@@ -269,7 +269,7 @@ impl Bpobj {
         let block = lists.block(index / per_block)?.ok_or(self.corrupt())?;
         let at = ((index % per_block) * WORD) as usize;
         let word = block.get(at..).and_then(<[u8]>::first_chunk).ok_or(self.corrupt())?;
-        match u64::from_le_bytes(*word) {
+        match Endian::Little.u64(*word) {
             0 => Err(self.corrupt()),
             object => Ok(object),
         }

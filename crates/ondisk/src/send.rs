@@ -305,8 +305,13 @@ impl Record {
     /// As a little-endian host writes it, without running checksum. `to_guid` is the snapshot's that is sent; it stands in
     /// most records.
     pub fn encode(&self, to_guid: u64) -> [u8; RECORD_SIZE] {
+        self.encode_as(to_guid, Endian::Little)
+    }
+
+    /// The same, as a host of this byte order writes it.
+    pub fn encode_as(&self, to_guid: u64, endian: Endian) -> [u8; RECORD_SIZE] {
         let mut bytes = [0; RECORD_SIZE];
-        let mut to = Writer::new(&mut bytes, Endian::Little);
+        let mut to = Writer::new(&mut bytes, endian);
         to.u32(self.number());
         to.u32(if let Record::Begin(begin) = self { begin.payload_len } else { 0 });
         match self {

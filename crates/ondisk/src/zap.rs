@@ -52,11 +52,12 @@ pub fn form(block: &[u8]) -> Result<Form, Malformed> {
     }
 }
 
-/// Swaps the numbers of a block of the other byte order.
+/// Swaps the numbers of a block, in whatever order they are.
 pub(crate) fn swap(block: &mut [u8]) {
-    match u64_at(block, 0, Endian::Big, "zap block type") {
-        Ok(BLOCK_TYPE_LEAF) => leaf::swap(block),
-        Ok(BLOCK_TYPE_MICRO) => micro::swap(block),
+    let kind = block.first_chunk().map(|word| [u64::from_be_bytes(*word), u64::from_le_bytes(*word)]);
+    match kind {
+        Some(kind) if kind.contains(&BLOCK_TYPE_LEAF) => leaf::swap(block),
+        Some(kind) if kind.contains(&BLOCK_TYPE_MICRO) => micro::swap(block),
         // The head and blocks of pointers are nothing but numbers of 64 bits.
         _ => crate::byteswap::swap_numbers::<8>(block),
     }

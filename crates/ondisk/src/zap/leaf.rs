@@ -366,7 +366,7 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// Swaps the numbers of a leaf of the other byte order. A chunk of no known kind stays as it is.
+/// Swaps the numbers of a leaf. A chunk of no known kind stays as it is.
 pub(super) fn swap(block: &mut [u8]) {
     let Some(geometry) = Geometry::of(block.len()) else { return };
     let mut swap = |at: usize, len: usize| block[at..at + len].reverse();

@@ -109,7 +109,7 @@ pub fn set(block: &mut [u8], index: usize, entry: Option<MicroEntry<'_>>) {
     to.bytes(entry.name);
 }
 
-/// Swaps the numbers of a block of the other byte order.
+/// Swaps the numbers of a block.
 pub(super) fn swap(block: &mut [u8]) {
     for (index, chunk) in block.chunks_exact_mut(CHUNK).enumerate() {
         let fields: &[(usize, usize)] =
