@@ -12,6 +12,7 @@ mod list;
 mod props;
 mod rewind;
 mod scan;
+mod scripts;
 mod status;
 mod sweep;
 mod upgrade;
@@ -79,13 +80,13 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::built(
         "iostat",
-        "\tiostat [-T d | u] [[-lq] | [-r|-w]] [-gHLpPvy] [-j]\n\t    [pool ...] [[-n] interval [count]]",
+        "\tiostat [[[-c [script1,script2,...][-lq]]|[-rw]] [-T d | u] [-ghHLpPvy] [-j]\n\t    [[pool ...]|[pool vdev ...]|[vdev ...]] [[-n] interval [count]]",
         &["zpool iostat tank 5", "zpool iostat -v", "zpool iostat -vlq tank 1", "zpool iostat -w tank"],
         iostat::iostat,
     ),
     Command::built(
         "status",
-        "\tstatus [-DegLPpstvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
+        "\tstatus [-c [script1,script2,...]] [-DegLPpstvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
          \t    [-T d|u] [pool] [interval [count]]",
         &["zpool status", "zpool status -x", "zpool status -D tank", "zpool status -j tank"],
         status::status,

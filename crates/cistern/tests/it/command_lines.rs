@@ -189,3 +189,51 @@ fn iostat_takes_vdevs() {
                 \t{a} (vdev in this pool)\n\tnothing (unknown)\n";
     assert!(mixed.status == 2 && mixed.err.starts_with(&bench.filled(text)), "{mixed:?}");
 }
+
+#[test]
+fn programs_say_more_of_devices() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new("scripts");
+    for disk in ["a", "b"] {
+        bench.scratch.image(disk, 128);
+    }
+    bench.zpool("create -m none q mirror {a} {b}").done();
+    let folder = bench.scratch.folder("programs");
+    let programs = [
+        (
+            "disk",
+            "[ \"$1\" = -h ] && echo tells the disk && exit\necho name=$(basename $VDEV_PATH .img)\necho empty=",
+        ),
+        ("own", "echo words of its own\necho never=seen"),
+        ("fails", "echo failed=yes\nexit 1"),
+    ];
+    for (name, text) in programs {
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("changed");
+    }
+    let run = |line: &str, as_root: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut command = bench.daemon.command(&[&["zpool"], &words[..]].concat());
+        command.env("ZPOOL_SCRIPTS_PATH", &folder).env("ZPOOL_SCRIPTS_AS_ROOT", as_root);
+        crate::daemon::Ran::of(&mut command)
+    };
+    for command in ["status", "iostat"] {
+        let refused = run(&format!("{command} -c disk"), "no");
+        let why = "Can't run -c with root privileges unless ZPOOL_SCRIPTS_AS_ROOT is set.\n";
+        assert_eq!((refused.status, &*refused.err), (1, why), "{command}");
+        let listed = run(&format!("{command} -c"), "no").done();
+        let head = format!("Available 'zpool {command} -c' commands:\n");
+        assert!(
+            listed.starts_with(&head) && listed.contains("  disk            tells the disk\n"),
+            "{listed}"
+        );
+        let shown = run(&format!("{command} -c disk,own,fails,/bin/true,nothing q"), "1").done();
+        let (a, b) = (bench.filled("{a}"), bench.filled("{b}"));
+        let row = |of: &str| shown.lines().find(|line| line.contains(of)).unwrap_or_default().to_owned();
+        assert!(row(&a).ends_with("     a      -  words of its own"), "{shown}");
+        assert!(row(&b).ends_with("     b      -  words of its own"), "{shown}");
+        assert!(row("read").ends_with("  name  empty") || row("READ").ends_with("  name  empty"), "{shown}");
+        assert!(!shown.contains("never") && !shown.contains("failed"), "{shown}");
+    }
+}

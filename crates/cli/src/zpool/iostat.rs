@@ -5,6 +5,7 @@ mod histogram;
 mod sample;
 mod wanted;
 
+use super::scripts::{self, Scripts};
 use super::{Repeat, naming, pools, timestamp};
 use crate::fail::{Outcome, Stop, fail, usage};
 use crate::getopt;
@@ -33,6 +34,8 @@ struct Format {
     verbose: bool,
     name_width: usize,
     show: Show,
+    /// What programs print of the devices.
+    scripts: Scripts,
     /// Names of the only vdevs to print; empty: all.
     vdevs: Vec<String>,
 }
@@ -57,9 +60,16 @@ impl Format {
 }
 
 pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    if scripts::is_listing(args) {
+        return scripts::list(cx, "iostat");
+    }
     let options = getopt::parse(args, "c:gLPT:vyhplqrwnHj", &["json"])?;
-    if options.has("c") {
-        return fail("zpool iostat -c: not supported by this version of Cistern yet");
+    let programs = options.value("c").map(str::to_owned);
+    if options.values("c").count() > 1 {
+        return fail("Can't set -c flag twice");
+    }
+    if programs.is_some() {
+        scripts::check()?;
     }
     if options.has("h") {
         return usage("");
@@ -72,7 +82,8 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         naming,
         literal: options.has("p"),
         scripted: options.has("H"),
-        verbose: options.has("v") || !vdevs.is_empty(),
+        verbose: options.has("v") || !vdevs.is_empty() || programs.is_some(),
+        scripts: Scripts::default(),
         name_width: 0,
         show: show(&options)?,
         vdevs,
@@ -97,6 +108,10 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             if let Some(time) = timestamp(options.value("T"))? {
                 writeln!(cx.io.out, "{time}")?;
             }
+            if let Some(programs) = &programs {
+                let wanted = |vdev: &Vdev| format.wants(&vdevs::name(vdev, naming));
+                format.scripts = Scripts::run(programs, &found, &wanted);
+            }
             let change = Change { before: before.as_ref(), now: &sample };
             let heading = !format.scripted && (round == 0 || format.verbose);
             print(cx, &mut format, &found, &change, heading)?;
@@ -111,7 +126,7 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 fn show(options: &getopt::Parsed) -> Result<Show, Stop> {
     let (latency, sizes) = (options.has("w"), options.has("r"));
-    if (latency || sizes) && (options.has("l") || options.has("q")) {
+    if (latency || sizes) && ["c", "l", "q"].iter().any(|other| options.has(other)) {
         return usage("[-r|-w] isn't allowed with [-c|-l|-q]");
     }
     if latency && sizes {

@@ -4,8 +4,9 @@ mod json;
 mod rebuild;
 mod scan;
 
+use super::scripts::{self, Scripts};
 use super::{JsonOptions, Repeat, naming, pools, timestamp};
-use crate::fail::{Outcome, Stop};
+use crate::fail::{Outcome, Stop, fail};
 use crate::getopt;
 use crate::human::nicenum;
 use crate::program::Cx;
@@ -37,13 +38,25 @@ struct Format {
     initialize: bool,
     /// `-D`: what the tables of deduplication hold.
     dedup: bool,
+    /// What programs print of the devices.
+    scripts: Scripts,
     json: JsonOptions,
 }
 
 pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "jDegiLpPstT:vx", &JsonOptions::LONG)?;
+    if scripts::is_listing(args) {
+        return scripts::list(cx, "status");
+    }
+    let options = getopt::parse(args, "c:jDegiLpPstT:vx", &JsonOptions::LONG)?;
+    let programs = options.value("c").map(str::to_owned);
+    if options.values("c").count() > 1 {
+        return fail("Can't set -c flag twice");
+    }
+    if programs.is_some() {
+        scripts::check()?;
+    }
     let json = JsonOptions::of(&options)?;
-    let format = Format {
+    let mut format = Format {
         naming: naming(&options),
         literal: options.has("p") || json.as_int,
         verbose: options.has("v"),
@@ -53,6 +66,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         trim: options.has("t"),
         initialize: options.has("i"),
         dedup: options.has("D"),
+        scripts: Scripts::default(),
         json,
     };
     let mut names = options.operands.clone();
@@ -60,6 +74,9 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     loop {
         let time = timestamp(options.value("T"))?;
         let (found, status) = pools(cx, &names)?;
+        if let Some(programs) = &programs {
+            format.scripts = Scripts::run(programs, &found, &|_| true);
+        }
         match format.json.json {
             true => json::print(cx, &format, &found, time)?,
             false => {
@@ -145,6 +162,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     if format.slow {
         heading.push_str(&format!(" {:>5}", "SLOW"));
     }
+    heading.push_str(&format.scripts.heading(false));
     writeln!(cx.io.out, "{}", bold(&heading))?;
     print_vdev(cx, format, &pool.root, &pool.name, 0, width)?;
     print_extras(cx, format, pool, width)?;
@@ -314,6 +332,7 @@ fn print_vdev(
     if let Some(note) = &vdev.note {
         write!(cx.io.out, "  {}", paint(colour, Tone::Bad, note))?;
     }
+    write!(cx.io.out, "{}", format.scripts.cells(vdev))?;
     if vdev.children.is_empty() {
         let initialized = sweep_note(&vdev.initialize, format.initialize, ("initializing", "initialized"));
         write!(cx.io.out, "{initialized}{}", sweep_note(&vdev.trim, format.trim, ("trimming", "trimmed")))?;
@@ -346,7 +365,8 @@ fn print_extras(cx: &mut Cx<'_>, format: &Format, pool: &Pool, width: usize) -> 
         let (name, pad) = (vdevs::name(spare, format.naming), width.saturating_sub(2));
         let line = format!("\t  {name:<pad$}  {:<8}", vdevs::spare_state(spare));
         let note = spare.note.as_ref().map_or(String::new(), |note| format!("  {note}"));
-        writeln!(cx.io.out, "{}{note}", paint(cx.io.colour, of_health(spare.health), &line))?;
+        let line = paint(cx.io.colour, of_health(spare.health), &line);
+        writeln!(cx.io.out, "{line}{note}{}", format.scripts.cells(spare))?;
     }
     Ok(())
 }

@@ -152,6 +152,7 @@ pub fn heading(format: &Format) -> String {
         titles.extend(group.titles().iter().map(|title| label(*title, width(group))));
         names.extend(group.columns().iter().map(|name| label((name, 1), width(group))));
     }
+    names.push_str(&format.scripts.heading(false));
     format!("{titles}\n{names}\n{}", separator(format))
 }
 
@@ -161,7 +162,7 @@ pub fn separator(format: &Format) -> String {
         let column = format!("  {}", "-".repeat(group.width(format.literal)));
         line.push_str(&column.repeat(group.columns().len()));
     }
-    line + "\n"
+    line + &format.scripts.heading(true) + "\n"
 }
 
 /// A name with nothing behind it but dashes.
@@ -184,5 +185,5 @@ pub fn line(format: &Format, vdev: &Vdev, name: &str, depth: usize, change: &Cha
             line.push_str(&if format.scripted { format!("\t{cell}") } else { format!("  {cell:>width$}") });
         }
     }
-    line + "\n"
+    line + &format.scripts.cells(vdev) + "\n"
 }
