@@ -4,7 +4,7 @@ use super::*;
 
 /// All entries of a map, block by block, as its owner reads it.
 fn read(bytes: &[u8], block_size: usize) -> Vec<Entry> {
-    let entries = bytes.chunks(block_size).flat_map(|block| Entries::new(block));
+    let entries = bytes.chunks(block_size).flat_map(Entries::new);
     entries.map(|entry| entry.expect("what we wrote")).collect()
 }
 
