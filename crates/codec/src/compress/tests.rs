@@ -141,10 +141,10 @@ fn a_block_that_does_not_compress_leaves_nothing_behind() {
                     assert_eq!(decompress(kind, &out, &mut back), Ok(()), "kind {kind} level {level}");
                     assert!(back == src, "kind {kind} level {level}");
                 } else {
-                    assert!(
-                        kind == 14 || len < 2048,
-                        "kind {kind} level {level}: {len} bytes do not compress"
-                    );
+                    // zle finds zeros alone, and zstd's fast levels pass over most of what repeats.
+                    let is_zeros = src.iter().all(|byte| *byte == 0);
+                    let may_fail = len < 2048 || !is_zeros && (kind == 14 || kind == 16 && level > 19);
+                    assert!(may_fail, "kind {kind} level {level}: {len} bytes do not compress");
                 }
             }
         }
