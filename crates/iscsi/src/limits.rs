@@ -51,9 +51,10 @@ pub const SILENCE: Duration = Duration::from_secs(30);
 pub const PENALTY: Duration = Duration::from_secs(1);
 pub const TRIES: u32 = 8;
 pub const GUARDED: usize = 4096;
-/// Connections, in all and from one address: for more, others that are silent end.
+/// Connections, in all and from one address: for more, others that are silent end. An initiator has a session with each
+/// target, and each volume may be one: so one address may have many.
 pub const CONNECTIONS: usize = 2048;
-pub const FROM_ONE_PLACE: usize = 256;
+pub const FROM_ONE_PLACE: usize = 1024;
 /// Bytes that an answer without data may come to.
 pub const SHORT_ANSWER: usize = 512;
 /// Bytes that one command reads at the most.
