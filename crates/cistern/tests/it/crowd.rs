@@ -222,7 +222,7 @@ fn a_crowd_that_never_reads_starves_nobody() {
     let mut daemon = Daemon::start_in(&scratch, entrance, &[&CACHE[..], &LISTEN[..]].concat());
     let (a, mnt) = (scratch.image("a", 1024), scratch.text("mnt"));
     daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
-    daemon.zfs("create -o sharenfs=rw,no_root_squash tank/fs").done();
+    daemon.zfs("create -o sharenfs=rw,no_root_squash,insecure tank/fs").done();
     daemon.zfs(&format!("create -V {SIZE} -o cistern:iscsi=on tank/v")).done();
     let (export, target) = (format!("{mnt}/fs"), "iqn.2026-01.org.cistern:tank:v");
     let bytes: Vec<u8> = (0..SIZE as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
