@@ -11,7 +11,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -201,7 +201,7 @@ impl Disk for FileDisk {
     }
 
     fn is_there(&self) -> bool {
-        self.block_device || self.buffered.metadata().map_or(true, |meta| meta.nlink() > 0)
+        self.block_device || sys::links(&self.buffered).map_or(true, |links| links > 0)
     }
 
     fn sector_size(&self) -> SectorSize {
