@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::quality::FixedState;
@@ -27,7 +27,7 @@ const ENTRY_BYTES: usize = 2 * size_of::<Key>() + size_of::<Entry>() + 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The client as it is counted: of an IPv6 address the network, for a host has all of it.
+    /// The client as it is counted.
     client: IpAddr,
     addr: IpAddr,
     credential: Credential,
@@ -42,7 +42,7 @@ pub struct Key {
 impl Key {
     pub fn new(addr: IpAddr, call: &Call<'_>) -> Key {
         Key {
-            client: network(addr),
+            client: sockets::place(addr),
             addr,
             credential: call.credential,
             xid: call.xid,
@@ -60,14 +60,6 @@ fn sum(args: &[u8]) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     hasher.write(args);
     hasher.finish()
-}
-
-/// What a client is by its address: a host chooses the lower half of its IPv6 address as it likes.
-fn network(addr: IpAddr) -> IpAddr {
-    match addr {
-        IpAddr::V4(_) => addr,
-        IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() >> 64 << 64).into(),
-    }
 }
 
 impl Hash for Key {

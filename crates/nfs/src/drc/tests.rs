@@ -1,5 +1,5 @@
 use super::*;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use sunrpc::msg::AuthSys;
 
 fn call(xid: u32, procedure: u32, args: &[u8]) -> Call<'_> {
@@ -97,4 +97,15 @@ fn nobody_drives_out_what_others_have() {
     }
     assert!(cache.state().clients.len() <= 42);
     assert!(matches!(cache.begin(key(1, 1, 12, b"remove"), 0), Verdict::Replay(_)));
+}
+
+#[test]
+fn hosts_that_come_by_ipv4_have_a_budget_each_on_a_socket_of_both_kinds() {
+    let cache = Arc::new(Cache::default());
+    let mapped = |host| IpAddr::V6(Ipv4Addr::new(10, 0, 0, host).to_ipv6_mapped());
+    run(&cache, Key::new(mapped(1), &call(1, 12, b"remove")), 0).done(b"gone");
+    for xid in 0..40_000 {
+        run(&cache, Key::new(mapped(2), &call(xid, 2, b"cheap")), 0).done(b"reply");
+    }
+    assert!(matches!(cache.begin(Key::new(mapped(1), &call(1, 12, b"remove")), 0), Verdict::Replay(_)));
 }
