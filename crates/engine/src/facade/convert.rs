@@ -334,5 +334,34 @@ pub(super) fn space_explained(explanation: Explanation) -> SpaceExplained {
     SpaceExplained { used, unique, raw, parts }
 }
 
+/// A vdev of which no more is known.
+pub fn blank_vdev(guid: u64, health: Health) -> VdevStatus {
+    VdevStatus {
+        name: String::new(),
+        kind: String::new(),
+        is_log: false,
+        class: None,
+        path: None,
+        guid,
+        health,
+        note: None,
+        ashift: 0,
+        read_errors: 0,
+        write_errors: 0,
+        checksum_errors: 0,
+        allocated: 0,
+        size: 0,
+        physical: 0,
+        fragmentation: None,
+        rebuild: None,
+        trim: Default::default(),
+        initialize: Default::default(),
+        expandable: 0,
+        used_by: None,
+        io: Default::default(),
+        children: Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use ondisk::feature;
 use ondisk::label::config::PoolState;
 use storage::{VdevConfig, VdevKind, VdevState};
 
-use super::convert::health;
+use super::convert::{blank_vdev, health};
 
 pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) -> Importable {
     let Peeked { tree, damaged, unsupported } = peek(around, found);
@@ -44,7 +44,7 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
             kind: "root".into(),
             children,
             note,
-            ..blank(found.guid, state)
+            ..blank_vdev(found.guid, health(state))
         },
         status,
         action: action.to_owned(),
@@ -102,34 +102,6 @@ fn words(state: VdevState, foreign: bool) -> (Option<&'static str>, &'static str
     }
 }
 
-fn blank(guid: u64, state: VdevState) -> VdevStatus {
-    VdevStatus {
-        name: String::new(),
-        kind: String::new(),
-        is_log: false,
-        class: None,
-        path: None,
-        guid,
-        health: health(state),
-        note: None,
-        ashift: 0,
-        read_errors: 0,
-        write_errors: 0,
-        checksum_errors: 0,
-        allocated: 0,
-        size: 0,
-        physical: 0,
-        fragmentation: None,
-        rebuild: None,
-        trim: Default::default(),
-        initialize: Default::default(),
-        expandable: 0,
-        used_by: None,
-        io: Default::default(),
-        children: Vec::new(),
-    }
-}
-
 /// What `zpool import` writes behind a vdev that is not well (`print_import_config`).
 fn note(state: VdevState, is_leaf: bool) -> Option<String> {
     let words = match state {
@@ -152,7 +124,7 @@ fn vdev(found: &FoundPool, config: &VdevConfig) -> VdevStatus {
         ashift: config.ashift.unwrap_or(0) as u32,
         note: note(state, config.kind.is_leaf()),
         children: config.children.iter().map(|child| vdev(found, child)).collect(),
-        ..blank(config.guid, state)
+        ..blank_vdev(config.guid, health(state))
     }
 }
 

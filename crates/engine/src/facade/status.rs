@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use engine_api::{DedupTables, Health, Pool, PoolStatus, ScanState, VdevStatus};
 use env::lock;
 
-use super::convert::{error_scrub_status, health, removal, rewound, scan_status, spare_status, vdev_status};
+use super::convert::{
+    blank_vdev, error_scrub_status, health, removal, rewound, scan_status, spare_status, vdev_status,
+};
 use super::pool::LocalPool;
 use super::words;
 
@@ -52,31 +54,8 @@ impl LocalPool {
         let name = catch_unwind(AssertUnwindSafe(|| self.name())).unwrap_or_default();
         let guid = self.inner().core().storage.pool_guid();
         let words = words::faulted();
-        let root = VdevStatus {
-            name: name.clone(),
-            kind: "root".to_owned(),
-            is_log: false,
-            class: None,
-            path: None,
-            guid,
-            health: Health::Suspended,
-            note: None,
-            ashift: 0,
-            read_errors: 0,
-            write_errors: 0,
-            checksum_errors: 0,
-            allocated: 0,
-            size: 0,
-            physical: 0,
-            fragmentation: None,
-            rebuild: None,
-            trim: Default::default(),
-            initialize: Default::default(),
-            expandable: 0,
-            used_by: None,
-            io: Default::default(),
-            children: Vec::new(),
-        };
+        let blank = blank_vdev(guid, Health::Suspended);
+        let root = VdevStatus { name: name.clone(), kind: "root".to_owned(), ..blank };
         PoolStatus {
             name,
             guid,

@@ -38,8 +38,7 @@ pub struct Transit {
 impl Transits {
     /// A pool comes, and can be cancelled by its leash. `None` if one of this name or guid is on its way, or none may come.
     pub fn come(self: &Arc<Transits>, name: &str, guid: u64, leash: Arc<Leash>) -> Option<Transit> {
-        let is_open = !lock(&self.state).is_closed;
-        is_open.then(|| self.begin(name, Moving { guid, leash: Some(leash) })).flatten()
+        self.begin(name, Moving { guid, leash: Some(leash) })
     }
 
     /// A pool is made, or goes. `None` if one of this name or guid is on its way.
@@ -50,7 +49,7 @@ impl Transits {
     fn begin(self: &Arc<Transits>, name: &str, moving: Moving) -> Option<Transit> {
         let mut state = lock(&self.state);
         let is_same = |(other, it): (&String, &Moving)| other == name || it.guid == moving.guid;
-        if state.under_way.iter().any(is_same) {
+        if state.under_way.iter().any(is_same) || state.is_closed && moving.leash.is_some() {
             return None;
         }
         state.under_way.insert(name.to_owned(), moving);
