@@ -11,12 +11,12 @@
 //! groups are torn: then an import may go back to an earlier one. A run is a function of its seed.
 
 pub mod case;
-mod frozen;
+pub(crate) mod frozen;
 mod groups;
 mod harm;
-mod mend;
-mod shape;
-mod story;
+pub(crate) mod mend;
+pub(crate) mod shape;
+pub(crate) mod story;
 
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sim::{attrition, caught, copies, run, units, writers};
+use sim::{attrition, caught, copies, lapses, run, units, writers};
 
 const USAGE: &str =
     "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--beyond]
@@ -12,6 +12,7 @@ const USAGE: &str =
   --seed N        one run, or the first of them; the same seed is always the same run
   --runs N        so many runs; without a seed, of fresh ones (100)
   --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join;
+                  lapses: a disk misses something, and has to stand for it;
                   copies: trees of datasets, sent and received; units: initiators at work on volumes;
                   logs: writers who wait, on log devices that fail, before imports too; all (all)
   --crashes N     work: power failures a run (10)
@@ -33,6 +34,7 @@ struct Args {
     kinds: Vec<Kind>,
     work: run::Options,
     attrition: attrition::Options,
+    lapses: lapses::Options,
     copies: copies::Options,
     units: units::Options,
     logs: writers::Options,
@@ -42,6 +44,7 @@ struct Args {
 enum Kind {
     Work,
     Attrition,
+    Lapses,
     Copies,
     Units,
     Logs,
@@ -52,9 +55,10 @@ fn parse() -> Option<Args> {
         seed: None,
         runs: None,
         twice: false,
-        kinds: vec![Kind::Work, Kind::Attrition, Kind::Copies, Kind::Units, Kind::Logs],
+        kinds: vec![Kind::Work, Kind::Attrition, Kind::Lapses, Kind::Copies, Kind::Units, Kind::Logs],
         work: run::Options::new(0),
         attrition: attrition::Options::new(0),
+        lapses: lapses::Options::new(0),
         copies: copies::Options::new(0),
         units: units::Options::new(0),
         logs: writers::Options::new(0),
@@ -65,6 +69,7 @@ fn parse() -> Option<Args> {
             "-v" => {
                 (args.work.verbose, args.attrition.verbose) = (true, true);
                 (args.copies.verbose, args.units.verbose) = (true, true);
+                args.lapses.verbose = true;
             }
             "--twice" => args.twice = true,
             "--seed" => args.seed = Some(words.next()?.parse().ok()?),
@@ -81,6 +86,7 @@ fn parse() -> Option<Args> {
                 args.kinds = match words.next()?.as_str() {
                     "work" => vec![Kind::Work],
                     "attrition" => vec![Kind::Attrition],
+                    "lapses" => vec![Kind::Lapses],
                     "copies" => vec![Kind::Copies],
                     "units" => vec![Kind::Units],
                     "logs" => vec![Kind::Logs],
@@ -112,6 +118,11 @@ fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
             let options = attrition::Options { seed, ..args.attrition.clone() };
             let tally = caught(|| attrition::run(&options))?;
             Ok((format!("{tally:?}"), tally.cases))
+        }
+        Kind::Lapses => {
+            let options = lapses::Options { seed, ..args.lapses.clone() };
+            let tally = caught(|| lapses::run(&options))?;
+            Ok((format!("{tally:?}"), tally.rounds))
         }
         Kind::Copies => {
             let options = copies::Options { seed, ..args.copies.clone() };
@@ -151,6 +162,7 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
             let beyond = if args.attrition.beyond { " --beyond" } else { "" };
             format!("--kind attrition --cuts {}{beyond}", args.attrition.cuts)
         }
+        Kind::Lapses => "--kind lapses".to_owned(),
         Kind::Copies => format!("--kind copies --cuts {}", args.copies.cuts),
         Kind::Units => format!("--kind units --cuts {}", args.units.cuts),
         Kind::Logs => "--kind logs".to_owned(),

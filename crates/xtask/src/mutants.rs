@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub use planted::MUTANTS;
+pub use planted::{EQUIVALENT, MUTANTS};
 
 /// A fault that can be planted.
 pub struct Mutant {
@@ -36,6 +36,7 @@ pub struct Mutant {
 pub enum Story {
     Work,
     Attrition,
+    Lapses,
     Units,
     Logs,
 }
@@ -45,6 +46,7 @@ impl Story {
         match self {
             Story::Work => "work",
             Story::Attrition => "attrition",
+            Story::Lapses => "lapses",
             Story::Units => "units",
             Story::Logs => "logs",
         }
@@ -90,8 +92,12 @@ pub fn plant(mutant: &Mutant, text: &str) -> String {
 /// Tries those of these names, or all, and the engine without any. `Err`: what the simulator did not find, or found wrongly.
 pub fn try_all(root: &Path, names: &[String]) -> Result<(), String> {
     let simulator = build(root)?;
-    let none = try_out(&simulator, None, Story::Attrition)?;
-    println!("{:<28} {none}", "none");
+    for story in [Story::Attrition, Story::Lapses] {
+        println!("{:<28} {}", "none", try_out(&simulator, None, story)?);
+    }
+    for (name, why) in EQUIVALENT.iter().filter(|_| names.is_empty()) {
+        println!("{name:<28} is no fault: {why}");
+    }
     let mut escaped = Vec::new();
     for mutant in
         MUTANTS.iter().filter(|mutant| names.is_empty() || names.iter().any(|name| name == mutant.name))

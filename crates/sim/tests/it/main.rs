@@ -6,6 +6,7 @@
 mod attrition;
 mod commits;
 mod copies;
+mod lapses;
 mod log_chain;
 mod log_crashes;
 mod outages;
