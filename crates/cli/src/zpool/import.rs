@@ -11,7 +11,8 @@ use api_types::{ImportSearch, Importable, JobResult, PoolImport, Vdev, kind, rou
 
 pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
-    for later in ["c", "C", "E", "l", "s", "t", "V", "rewind-to-checkpoint"] {
+    // Devices are always searched, which is all that -s asks for.
+    for later in ["c", "C", "E", "l", "t", "V", "rewind-to-checkpoint"] {
         if options.has(later) {
             let dashes = if later.len() > 1 { "--" } else { "-" };
             return fail(format!(

@@ -292,7 +292,7 @@ fn create_list_export_import_destroy() {
             wide2 = wide - 2
         ))
     );
-    assert_eq!(daemon.zpool("import -N 4242"), said(""));
+    assert_eq!(daemon.zpool("import -s -N 4242"), said(""));
     assert_eq!(daemon.mounts.list(), [""; 0]);
     assert_eq!(
         daemon.zpool("import tank"),
