@@ -9,7 +9,7 @@ use api::{LocalMount, LocalMounts, LocalShare, MountSpec};
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
 use engine_api::{Engine, Error, Result};
 use env::lock;
-use fuse::{Mount, MountOptions};
+use fuse::{Mount, MountOptions, Pool};
 use stdx::os_error::words;
 
 use crate::appliance::Appliance;
@@ -17,6 +17,8 @@ use crate::logging;
 
 pub struct Local {
     appliance: Arc<Appliance>,
+    /// Serves all local mounts.
+    pool: Pool,
     mounts: Mutex<BTreeMap<String, Mounted>>,
     /// It begins later than the API does.
     pub iscsi: OnceLock<Arc<iscsi::Server>>,
@@ -29,8 +31,11 @@ struct Mounted {
 }
 
 impl Local {
-    pub fn new(appliance: Arc<Appliance>) -> Arc<Local> {
-        Arc::new(Local { appliance, mounts: Mutex::default(), iscsi: OnceLock::new() })
+    /// # Errors
+    /// The operating system's, where it has no more descriptors.
+    pub fn new(appliance: Arc<Appliance>) -> std::io::Result<Arc<Local>> {
+        let pool = Pool::new()?;
+        Ok(Arc::new(Local { appliance, pool, mounts: Mutex::default(), iscsi: OnceLock::new() }))
     }
 
     /// For the end of the program.
@@ -53,6 +58,8 @@ fn mount_options(dataset: &str, words: &[String]) -> MountOptions {
             "rw" => options.read_only = false,
             "noatime" => options.atime = false,
             "atime" => options.atime = true,
+            "relatime" => options.relatime = true,
+            "norelatime" => options.relatime = false,
             "nosuid" => options.setuid = false,
             "suid" => options.setuid = true,
             "nodev" | "nodevices" => options.devices = false,
@@ -96,7 +103,7 @@ impl LocalMounts for Local {
         let pool = spec.dataset.split(['/', '@']).next().unwrap_or_default();
         let fs = self.appliance.pool(pool)?.open_fs(&spec.dataset)?;
         let options = mount_options(&spec.dataset, &spec.options);
-        let mount = fuse::mount(fs, Path::new(&spec.mountpoint), &options)
+        let mount = fuse::mount(&self.pool, fs, Path::new(&spec.mountpoint), &options)
             .map_err(|error| Error::Refused(format!("cannot mount '{}': {error}", spec.dataset)))?;
         let mounted = Mounted { mount, at: spec.mountpoint.clone(), options: spec.options.join(",") };
         mounts.insert(spec.dataset.clone(), mounted);

@@ -98,7 +98,7 @@ impl Daemon {
         let told = heed_signals(signals, engine.clone())?;
         let appliance = Appliance::new(engine.clone(), memory);
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
-        let local = Local::new(appliance.clone());
+        let local = Local::new(appliance.clone()).map_err(|error| words(&error))?;
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let config = Config {
             socket: socket.clone(),

@@ -15,7 +15,8 @@ fn main() {
         std::process::exit(2);
     };
     let fs = model::MemFs::new(Box::new(now));
-    match fuse::mount(fs, &at, &fuse::MountOptions::default()) {
+    let pool = fuse::Pool::new().expect("a descriptor");
+    match fuse::mount(&pool, fs, &at, &fuse::MountOptions::default()) {
         Ok(mount) => mount.wait(),
         Err(error) => {
             eprintln!("{error}");

@@ -4,34 +4,34 @@
 //! when the engine refused without them (a refused call changed nothing, so it is simply made again), and eagerly where
 //! a mode with setgid is given, since setgid silently depends on membership.
 
+use crate::request::Header;
 use engine_api::{Cred, Error, Result};
-use fuser::Request;
 use stdx::posix;
 
 /// Call with the caller's credential, groups added where a first try without them was refused.
-pub fn as_caller<T>(req: &Request, call: impl Fn(&Cred) -> Result<T>) -> Result<T> {
+pub fn as_caller<T>(req: &Header, call: impl Fn(&Cred) -> Result<T>) -> Result<T> {
     match call(&without_groups(req)) {
-        Err(Error::Denied | Error::NotPermitted) if req.uid() != 0 => call(&with_groups(req)),
+        Err(Error::Denied | Error::NotPermitted) if req.uid != 0 => call(&with_groups(req)),
         answer => answer,
     }
 }
 
 /// The same where a new mode is part of the call.
 pub fn as_caller_with_mode<T>(
-    req: &Request,
+    req: &Header,
     mode: Option<u32>,
     call: impl Fn(&Cred) -> Result<T>,
 ) -> Result<T> {
-    let depends_on_groups = mode.is_some_and(|mode| mode & posix::SETGID != 0) && req.uid() != 0;
+    let depends_on_groups = mode.is_some_and(|mode| mode & posix::SETGID != 0) && req.uid != 0;
     if depends_on_groups { call(&with_groups(req)) } else { as_caller(req, call) }
 }
 
-fn without_groups(req: &Request) -> Cred {
-    Cred { uid: req.uid(), gid: req.gid(), groups: Vec::new(), owner_override: false }
+fn without_groups(req: &Header) -> Cred {
+    Cred { uid: req.uid, gid: req.gid, groups: Vec::new(), owner_override: false }
 }
 
-fn with_groups(req: &Request) -> Cred {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", req.pid())).unwrap_or_default();
+fn with_groups(req: &Header) -> Cred {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", req.pid)).unwrap_or_default();
     Cred { groups: groups_in(&status), ..without_groups(req) }
 }
 

@@ -4,13 +4,11 @@
 //! entries as the kernel's buffer holds, which only shows when one does not fit: what is left of the page stays with
 //! the handle for the next call.
 
-use crate::convert::{file_attr, file_type};
+use crate::convert::type_bits;
 use crate::handles::Handle;
+use crate::reply::Entries;
 use crate::server::Server;
 use engine_api::{Attr, Cred, DirEntry, DirLimit, NodeId, Result};
-use fuser::{FileType, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 
 const DOT: u64 = 1;
 const DOT_DOT: u64 = 2;
@@ -26,96 +24,63 @@ pub struct Page {
     eof: bool,
 }
 
-/// Where entries go; false from `put` when the buffer is full and the entry was not taken.
-trait Sink {
-    const WITH_ATTR: bool;
-    fn put_dot(&mut self, server: &Server, dir: NodeId, offset: u64, name: &str) -> Result<bool>;
-    fn put(&mut self, server: &Server, entry: &DirEntry) -> Result<bool>;
-}
+impl Server {
+    /// Names and numbers.
+    pub fn list(&self, fh: u64, offset: u64, entries: &mut Entries) -> Result<()> {
+        self.fill(fh, offset, false, entries)
+    }
 
-impl Sink for ReplyDirectory {
-    const WITH_ATTR: bool = false;
-    fn put_dot(&mut self, server: &Server, dir: NodeId, offset: u64, name: &str) -> Result<bool> {
-        Ok(!self.add(INodeNo(server.inodes.number(dir)), offset, FileType::Directory, name))
+    /// With attributes: the kernel gets a reference to each but `.` and `..`.
+    pub fn list_plus(&self, fh: u64, offset: u64, entries: &mut Entries) -> Result<()> {
+        self.fill(fh, offset, true, entries)
     }
-    fn put(&mut self, server: &Server, entry: &DirEntry) -> Result<bool> {
-        let ino = INodeNo(server.inodes.number(entry.node));
-        Ok(!self.add(ino, entry.cookie, file_type(entry.kind), OsStr::from_bytes(&entry.name)))
-    }
-}
 
-impl Sink for ReplyDirectoryPlus {
-    const WITH_ATTR: bool = true;
-    fn put_dot(&mut self, server: &Server, dir: NodeId, offset: u64, name: &str) -> Result<bool> {
-        // The kernel takes no reference to these two.
-        let attr = server.fs.getattr(dir)?;
-        let ino = server.inodes.number(dir);
-        let generation = Generation(dir.generation);
-        Ok(!self.add(
-            INodeNo(ino),
-            offset,
-            name,
-            &server.cache_of(attr.node),
-            &file_attr(ino, &attr),
-            generation,
-        ))
+    /// False where there is no room for it.
+    fn put_dot(&self, dir: NodeId, offset: u64, name: &[u8], plus: bool, to: &mut Entries) -> Result<bool> {
+        let ino = self.inodes.number(dir);
+        if !plus {
+            return Ok(to.add(ino, offset, libc::S_IFDIR, name));
+        }
+        let attr = self.fs.getattr(dir)?;
+        Ok(to.add_plus(ino, &attr, self.cache_of(attr.node), offset, name))
     }
-    fn put(&mut self, server: &Server, entry: &DirEntry) -> Result<bool> {
+
+    /// The same.
+    fn put(&self, entry: &DirEntry, plus: bool, to: &mut Entries) -> Result<bool> {
+        if !plus {
+            let ino = self.inodes.number(entry.node);
+            return Ok(to.add(ino, entry.cookie, type_bits(entry.kind), &entry.name));
+        }
         let attr: Attr = match entry.attr {
             Some(attr) => attr,
-            None => server.fs.getattr(entry.node)?,
+            None => self.fs.getattr(entry.node)?,
         };
-        let ino = server.inodes.remember(entry.node)?;
-        let generation = Generation(entry.node.generation);
-        let name = OsStr::from_bytes(&entry.name);
-        let full = self.add(
-            INodeNo(ino),
-            entry.cookie,
-            name,
-            &server.cache_of(attr.node),
-            &file_attr(ino, &attr),
-            generation,
-        );
-        if full {
-            server.inodes.forget(ino, 1);
+        let ino = self.inodes.remember(entry.node)?;
+        let taken = to.add_plus(ino, &attr, self.cache_of(attr.node), entry.cookie, &entry.name);
+        if !taken {
+            self.inodes.forget(ino, 1);
         }
-        Ok(!full)
-    }
-}
-
-impl Server {
-    pub fn list(&self, fh: u64, offset: u64, mut reply: ReplyDirectory) {
-        match self.fill(fh, offset, &mut reply) {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(crate::errno::errno(&error)),
-        }
+        Ok(taken)
     }
 
-    pub fn list_plus(&self, fh: u64, offset: u64, mut reply: ReplyDirectoryPlus) {
-        match self.fill(fh, offset, &mut reply) {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(crate::errno::errno(&error)),
-        }
-    }
-
-    fn fill<S: Sink>(&self, fh: u64, offset: u64, sink: &mut S) -> Result<()> {
+    fn fill(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries) -> Result<()> {
         let handle = self.handles.get(fh)?;
         let dir = handle.node;
-        if offset < DOT && !sink.put_dot(self, dir, DOT, ".")? {
+        if offset < DOT && !self.put_dot(dir, DOT, b".", plus, to)? {
             return Ok(());
         }
         if offset < DOT_DOT {
             let parent = self.fs.lookup(&Cred::root(), dir, b"..").map_or(dir, |attr| attr.node);
-            if !sink.put_dot(self, parent, DOT_DOT, "..")? {
+            if !self.put_dot(parent, DOT_DOT, b"..", plus, to)? {
                 return Ok(());
             }
         }
         let cookie = if offset <= DOT_DOT { 0 } else { offset };
-        let mut page = self.page::<S>(&handle, cookie)?;
+        let mut page = self.page(&handle, cookie, plus)?;
         let mut sent = false;
         loop {
             while let Some(entry) = page.entries.front() {
-                match sink.put(self, entry) {
+                match self.put(entry, plus, to) {
                     Ok(true) => {}
                     // An error behind entries that are taken already waits for the next call.
                     Ok(false) => return keep(&handle, page),
@@ -131,16 +96,16 @@ impl Server {
             if page.eof {
                 return Ok(());
             }
-            page = self.read_page(dir, page.from, S::WITH_ATTR)?;
+            page = self.read_page(dir, page.from, plus)?;
         }
     }
 
     /// What the last call left over where this one goes on there; a page just read otherwise.
-    fn page<S: Sink>(&self, handle: &Handle, cookie: u64) -> Result<Page> {
+    fn page(&self, handle: &Handle, cookie: u64, plus: bool) -> Result<Page> {
         let left = handle.page.lock().expect("nothing panics under this lock").take();
         match left {
-            Some(page) if page.from == cookie && page.with_attr == S::WITH_ATTR && cookie != 0 => Ok(page),
-            _ => self.read_page(handle.node, cookie, S::WITH_ATTR),
+            Some(page) if page.from == cookie && page.with_attr == plus && cookie != 0 => Ok(page),
+            _ => self.read_page(handle.node, cookie, plus),
         }
     }
 

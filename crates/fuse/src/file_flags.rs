@@ -5,11 +5,10 @@
 //!
 //! Source: include/uapi/linux/fs.h (`FS_IOC_*`, `struct fsxattr`, flags); module/os/linux/zfs/zpl_file.c.
 
-use engine_api::{Error, NodeId, Project, Result};
-use fuser::Request;
-
 use crate::caller::as_caller;
+use crate::request::Header;
 use crate::server::Server;
+use engine_api::{Error, NodeId, Project, Result};
 
 /// `FS_IOC_GETFLAGS` and `FS_IOC_SETFLAGS`: one number.
 const GET_FLAGS: u32 = 0x8008_6601;
@@ -29,7 +28,7 @@ const PROJECT_AT: usize = 12;
 /// What the caller gets back; `None` for an ioctl that is not known.
 pub fn answer(
     server: &Server,
-    req: &Request,
+    req: &Header,
     node: NodeId,
     cmd: u32,
     given: &[u8],

@@ -4,13 +4,11 @@
 //! one; the kernel then sees another generation under the same number, drops its old inode, and adds both counts up in
 //! what it forgets: so does this table.
 
+use crate::abi::ROOT;
 use engine_api::{Error, NodeId, Result};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard};
-
-/// FUSE's number of the root.
-const ROOT: u64 = 1;
 
 pub struct Inodes {
     root: NodeId,

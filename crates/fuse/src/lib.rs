@@ -11,12 +11,16 @@
 //! for [`MountOptions::cache`], data until the next open or until size or mtime are seen to differ. There is no
 //! write-back cache: what `write` returned from is in the engine.
 //!
+//! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads and buffers for all mounts (`pool`).
+//!
 //! Node numbers are object numbers (the root is 1, as FUSE demands), with the engine's generation beside them.
 //! Invariants: a handle that the kernel has open is one `FileSystem::open`, closed exactly once, also when the
 //! connection is aborted; a failed call changed nothing and took no reference.
 
+mod abi;
 mod caller;
 mod convert;
+mod device;
 mod dir;
 mod errno;
 mod file_flags;
@@ -25,6 +29,10 @@ mod handles;
 mod inodes;
 mod mount;
 mod ops;
+mod pool;
+mod reply;
+mod request;
 mod server;
 
 pub use mount::{Mount, MountOptions, mount};
+pub use pool::Pool;

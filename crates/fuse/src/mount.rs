@@ -1,18 +1,28 @@
 //! Mounting and unmounting.
+//!
+//! Whatever waits for the kernel here has a bound, since the kernel may wait for this program, or for a pool that is
+//! suspended. Nothing asks for a path below a mount of ours.
 
+use crate::device::{self, Device};
 use crate::flat::Flat;
 use crate::ops::Ops;
+use crate::pool::{Pool, Serve};
 use crate::server::Server;
 use engine_api::{Error, FileSystem, Result};
-use fuser::{Config, MountOption, Session, SessionACL};
-use std::ffi::CString;
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use stdx::os_error::words;
+
+/// How long INIT may take to come, an unmount to write what is dirty, and a connection to end.
+const BEGIN: Duration = Duration::from_secs(10);
+const FLUSH: Duration = Duration::from_secs(60);
+const FLUSH_BY_FORCE: Duration = Duration::from_secs(5);
+const END: Duration = Duration::from_secs(2);
 
 /// How to mount: the dataset's properties, and how hard to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +31,9 @@ pub struct MountOptions {
     pub source: String,
     /// readonly=on
     pub read_only: bool,
-    /// Shown by the kernel only; the engine decides whether reads touch atime.
+    /// Shown by the kernel only, both; the engine decides whether reads touch atime.
     pub atime: bool,
+    pub relatime: bool,
     /// setuid=on
     pub setuid: bool,
     /// devices=on
@@ -32,8 +43,6 @@ pub struct MountOptions {
     /// How long the kernel believes names and attributes without asking again. What NFS clients change shows here
     /// after this long at the latest; what changes through the mount shows at once. 0 asks every time.
     pub cache: Duration,
-    /// Requests served at the same time: a waiting fsync takes one.
-    pub threads: usize,
 }
 
 impl Default for MountOptions {
@@ -42,11 +51,11 @@ impl Default for MountOptions {
             source: "cistern".into(),
             read_only: false,
             atime: true,
+            relatime: false,
             setuid: true,
             devices: true,
             exec: true,
             cache: Duration::from_secs(1),
-            threads: 32,
         }
     }
 }
@@ -55,6 +64,10 @@ impl Default for MountOptions {
 #[derive(Debug)]
 pub struct Mount {
     at: PathBuf,
+    /// `major:minor` of its device; `None` where the kernel did not tell.
+    device: Option<String>,
+    pool: Pool,
+    number: u64,
     session: Arc<Ended>,
 }
 
@@ -79,32 +92,66 @@ impl Ended {
         let over = self.over.lock().expect("nothing panics under this lock");
         drop(self.changed.wait_while(over, |over| !*over).expect("nothing panics under this lock"));
     }
+
+    /// Whether it is over after that long at the latest.
+    fn wait_for(&self, bound: Duration) -> bool {
+        let over = self.over.lock().expect("nothing panics under this lock");
+        let waited = self.changed.wait_timeout_while(over, bound, |over| !*over);
+        *waited.expect("nothing panics under this lock").0
+    }
 }
 
-/// Mount `fs` at an existing directory, for every user of the machine. Needs root (CAP_SYS_ADMIN).
+/// A connection, from INIT to its end.
+struct Session {
+    device: Device,
+    ops: Ops,
+    at: PathBuf,
+    ended: Arc<Ended>,
+}
+
+impl Serve for Session {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn serve(&self, request: &[u8]) -> bool {
+        self.ops.serve(&self.device, request)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.ops.close();
+        tracing::info!(at = %self.at.display(), "unmounted");
+        // Said here, because anybody may unmount it.
+        self.ended.set();
+    }
+}
+
+/// Mount `fs` at an existing directory, for every user of the machine. Needs root (CAP_SYS_ADMIN), or fusermount3.
 ///
 /// # Errors
 /// `Refused` with the operating system's reason.
-pub fn mount(fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
+pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
     let refused = |error: io::Error| Error::Refused(format!("{}: {}", at.display(), words(&error)));
     let at = at.canonicalize().map_err(refused)?;
-    let ops = Ops { server: Server::new(Flat::new(fs), options.cache) };
-    let session = Session::new(ops, &at, &config(options))
+    let device = Device::mount(&at, options)
         .map_err(|error| Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))))?;
+    let ops = Ops::new(Server::new(Flat::new(fs), options.cache));
+    let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device)).and_then(|()| device.never_wait());
     let ended = Arc::new(Ended::default());
-    let (over, path) = (ended.clone(), at.clone());
-    // Said here, because anybody may unmount it.
-    let serve = move || {
-        match session.run() {
-            Ok(()) => tracing::info!(at = %path.display(), "unmounted"),
-            Err(error) => tracing::error!(at = %path.display(), %error, "a local mount ended"),
+    let session = Session { device, ops, at: at.clone(), ended: ended.clone() };
+    let number = match begun.and_then(|()| pool.add(Box::new(session))) {
+        Ok(number) => number,
+        Err(error) => {
+            let _ = device::unmount(&at, libc::MNT_DETACH);
+            return Err(refused(error));
         }
-        over.set();
     };
-    std::thread::Builder::new().name("fuse-session".into()).spawn(serve).map_err(refused)?;
-    raise_readahead(&at);
+    let device = device_of(&at);
+    raise_readahead(device.as_deref());
     tracing::info!(at = %at.display(), source = options.source, "mounted");
-    Ok(Mount { at, session: ended })
+    Ok(Mount { at, device, pool: pool.clone(), number, session: ended })
 }
 
 fn is_root() -> bool {
@@ -131,34 +178,57 @@ fn in_words(error: &io::Error, root: bool) -> String {
     }
 }
 
-fn config(options: &MountOptions) -> Config {
-    let either = |yes: bool, on: MountOption, off: MountOption| if yes { on } else { off };
-    let mut config = Config::default();
-    config.mount_options = vec![
-        MountOption::FSName(options.source.clone()),
-        MountOption::Subtype("cistern".into()),
-        MountOption::DefaultPermissions,
-        either(options.read_only, MountOption::RO, MountOption::RW),
-        either(options.atime, MountOption::Atime, MountOption::NoAtime),
-        either(options.setuid, MountOption::Suid, MountOption::NoSuid),
-        either(options.devices, MountOption::Dev, MountOption::NoDev),
-        either(options.exec, MountOption::Exec, MountOption::NoExec),
-    ];
-    config.acl = SessionACL::All;
-    config.n_threads = Some(options.threads.max(1));
-    config.clone_fd = true;
-    config
+/// The fields of a line of /proc/PID/mountinfo: device and mount point, which has spaces as octal numbers (proc(5)).
+fn mountinfo(line: &str) -> Option<(&str, Vec<u8>)> {
+    let mut fields = line.split(' ');
+    let (device, at) = (fields.nth(2)?, fields.nth(1)?);
+    let mut path = Vec::with_capacity(at.len());
+    let mut rest = at.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let octal = match (first, others.get(..3)) {
+            (b'\\', Some(digits)) => {
+                std::str::from_utf8(digits).ok().and_then(|d| u8::from_str_radix(d, 8).ok())
+            }
+            _ => None,
+        };
+        path.push(octal.unwrap_or(*first));
+        rest = if octal.is_some() { &others[3..] } else { others };
+    }
+    Some((device, path))
+}
+
+/// The device of what was mounted last at a path, without asking the path.
+fn device_of(at: &Path) -> Option<String> {
+    let all = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mounted = all.lines().rev().filter_map(mountinfo);
+    mounted
+        .into_iter()
+        .find(|(_, path)| Path::new(OsStr::from_bytes(path)) == at)
+        .map(|(device, _)| device.to_owned())
+}
+
+/// Who has a device mounted in a mount namespace of his own: `name (PID n)`, as far as this process may see.
+fn holders(device: &str) -> Vec<String> {
+    let own = std::fs::read_link("/proc/self/ns/mnt").ok();
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let holds = |pid: &u32| {
+        let elsewhere = std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok() != own;
+        let mounts = || std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+        elsewhere && mounts().lines().filter_map(mountinfo).any(|(found, _)| found == device)
+    };
+    let name = |pid: u32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        format!("{} (PID {pid})", name.trim_end())
+    };
+    pids.filter(holds).map(name).take(8).collect()
 }
 
 /// The kernel offers FUSE no more than its default of 128 KiB when a mount begins; root may raise it afterwards.
 /// Where that is refused, reading is only slower.
-fn raise_readahead(at: &Path) {
-    let raise = || -> io::Result<()> {
-        let device = std::fs::metadata(at)?.dev();
-        let path = format!("/sys/class/bdi/{}:{}/read_ahead_kb", libc::major(device), libc::minor(device));
-        std::fs::write(path, "1024")
-    };
-    if let Err(error) = raise() {
+fn raise_readahead(device: Option<&str>) {
+    let Some(device) = device else { return };
+    if let Err(error) = std::fs::write(format!("/sys/class/bdi/{device}/read_ahead_kb"), "1024") {
         tracing::debug!(%error, "read-ahead stays at the kernel's default");
     }
 }
@@ -170,7 +240,8 @@ impl Mount {
     }
 
     /// Unmount and wait until every request is answered. `force` takes it away from whoever uses it: their calls fail
-    /// from then on. Already unmounted is no error.
+    /// from then on. So does one that is mounted in another mount namespace too, which nobody here could take away:
+    /// the log says who had it. Already unmounted is no error.
     ///
     /// # Errors
     /// `Busy` where something is open or works there, and not `force`.
@@ -178,21 +249,50 @@ impl Mount {
         if self.session.is_set() {
             return Ok(());
         }
-        match umount(&self.at, 0) {
-            Ok(()) => {}
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && !force => return Err(Error::Busy),
+        let bound = if force { FLUSH_BY_FORCE } else { FLUSH };
+        match (self.detach(bound), force) {
+            (Ok(()), _) => {}
+            (Err(_), _) if self.session.is_set() => return Ok(()),
+            (Err(error), false) if busy(&error) => return Err(Error::Busy),
             // Force ends the connection, detach takes the name away though files are open.
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                umount(&self.at, libc::MNT_FORCE | libc::MNT_DETACH).map_err(|error| self.refused(&error))?;
+            (Err(error), true) if busy(&error) => {
+                device::unmount(&self.at, libc::MNT_FORCE | libc::MNT_DETACH)
+                    .map_err(|error| self.refused(&error))?;
             }
-            // Somebody else was faster.
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && self.session.is_set() => {
-                return Ok(());
-            }
-            Err(error) => return Err(self.refused(&error)),
+            // Somebody else has taken it away from here.
+            (Err(error), _) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            (Err(error), _) => return Err(self.refused(&error)),
         }
-        self.session.wait();
+        if !self.session.wait_for(END) {
+            self.abort();
+        }
         Ok(())
+    }
+
+    /// What is dirty is written, then it is gone from this mount namespace. In a thread of its own, which the kernel
+    /// may keep: `ResourceBusy` where it is not done in time.
+    fn detach(&self, bound: Duration) -> io::Result<()> {
+        let (done, result) = mpsc::channel();
+        let at = self.at.clone();
+        let call = move || {
+            let _ = done.send(device::unmount(&at, 0));
+        };
+        std::thread::Builder::new().name("fuse-unmount".into()).spawn(call)?;
+        result.recv_timeout(bound).unwrap_or_else(|_| Err(io::Error::from_raw_os_error(libc::EBUSY)))
+    }
+
+    /// It is still mounted in another namespace: nobody is served any more.
+    fn abort(&self) {
+        let holders = self.device.as_deref().map(holders).unwrap_or_default();
+        tracing::warn!(at = %self.at.display(), ?holders, "is mounted elsewhere too: the connection is cut");
+        self.pool.remove(self.number);
+        if let Some((_, minor)) = self.device.as_deref().and_then(|device| device.split_once(':')) {
+            // Where this cannot be written, what is being served ends first.
+            let _ = std::fs::write(format!("/sys/fs/fuse/connections/{minor}/abort"), "1");
+        }
+        if !self.session.wait_for(END) {
+            tracing::warn!(at = %self.at.display(), "requests are still being served");
+        }
     }
 
     /// Wait until it is unmounted, by whomever.
@@ -210,20 +310,15 @@ impl Mount {
     }
 }
 
+fn busy(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EBUSY)
+}
+
 impl Drop for Mount {
     fn drop(&mut self) {
         if let Err(error) = self.unmount(true) {
             tracing::error!(%error, "a mount stays behind");
         }
-    }
-}
-
-fn umount(at: &Path, flags: i32) -> io::Result<()> {
-    let path = CString::new(at.as_os_str().as_bytes())?;
-    // SAFETY: `path` is a NUL-terminated string that outlives the call.
-    match unsafe { libc::umount2(path.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -1,13 +1,13 @@
-//! What each request means to the engine. The wire side is in `ops`.
+//! What each request means to the engine. Who asks and for which node is in its header.
 
 use crate::caller::{as_caller, as_caller_with_mode};
 use crate::handles::Handles;
 use crate::inodes::Inodes;
+use crate::request::Header;
 use engine_api::{
-    Attr, CreateMode, Cred, Error, FileSystem, NewNode, NodeId, NodeKind, RenameMode, Result, SetAttr,
-    Stable, XattrMode,
+    Attr, CreateMode, Cred, Error, FileSystem, FsStat, NewNode, NodeId, NodeKind, ReadBuf, RenameMode,
+    Result, Seek, SetAttr, Stable, XattrMode,
 };
-use fuser::Request;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -50,7 +50,58 @@ impl Server {
         }
     }
 
-    pub fn setattr(&self, req: &Request, ino: u64, fh: Option<u64>, set: &SetAttr) -> Result<Attr> {
+    pub fn lookup(&self, req: &Header, name: &[u8]) -> Result<Attr> {
+        let dir = self.inodes.node(req.node)?;
+        as_caller(req, |cred| self.fs.lookup(cred, dir, name))
+    }
+
+    /// An open file keeps its node even where the number went to another.
+    pub fn getattr(&self, ino: u64, fh: Option<u64>) -> Result<Attr> {
+        let node = match fh.and_then(|fh| self.handles.get(fh).ok()) {
+            Some(handle) => handle.node,
+            None => self.inodes.node(ino)?,
+        };
+        self.fs.getattr(node)
+    }
+
+    pub fn statfs(&self, ino: u64) -> Result<FsStat> {
+        self.fs.statfs(self.inodes.node(ino)?)
+    }
+
+    pub fn readlink(&self, req: &Header) -> Result<Vec<u8>> {
+        let node = self.inodes.node(req.node)?;
+        as_caller(req, |cred| self.fs.readlink(cred, node))
+    }
+
+    pub fn unlink(&self, req: &Header, name: &[u8]) -> Result<()> {
+        let dir = self.inodes.node(req.node)?;
+        as_caller(req, |cred| self.fs.remove(cred, dir, name)).map(drop)
+    }
+
+    pub fn rmdir(&self, req: &Header, name: &[u8]) -> Result<()> {
+        let dir = self.inodes.node(req.node)?;
+        as_caller(req, |cred| self.fs.rmdir(cred, dir, name)).map(drop)
+    }
+
+    /// Another name, in the directory that is asked, for node `ino`.
+    pub fn link(&self, req: &Header, ino: u64, name: &[u8]) -> Result<Attr> {
+        let (node, dir) = (self.inodes.node(ino)?, self.inodes.node(req.node)?);
+        as_caller(req, |cred| self.fs.link(cred, node, dir, name)).map(|(attr, _)| attr)
+    }
+
+    pub fn read(&self, fh: u64, offset: u64, size: u32) -> Result<ReadBuf> {
+        self.fs.read(&Cred::root(), self.handles.get(fh)?.node, offset, size as usize)
+    }
+
+    pub fn commit(&self, fh: u64) -> Result<()> {
+        self.fs.commit(self.handles.get(fh)?.node).map(drop)
+    }
+
+    pub fn seek(&self, fh: u64, offset: u64, what: Seek) -> Result<u64> {
+        self.fs.seek(&Cred::root(), self.handles.get(fh)?.node, offset, what)
+    }
+
+    pub fn setattr(&self, req: &Header, fh: Option<u64>, set: &SetAttr) -> Result<Attr> {
         let changes_program = set.size.is_some() || set.uid.is_some() || set.gid.is_some();
         let (node, after) = match fh {
             // ftruncate: allowed because the file is open for writing, whatever its mode says now.
@@ -63,7 +114,7 @@ impl Server {
                 (node, self.fs.setattr(&Cred::root(), node, &set)?.1)
             }
             _ => {
-                let node = self.inodes.node(ino)?;
+                let node = self.inodes.node(req.node)?;
                 (node, as_caller_with_mode(req, set.mode, |cred| self.fs.setattr(cred, node, set))?.1)
             }
         };
@@ -73,22 +124,15 @@ impl Server {
         Ok(after)
     }
 
-    pub fn make(&self, req: &Request, parent: u64, name: &[u8], what: &NewNode, mode: u32) -> Result<Attr> {
-        let parent = self.inodes.node(parent)?;
+    pub fn make(&self, req: &Header, name: &[u8], what: &NewNode, mode: u32) -> Result<Attr> {
+        let parent = self.inodes.node(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
         Ok(as_caller_with_mode(req, attr.mode, |cred| self.fs.make(cred, parent, name, what, &attr))?.attr)
     }
 
     /// open(2) with O_CREAT where the kernel saw no such name. Gives the attributes and a handle.
-    pub fn create(
-        &self,
-        req: &Request,
-        parent: u64,
-        name: &[u8],
-        mode: u32,
-        flags: i32,
-    ) -> Result<(Attr, u64)> {
-        let parent = self.inodes.node(parent)?;
+    pub fn create(&self, req: &Header, name: &[u8], mode: u32, flags: i32) -> Result<(Attr, u64)> {
+        let parent = self.inodes.node(req.node)?;
         let how = if flags & libc::O_EXCL != 0 { CreateMode::Guarded } else { CreateMode::Unchecked };
         let size = (flags & libc::O_TRUNC != 0).then_some(0);
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), size, ..SetAttr::default() };
@@ -120,7 +164,7 @@ impl Server {
     }
 
     /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows better.
-    pub fn write(&self, req: &Request, fh: u64, offset: u64, data: &[u8], how: &WriteHow) -> Result<()> {
+    pub fn write(&self, req: &Header, fh: u64, offset: u64, data: &[u8], how: &WriteHow) -> Result<()> {
         let handle = self.handles.get(fh)?;
         let set = self.capabilities_set.load(Ordering::Acquire);
         if handle.capabilities_seen.swap(set, Ordering::AcqRel) != set {
@@ -147,8 +191,8 @@ impl Server {
     }
 
     /// The mode that a write or truncation by the caller leaves, where it is not the one there is.
-    fn mode_without_setid(&self, req: &Request, attr: &Attr) -> Option<u32> {
-        let who = posix::Who { uid: req.uid(), gid: req.gid(), groups: &[] };
+    fn mode_without_setid(&self, req: &Header, attr: &Attr) -> Option<u32> {
+        let who = posix::Who { uid: req.uid, gid: req.gid, groups: &[] };
         let kind = if attr.kind == NodeKind::File { posix::Kind::File } else { posix::Kind::Other };
         let rules =
             posix::Node { uid: attr.uid, gid: attr.gid, mode: attr.mode, withheld: attr.withheld, kind };
@@ -167,21 +211,12 @@ impl Server {
         }
     }
 
-    pub fn rename(
-        &self,
-        req: &Request,
-        from: (u64, &[u8]),
-        to: (u64, &[u8]),
-        flags: fuser::RenameFlags,
-    ) -> Result<()> {
-        let mode = if flags.is_empty() {
-            RenameMode::Replace
-        } else if flags == fuser::RenameFlags::RENAME_NOREPLACE {
-            RenameMode::NoReplace
-        } else if flags == fuser::RenameFlags::RENAME_EXCHANGE {
-            RenameMode::Exchange
-        } else {
-            return Err(Error::Invalid("rename flags".into()));
+    pub fn rename(&self, req: &Header, from: (u64, &[u8]), to: (u64, &[u8]), flags: u32) -> Result<()> {
+        let mode = match flags {
+            0 => RenameMode::Replace,
+            libc::RENAME_NOREPLACE => RenameMode::NoReplace,
+            libc::RENAME_EXCHANGE => RenameMode::Exchange,
+            _ => return Err(Error::Invalid("rename flags".into())),
         };
         let from = (self.inodes.node(from.0)?, from.1);
         let to = (self.inodes.node(to.0)?, to.1);
@@ -196,7 +231,7 @@ impl Server {
         self.fs.punch(&Cred::root(), self.handles.get(fh)?.node, offset, len)
     }
 
-    pub fn setxattr(&self, req: &Request, ino: u64, name: &[u8], value: &[u8], flags: i32) -> Result<()> {
+    pub fn setxattr(&self, req: &Header, name: &[u8], value: &[u8], flags: i32) -> Result<()> {
         check_xattr_name(name)?;
         let mode = match flags {
             0 => XattrMode::Either,
@@ -204,7 +239,7 @@ impl Server {
             libc::XATTR_REPLACE => XattrMode::Replace,
             _ => return Err(Error::Invalid("setxattr flags".into())),
         };
-        let node = self.inodes.node(ino)?;
+        let node = self.inodes.node(req.node)?;
         as_caller(req, |cred| self.fs.setxattr(cred, node, name, value, mode))?;
         if name == CAPABILITY {
             self.capabilities_set.fetch_add(1, Ordering::AcqRel);
@@ -212,22 +247,22 @@ impl Server {
         Ok(())
     }
 
-    pub fn getxattr(&self, req: &Request, ino: u64, name: &[u8]) -> Result<Vec<u8>> {
+    pub fn getxattr(&self, req: &Header, name: &[u8]) -> Result<Vec<u8>> {
         check_xattr_name(name)?;
-        let node = self.inodes.node(ino)?;
+        let node = self.inodes.node(req.node)?;
         as_caller(req, |cred| self.fs.getxattr(cred, node, name))
     }
 
     /// Names, each ended by a NUL.
-    pub fn listxattr(&self, req: &Request, ino: u64) -> Result<Vec<u8>> {
-        let node = self.inodes.node(ino)?;
+    pub fn listxattr(&self, req: &Header) -> Result<Vec<u8>> {
+        let node = self.inodes.node(req.node)?;
         let names = as_caller(req, |cred| self.fs.listxattr(cred, node))?;
         Ok(names.into_iter().flat_map(|name| name.into_iter().chain([0])).collect())
     }
 
-    pub fn removexattr(&self, req: &Request, ino: u64, name: &[u8]) -> Result<()> {
+    pub fn removexattr(&self, req: &Header, name: &[u8]) -> Result<()> {
         check_xattr_name(name)?;
-        let node = self.inodes.node(ino)?;
+        let node = self.inodes.node(req.node)?;
         if name == CAPABILITY {
             // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the name of whoever
             // truncates the program.

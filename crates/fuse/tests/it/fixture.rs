@@ -1,7 +1,7 @@
 //! A model, mounted in a directory of its own for one test.
 
 use engine_api::{FileSystem, Time};
-use fuse::{Mount, MountOptions};
+use fuse::{Mount, MountOptions, Pool};
 use model::MemFs;
 use std::ffi::CString;
 use std::io;
@@ -19,16 +19,21 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new() -> Fixture {
-        Fixture::with(&MountOptions { threads: 4, ..MountOptions::default() })
+        Fixture::with(&MountOptions::default())
     }
 
     pub fn with(options: &MountOptions) -> Fixture {
+        Fixture::within(&Pool::new().unwrap(), options)
+    }
+
+    pub fn within(pool: &Pool, options: &MountOptions) -> Fixture {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("cistern-fuse-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let at = std::env::temp_dir().join(name);
         std::fs::create_dir(&at).unwrap();
         let fs = MemFs::new(Box::new(now));
-        let mount = fuse::mount(fs.clone() as Arc<dyn FileSystem>, &at, options).expect("root and /dev/fuse");
+        let mount =
+            fuse::mount(pool, fs.clone() as Arc<dyn FileSystem>, &at, options).expect("root and /dev/fuse");
         Fixture { fs, mount, at }
     }
 

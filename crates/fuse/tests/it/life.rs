@@ -2,9 +2,10 @@
 
 use crate::fixture::{Fixture, answer, c, eventually};
 use engine_api::{Cred, Error, FileSystem, Stable};
-use fuse::MountOptions;
+use fuse::{MountOptions, Pool};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -26,7 +27,7 @@ fn an_unlinked_file_lives_until_it_is_closed() {
 
 #[test]
 fn what_another_client_changes_shows() {
-    let options = MountOptions { cache: Duration::ZERO, threads: 2, ..MountOptions::default() };
+    let options = MountOptions { cache: Duration::ZERO, ..MountOptions::default() };
     let fixture = Fixture::with(&options);
     fs::write(fixture.path("f"), "old content").unwrap();
     assert_eq!(fs::read(fixture.path("f")).unwrap(), b"old content");
@@ -103,7 +104,7 @@ fn a_mount_taken_away_by_others_is_noticed() {
 
 #[test]
 fn a_read_only_mount_refuses_changes() {
-    let options = MountOptions { read_only: true, exec: false, threads: 1, ..MountOptions::default() };
+    let options = MountOptions { read_only: true, exec: false, ..MountOptions::default() };
     let fixture = Fixture::with(&options);
     assert_eq!(File::create(fixture.path("f")).unwrap_err().raw_os_error(), Some(libc::EROFS));
     assert_eq!(fs::create_dir(fixture.path("d")).unwrap_err().raw_os_error(), Some(libc::EROFS));
@@ -127,4 +128,58 @@ fn statfs_tells_what_the_file_system_says() {
     assert_eq!(stat.f_blocks * stat.f_frsize, expect.total_bytes);
     assert_eq!(stat.f_bavail * stat.f_frsize, expect.avail_bytes);
     assert_eq!((stat.f_namemax, stat.f_bsize), (255, u64::from(expect.blksize)));
+}
+
+/// A mount namespace of another process, which nobody told of an unmount, keeps the file system mounted.
+#[test]
+fn a_mount_that_is_held_elsewhere_is_cut_off() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path("f"), "here").unwrap();
+    let mut holder = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", "echo held; exec sleep 100"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 5];
+    holder.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
+    let inside =
+        std::path::PathBuf::from(format!("/proc/{}/root{}", holder.id(), fixture.path("f").display()));
+    assert_eq!(fs::read(&inside).unwrap(), b"here");
+    fixture.mount.unmount(false).unwrap();
+    assert!(fixture.mount.is_unmounted());
+    let error = fs::metadata(inside.with_file_name("g")).unwrap_err().raw_os_error();
+    assert!(matches!(error, Some(libc::ENOTCONN | libc::ECONNABORTED)), "{error:?}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+}
+
+/// Bytes of this process that are in memory, and its threads.
+fn taken() -> (u64, usize) {
+    let status = fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap();
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    (kib << 10, fs::read_dir("/proc/self/task").unwrap().count())
+}
+
+/// What a mount costs where nobody does anything: neither threads nor buffers.
+#[test]
+fn mounts_share_threads_and_buffers() {
+    const MOUNTS: usize = 60;
+    let before = taken();
+    let pool = Pool::new().unwrap();
+    let fixtures: Vec<Fixture> =
+        (0..MOUNTS).map(|_| Fixture::within(&pool, &MountOptions::default())).collect();
+    for fixture in &fixtures {
+        fs::write(fixture.path("f"), vec![7; 3 << 20]).unwrap();
+        assert_eq!(fs::read(fixture.path("f")).unwrap().len(), 3 << 20);
+        fs::remove_file(fixture.path("f")).unwrap();
+    }
+    eventually("buffers and threads go when nobody needs them", || {
+        // SAFETY: gives back what the allocator of the tests keeps of what is free.
+        unsafe { libc::malloc_trim(0) };
+        let now = taken();
+        let bytes = now.0.saturating_sub(before.0) / MOUNTS as u64;
+        // Other tests of this process have theirs.
+        bytes < 256 << 10 && now.1 < before.1 + MOUNTS
+    });
 }

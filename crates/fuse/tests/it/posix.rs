@@ -233,3 +233,12 @@ fn a_mapping_and_the_file_are_one() {
     file.read_exact_at(&mut byte, 5000).unwrap();
     assert_eq!(byte, [b'z']);
 }
+
+#[test]
+fn a_file_has_a_time_of_birth() {
+    let fixture = Fixture::new();
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(5);
+    fs::write(fixture.path("f"), "x").unwrap();
+    let born = fs::metadata(fixture.path("f")).unwrap().created().unwrap();
+    assert!(born > before, "{born:?}");
+}
