@@ -22,7 +22,7 @@ use stdx::os_error::words;
 const BEGIN: Duration = Duration::from_secs(10);
 const FLUSH: Duration = Duration::from_secs(60);
 const FLUSH_BY_FORCE: Duration = Duration::from_secs(5);
-const END: Duration = Duration::from_secs(2);
+const END: Duration = Duration::from_millis(300);
 
 /// How to mount: the dataset's properties, and how hard to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
