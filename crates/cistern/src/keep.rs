@@ -17,9 +17,17 @@ pub const FOLDER: &str = "/dev/shm";
 /// How often, and how long each time, a process that is just dying is waited for.
 const LOOKS: u32 = 50;
 const A_MOMENT: Duration = Duration::from_millis(100);
-/// Bytes, in proportion to what may be unwritten in memory: more would only be written out later.
+/// Bytes at least, so many that it takes as much as may be unwritten in memory, and at most.
 const LEAST: u64 = 16 << 20;
-const MOST: u64 = 256 << 20;
+const EQUAL: u64 = 256 << 20;
+const MOST: u64 = 1 << 30;
+
+/// As much as may be unwritten, for more would only be written out later, and of much a half: the cache gives way for both, and
+/// for what clients send. A group ends when it has a third of this, so with much less the same blocks are written again and
+/// again.
+fn size(dirty: u64) -> u64 {
+    (dirty / 2).max(dirty.min(EQUAL)).clamp(LEAST, MOST)
+}
 
 /// The file of this state folder. None where no such file can be had, which is told: then what is not flushed dies with the
 /// program. `Err`: another process has it.
@@ -27,7 +35,7 @@ pub fn open(folder: &Path, state: &Path, dirty: u64) -> Result<Option<Arc<Memory
     let path = folder.join(name(state).map_err(|error| format!("{}: {error}", state.display()))?);
     let mut looks = 0;
     loop {
-        match MemoryFile::open(&path, dirty.clamp(LEAST, MOST)) {
+        match MemoryFile::open(&path, size(dirty)) {
             Ok(file) => return Ok(Some(Arc::new(file))),
             Err(error) if error.kind() == ErrorKind::WouldBlock && looks < LOOKS => {
                 looks += 1;
@@ -48,3 +56,6 @@ fn name(state: &Path) -> io::Result<String> {
     let state = fs::metadata(state)?;
     Ok(format!("cistern-{:x}-{:x}", state.dev(), state.ino()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,8 +37,9 @@ const PART: u64 = CHUNK - HEAD_BYTES - TAIL_BYTES;
 const PART_MIN: u64 = 4 << 10;
 /// Chunks of a group that are filled at the same time.
 const LANES: usize = 4;
-/// A group is to be written when it has so much of all chunks.
-const SHARE: usize = 4;
+/// A group is to be written when it has one chunk of so many that there is memory for: while it is being written, the next
+/// one has room for twice as much.
+const SHARE: usize = 3;
 
 /// See [`super`].
 pub struct Kept {
@@ -58,6 +59,8 @@ struct State {
     cold: Vec<usize>,
     /// The fewest that were warm since memory was given back last.
     idle: usize,
+    /// Chunks that there is memory for, as far as is known: the machine may have less than all can take.
+    room: usize,
     groups: Vec<Group>,
     /// Guids; 0 where there is none.
     pools: Vec<u64>,
@@ -134,6 +137,7 @@ impl Kept {
             warm: Vec::new(),
             cold: Vec::new(),
             idle: 0,
+            room: 0,
             groups: Vec::new(),
             pools: vec![0; POOLS],
             is_broken: false,
@@ -160,6 +164,7 @@ impl Kept {
         self.memory.write_words(0, &[MAGIC])?;
         let state = self.state.get_mut().expect("nobody has it yet");
         self.count = chunks;
+        state.room = chunks;
         state.chunks = vec![Owner::default(); chunks];
         state.cold = (0..chunks).rev().collect();
         state.pools = vec![0; POOLS];
@@ -193,6 +198,7 @@ impl Kept {
             .filter(|guid| !owners.iter().any(|owner| owner.life != 0 && owner.guid == **guid))
             .for_each(|guid| *guid = 0);
         state.pools = pools;
+        state.room = chunks;
         state.cold = (0..chunks).rev().filter(|&chunk| owners[chunk].life == 0).collect();
         state.chunks = owners;
         self.last = AtomicU64::new(last);
@@ -358,10 +364,13 @@ impl Kept {
         let parts = (u64::from(lane.chunk.is_some()) + others).max(1);
         let first = self.last.fetch_add(parts, Relaxed) + 1;
         (head[2], head[3]) = (first, parts);
-        let mut rest = bytes;
+        let (mut rest, mut noted) = (bytes, Noted::Yes);
         for part in 0..parts {
             if part > 0 || lane.chunk.is_none() {
-                let Some(chunk) = self.take_chunk(of) else { return Noted::No };
+                let Some((chunk, is_share)) = self.take_chunk(of) else { return Noted::No };
+                if is_share {
+                    noted = Noted::Soon;
+                }
                 *lane = Lane { chunk: Some(chunk), used: 0 };
             }
             let (here, after) = rest.split_at((lane.room() as usize).min(rest.len()));
@@ -376,8 +385,7 @@ impl Kept {
             }
             head[6] += here.len() as u64;
         }
-        drop(lane);
-        if self.has_its_share(of) { Noted::Soon } else { Noted::Yes }
+        noted
     }
 
     fn write_note(&self, lane: &mut Lane, head: &mut [u64; HEAD], bytes: &[u8]) -> io::Result<()> {
@@ -410,17 +418,12 @@ impl Kept {
         Some(lanes)
     }
 
-    fn take_chunk(&self, of: (u64, u64)) -> Option<(usize, u64)> {
+    /// A chunk and its life; and, once for each group, that it has its share now.
+    fn take_chunk(&self, of: (u64, u64)) -> Option<((usize, u64), bool)> {
         let mut state = lock(&self.state);
         let chunk = match state.warm.pop() {
             Some(chunk) => chunk,
-            None => {
-                let chunk = *state.cold.last()?;
-                self.memory.reserve(place(chunk, self.count), CHUNK).ok()?;
-                (self.lend)(CHUNK as i64);
-                state.cold.pop();
-                chunk
-            }
+            None => self.warm_up(&mut state)?,
         };
         state.idle = state.idle.min(state.warm.len());
         let owner = Owner { guid: of.0, txg: of.1, life: self.last.fetch_add(1, Relaxed) + 1 };
@@ -429,16 +432,27 @@ impl Kept {
             return None;
         }
         state.chunks[chunk] = owner;
-        state.groups.iter_mut().filter(|group| group.of == of).for_each(|group| group.chunks += 1);
-        Some((chunk, owner.life))
+        let share = state.room / SHARE;
+        let mut is_share = false;
+        for group in state.groups.iter_mut().filter(|group| group.of == of) {
+            group.chunks += 1;
+            is_share = group.chunks >= share && !std::mem::replace(&mut group.is_asked_for, true);
+        }
+        Some(((chunk, owner.life), is_share))
     }
 
-    /// Once for each group.
-    fn has_its_share(&self, of: (u64, u64)) -> bool {
-        let mut state = lock(&self.state);
-        let share = self.count / SHARE;
-        let group = state.groups.iter_mut().find(|group| group.of == of && group.chunks >= share);
-        group.is_some_and(|group| !std::mem::replace(&mut group.is_asked_for, true))
+    /// Memory for one more chunk.
+    fn warm_up(&self, state: &mut State) -> Option<usize> {
+        let chunk = *state.cold.last()?;
+        let warmed = self.count - state.cold.len();
+        if self.memory.reserve(place(chunk, self.count), CHUNK).is_err() {
+            state.room = warmed;
+            return None;
+        }
+        (self.lend)(CHUNK as i64);
+        state.cold.pop();
+        state.room = state.room.max(warmed + 1);
+        Some(chunk)
     }
 
     // ── After a death ──

@@ -1,5 +1,6 @@
 //! The arena: what is found after a death at any moment.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
@@ -143,6 +144,54 @@ fn a_note_that_is_torn_was_never_answered() {
     assert!(whole >= 3, "what is complete is found");
 }
 
+/// A machine with memory for so many chunks only.
+struct Scarce {
+    memory: Arc<MemKeepsake>,
+    left: AtomicI64,
+}
+
+impl Keepsake for Scarce {
+    fn size(&self) -> u64 {
+        self.memory.size()
+    }
+
+    fn reserve(&self, _at: u64, len: u64) -> io::Result<()> {
+        let left = len < CHUNK || self.left.fetch_sub(1, SeqCst) > 0;
+        if left { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn write(&self, at: u64, parts: &[&[u8]]) -> io::Result<()> {
+        self.memory.write(at, parts)
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.memory.read(at, into)
+    }
+
+    fn discard(&self, at: u64, len: u64) -> io::Result<()> {
+        self.memory.discard(at, len)
+    }
+}
+
+#[test]
+fn a_share_is_of_the_memory_that_there_is() {
+    let memory = Arc::new(Scarce { memory: chunks(30), left: AtomicI64::new(6) });
+    let kept = Kept::open(memory.clone(), Box::new(|_| ())).unwrap();
+    let pool = kept.of_pool(GUID, None, false).unwrap();
+    let whole = vec![1; CHUNK as usize * 3 / 4];
+    let note = |txg| pool.note(txg, VOLUME, 0, Change::Bytes(&whole));
+    let until = |txg, wanted| (1..100).find(|_| note(txg) == wanted).unwrap();
+    assert!(until(10, Noted::No) > 6);
+    pool.durable(10);
+    assert!(until(11, Noted::Soon) <= 2, "of six chunks, not of thirty");
+    memory.left.store(100, SeqCst);
+    assert!(until(12, Noted::Soon) <= 3);
+    pool.durable(12);
+    assert!(until(13, Noted::No) > 30);
+    pool.durable(13);
+    assert!(until(14, Noted::Soon) >= 9, "there is more again");
+}
+
 #[test]
 fn memory_is_bounded_and_comes_back() {
     let memory = chunks(4);
@@ -155,7 +204,7 @@ fn memory_is_bounded_and_comes_back() {
     let pool = kept.of_pool(GUID, None, false).unwrap();
     let half = vec![1; CHUNK as usize / 2];
     let note = |txg| pool.note(txg, VOLUME, 0, Change::Bytes(&half));
-    assert_eq!(note(10), Noted::Soon, "a quarter of all is its share");
+    assert_eq!(note(10), Noted::Soon, "a third of all is its share");
     let noted: Vec<Noted> = (0..8).map(|_| note(10)).collect();
     assert_eq!(noted.iter().filter(|noted| **noted == Noted::Soon).count(), 0, "that is told once");
     assert_eq!(noted.last(), Some(&Noted::No));
