@@ -6,7 +6,7 @@ use engine_api::{
 };
 use env::Env;
 
-use crate::disks::{Dir, zdb_finds_no_leak, zdb_is_content};
+use crate::disks::{Dir, prop, zdb_finds_no_leak, zdb_is_content};
 use crate::manifest::Fixture;
 use crate::streams::{Interrupted, Receiver, Sender, names, value};
 
@@ -145,6 +145,82 @@ fn what_an_interrupted_receive_leaves() {
     receive_part(&*to.pool, "ours/new", &full[..full.len() / 2]);
     let destroy = Change::Destroy { names: vec!["ours/new".into()], force: false, defer: false };
     to.pool.commit(&destroy, "").unwrap();
+    from.engine.export("g_snap", false).unwrap();
+    to.end();
+}
+
+/// The hidden clone of an interrupted receive has a name that can be typed: whatever is asked of it is done or refused, and
+/// the pool works on.
+#[test]
+fn changes_of_a_hidden_clone_by_its_name() {
+    let from = Sender::new("snapshots", "g_snap");
+    let to = Receiver::new("resume-named", Fixture::unpack("snapshots"));
+    to.take("full-s10", "ours/fs@s10");
+    let next = SendRequest { snapshot: "g_snap/fs@s11".into(), ..SendRequest::default() };
+    let next = SendRequest { from: Some("g_snap/fs@s10".into()), ..next };
+    let next = send(&*from.pool, &next).unwrap();
+    receive_part(&*to.pool, "ours/fs", &next[..next.len() / 2]);
+
+    let hidden = || "ours/fs/%recv".to_owned();
+    let rename = |from: &str, to: &str| Change::Rename {
+        from: from.into(),
+        to: to.into(),
+        parents: false,
+        force: false,
+        recursive: false,
+    };
+    let snapshot =
+        |name: &str| Change::Snapshot { names: vec![name.into()], recursive: false, props: vec![] };
+    let bad = "invalid character % in name";
+    for (change, why) in [
+        (Change::Promote { name: hidden() }, format!("cannot promote 'ours/fs/%recv': {bad}")),
+        (rename("ours/fs/%recv", "ours/found"), format!("cannot rename 'ours/fs/%recv': {bad}")),
+        (rename("ours/fs", "ours/fs/%recv/x"), format!("cannot create 'ours/fs/%recv/x': {bad}")),
+        (snapshot("ours/fs/%recv@x"), format!("cannot create snapshot 'ours/fs/%recv@x': {bad}")),
+        (
+            Change::Bookmark { source: "ours/fs@s10".into(), name: "ours/fs/%recv#x".into() },
+            format!("cannot create bookmark 'ours/fs/%recv#x': {bad}"),
+        ),
+        (
+            Change::Clone {
+                snapshot: "ours/fs@s10".into(),
+                name: "ours/fs/%recv/x".into(),
+                parents: false,
+                props: vec![],
+            },
+            format!("cannot create 'ours/fs/%recv/x': {bad}"),
+        ),
+        (
+            Change::CreateFilesystem { name: "ours/fs/%recv/x".into(), parents: true, props: vec![] },
+            format!("cannot create 'ours/fs/%recv/x': {bad}"),
+        ),
+    ] {
+        assert_eq!(to.pool.commit(&change, "").map_err(|error| error.to_string()), Err(why));
+    }
+    // These may be refused or not, as OpenZFS has it: nothing of the pool suffers.
+    for change in [
+        Change::SetProperties {
+            name: hidden(),
+            props: vec![prop("mountpoint", "/nowhere"), prop("quota", "1G")],
+        },
+        Change::Inherit { name: hidden(), property: "mountpoint".into(), received: false },
+        Change::Rollback { snapshot: "ours/fs/%recv@s10".into() },
+        Change::Hold { snapshots: vec!["ours/fs/%recv@s10".into()], tag: "t".into(), recursive: false },
+        snapshot("ours/fs@with"),
+        Change::Snapshot { names: vec!["ours@all".into()], recursive: true, props: vec![] },
+        rename("ours/fs", "ours/moved"),
+        rename("ours/moved", "ours/fs"),
+    ] {
+        let done = to.pool.commit(&change, "");
+        assert!(!matches!(done, Err(Error::Suspended)), "{change:?}");
+    }
+    assert!(to.pool.open_fs("ours/fs/%recv").is_err());
+    let mut stream = &next[..];
+    let request = ReceiveRequest { target: "ours/fs/%recv".into(), ..ReceiveRequest::default() };
+    assert!(to.pool.receive(&request, &mut stream, &mut |_| {}).is_err());
+    to.pool.commit(&Change::Destroy { names: vec![hidden()], force: false, defer: false }, "").unwrap();
+    assert_eq!(token(&*to.pool, "ours/fs"), "");
+    to.equals("ours/fs@s10", "g_snap/fs@s10");
     from.engine.export("g_snap", false).unwrap();
     to.end();
 }

@@ -79,6 +79,7 @@ pub(super) fn sync(
 
 pub(super) fn check_promote(dsl: &Dsl, name: &str) -> Result<()> {
     let refuse = |why: &str| PoolError::Refused(format!("cannot promote '{name}': {why}"));
+    check_filesystem(name.split('@').next().unwrap_or(name)).map_err(|why| refuse(&why))?;
     let found = dsl.find(name).map_err(missing(&format!("cannot open '{name}'")))?;
     if found.is_snapshot() {
         return Err(refuse("snapshots can not be promoted"));

@@ -17,6 +17,7 @@ fn refuse(from: &str, why: &str) -> PoolError {
 
 pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()> {
     let refuse_to = |why: &str| PoolError::Refused(format!("cannot create '{to}': {why}"));
+    check_filesystem(from).map_err(|why| refuse(from, &why))?;
     check_filesystem(to).map_err(|why| refuse_to(&why))?;
     let found = dsl.find(from).map_err(missing(&format!("cannot open '{from}'")))?;
     if found.dir.parent().is_none() {
