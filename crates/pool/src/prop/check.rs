@@ -210,6 +210,10 @@ impl Checker<'_> {
             "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
                 return Err(self.refuse(TOO_OLD));
             }
+            // Of these a pool without them takes not even the default.
+            "copies" | "dedup" | "refquota" | "refreservation" if since(prop.name, value) > self.version => {
+                return Err(self.refuse(TOO_OLD));
+            }
             _ if is_too_new(prop.name, raw, self.version) => {
                 return Err(self.refuse(TOO_OLD));
             }
