@@ -30,6 +30,11 @@ impl Candidate {
             overlay: value(info, "overlay") == Some("on"),
         }
     }
+
+    /// What goes for all file systems is not for this one: whoever mounts it unmounts it.
+    pub fn is_mounted_by_hand(&self) -> bool {
+        self.canmount == "noauto" || self.mountpoint == "legacy"
+    }
 }
 
 /// Names of the properties that a [`Candidate`] is made of.
@@ -134,11 +139,12 @@ pub fn mounted_at(app: &App, dataset: &str) -> Vec<LocalMount> {
     app.local.mounted().into_iter().filter(|mount| mount.dataset == dataset).collect()
 }
 
-/// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again.
-pub fn unmount_all(app: &App, root: &str, force: bool) -> Result<Vec<LocalMount>, Problem> {
+/// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again. What is in use
+/// stays, whatever was said of force: as on any Linux, whose mounts OpenZFS cannot take away either.
+pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
     let mounts = mounted_within(app, root);
     for (count, mount) in mounts.iter().enumerate() {
-        match app.local.unmount(&mount.dataset, force) {
+        match app.local.unmount(&mount.dataset, false) {
             Ok(()) | Err(Error::NotFound) => {}
             Err(error) => {
                 restore(app, &mounts[..count]);
@@ -176,11 +182,10 @@ pub fn moving<T>(
     app: &App,
     before: &str,
     after: &str,
-    force: bool,
     change: impl FnOnce() -> Result<T, Problem>,
 ) -> Result<(T, Vec<String>), Problem> {
     let places = candidates(app, before, None)?;
-    let mounts = unmount_all(app, before, force)?;
+    let mounts = unmount_all(app, before)?;
     match change() {
         Err(why) => {
             restore(app, &mounts);
@@ -225,9 +230,14 @@ fn moved(
     moved
 }
 
-/// Whether setting or inheriting this property may move or end a mount.
-pub fn moves_mounts(property: &str) -> bool {
-    matches!(property, "mountpoint" | "canmount")
+/// Whether inheriting this property, or setting it to this value, may move or end a mount.
+pub fn moves_mounts(property: &str, value: Option<&str>) -> bool {
+    match property {
+        "mountpoint" => true,
+        // A mount that there is may stay.
+        "canmount" => !matches!(value, Some("on" | "noauto")),
+        _ => false,
+    }
 }
 
 /// The refusal for a dataset that can't be mounted as its properties stand, as zfs(8) words it.

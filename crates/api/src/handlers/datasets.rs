@@ -156,7 +156,7 @@ fn run_destroy(
     let is_root = !name.contains(['/', '@', '#']);
     names.retain(|one| !is_root || one != name);
     reporter.step(format!("destroying {name}"), 0, names.len() as u64);
-    let mounts = unmount(app, &names, request.force)?;
+    let mounts = unmount(app, &names)?;
     let change = Change::Destroy { names, force: request.force, defer: request.defer };
     match pool.commit(&change, &request.history) {
         Ok(committed) => {
@@ -172,10 +172,10 @@ fn run_destroy(
 }
 
 /// Unmounts what is to be destroyed; where one cannot be, all stays as it was.
-pub fn unmount(app: &App, names: &[String], force: bool) -> Result<Vec<LocalMount>, Problem> {
+pub fn unmount(app: &App, names: &[String]) -> Result<Vec<LocalMount>, Problem> {
     let mut mounts = Vec::new();
     for name in names.iter().filter(|name| !name.contains(['@', '#'])) {
-        match mounting::unmount_all(app, name, force) {
+        match mounting::unmount_all(app, name) {
             Ok(unmounted) => mounts.extend(unmounted),
             Err(why) => {
                 mounting::restore(app, &mounts);
@@ -191,7 +191,8 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
     blocking(app, move |app| {
         let request = request?;
         let change = Change::SetProperties { name: name.clone(), props: convert::props(&request.props) };
-        let moves = !request.no_mount && request.props.iter().any(|prop| mounting::moves_mounts(&prop.name));
+        let moves = !request.no_mount
+            && request.props.iter().any(|prop| mounting::moves_mounts(&prop.name, Some(&prop.value)));
         commit(app, &name, &change, &request.history, moves)
     })
     .await
@@ -201,7 +202,7 @@ pub async fn inherit(State(app): State<Shared>, Path(name): Path<String>, body: 
     let request = parse::<Inherit>(body);
     blocking(app, move |app| {
         let Inherit { property, received, history } = request?;
-        let moves = mounting::moves_mounts(&property);
+        let moves = mounting::moves_mounts(&property, None);
         commit(app, &name, &Change::Inherit { name: name.clone(), property, received }, &history, moves)
     })
     .await
@@ -212,7 +213,7 @@ fn commit(app: &App, name: &str, change: &Change, history: &str, moves: bool) ->
     let pool = app.pool_of(name)?;
     let change = || pool.commit(change, history).map_err(|error| of_error(&error));
     let (committed, warnings) = match moves {
-        true => mounting::moving(app, name, name, false, change)?,
+        true => mounting::moving(app, name, name, change)?,
         false => (change()?, Vec::new()),
     };
     Ok(Changed { txg: committed.txg, warnings })
@@ -260,7 +261,7 @@ fn run_rename(app: &App, name: &str, request: &Rename) -> Result<Changed, Proble
     let commit = || pool.commit(&change, &request.history).map_err(|error| of_error(&error));
     let (committed, warnings) = match request.no_mount || name.contains('@') {
         true => (commit()?, Vec::new()),
-        false => mounting::moving(app, name, &request.to, force, commit)?,
+        false => mounting::moving(app, name, &request.to, commit)?,
     };
     Ok(Changed { txg: committed.txg, warnings })
 }

@@ -2,7 +2,7 @@
 
 use crate::app::{App, Body, Shared, answer, blocking, parse};
 use crate::handlers::datasets::find;
-use crate::local::MountSpec;
+use crate::local::{LocalMount, MountSpec};
 use crate::mounting::{self, Candidate, mount_failure, not_mountable, unmount_failure, value};
 use crate::problem::{of_error, problem};
 use api_types::{Mount, MountOutcome, MountRequest, Problem, Share, ShareRequest, UnmountRequest, kind};
@@ -78,8 +78,12 @@ fn run_unmount(app: &App, request: &UnmountRequest) -> Result<MountOutcome, Prob
     mounts.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
     if request.all {
         let mut outcome = MountOutcome::default();
-        for mount in mounts {
-            match app.local.unmount(&mount.dataset, request.force) {
+        let keeps = |mount: &LocalMount| {
+            let info = find(app, &mount.dataset, DatasetKind::Filesystem);
+            info.is_ok_and(|info| Candidate::of(&info).is_mounted_by_hand())
+        };
+        for mount in mounts.into_iter().filter(|mount| !keeps(mount)) {
+            match app.local.unmount(&mount.dataset, false) {
                 Ok(()) | Err(Error::NotFound) => outcome.done.push(mount.dataset),
                 Err(error) => outcome.failed.push(unmount_failure(&mount.mountpoint, &error)),
             }
@@ -99,7 +103,7 @@ fn run_unmount(app: &App, request: &UnmountRequest) -> Result<MountOutcome, Prob
         return Err(problem(kind::REFUSED, format!("cannot unmount '{target}': {why}")));
     };
     // Other file systems may be mounted inside; they go first, and come back where the one asked for stays.
-    mounting::unmount_all(app, &mount.dataset, request.force)?;
+    mounting::unmount_all(app, &mount.dataset)?;
     Ok(MountOutcome { done: vec![mount.dataset.clone()], failed: Vec::new() })
 }
 
@@ -159,6 +163,9 @@ fn run_share(app: &App, request: &ShareRequest, share: bool) -> Result<MountOutc
             false => "use exports(5) or smb.conf(5) to unshare this filesystem",
         };
         return refuse(kind::REFUSED, &format!("legacy share\n{hint}"));
+    }
+    if let Some(why) = share.then(|| not_mountable(&Candidate::of(&info), verb)).flatten() {
+        return Err(why);
     }
     match (share, shared.iter().any(|one| one.dataset == target)) {
         (true, true) => return refuse(kind::EXISTS, "filesystem already shared"),

@@ -130,7 +130,7 @@ pub async fn export(State(app): State<Shared>, Path(name): Path<String>, body: B
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
         let_go(app, &name, "export", release.force)?;
         reporter.step(format!("exporting {name}"), 0, 0);
-        let mounts = mounting::unmount_all(app, &name, release.force)?;
+        let mounts = mounting::unmount_all(app, &name)?;
         match app.engine.export(&name, release.force) {
             Ok(()) => Ok(JobResult::default()),
             Err(error) => {
@@ -147,7 +147,7 @@ pub async fn destroy(State(app): State<Shared>, Path(name): Path<String>, body: 
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
         let_go(app, &name, "destroy", release.force)?;
         reporter.step(format!("destroying {name}"), 0, 0);
-        let mounts = mounting::unmount_all(app, &name, release.force).map_err(|mut why| {
+        let mounts = mounting::unmount_all(app, &name).map_err(|mut why| {
             why.detail = format!("{}\ncould not destroy '{name}': could not unmount datasets", why.detail);
             why
         })?;

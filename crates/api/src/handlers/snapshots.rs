@@ -72,7 +72,7 @@ fn run_rollback(app: &App, snapshot: &str, request: &Rollback) -> Result<Changed
     }
     let names = younger_and_clones(&pool, (snapshot, head), &younger, request.clones)?;
     let clones: Vec<String> = names.iter().filter(|name| !younger.contains(name)).cloned().collect();
-    unmount(app, &clones, request.force)?;
+    unmount(app, &clones)?;
     if !names.is_empty() {
         let change = Change::Destroy { names, force: request.force, defer: false };
         pool.commit(&change, "").map_err(|error| of_error(&error))?;
