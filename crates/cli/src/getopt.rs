@@ -36,8 +36,18 @@ pub fn parse(args: &[String], letters: &str, long: &[&str]) -> Result<Parsed, St
     parse_as(args, letters, &long.collect::<Vec<_>>())
 }
 
-/// As [`parse`], with long names and what they stand for: a letter, which may take an argument, or themselves.
+/// As [`parse`], with long names and what they stand for: a letter, which may take an argument, or themselves. Who has set
+/// POSIXLY_CORRECT, as for any program of this system, has no options after the first operand.
 pub fn parse_as(args: &[String], letters: &str, long: &[(&str, &str)]) -> Result<Parsed, Stop> {
+    parse_in_order(args, letters, long, std::env::var_os("POSIXLY_CORRECT").is_some())
+}
+
+fn parse_in_order(
+    args: &[String],
+    letters: &str,
+    long: &[(&str, &str)],
+    options_first: bool,
+) -> Result<Parsed, Stop> {
     let mut parsed = Parsed::default();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
@@ -66,6 +76,10 @@ pub fn parse_as(args: &[String], letters: &str, long: &[(&str, &str)]) -> Result
         }
         let Some(cluster) = arg.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
             parsed.operands.push(arg.clone());
+            if options_first {
+                parsed.operands.extend(rest.cloned());
+                break;
+            }
             continue;
         };
         let mut chars = cluster.chars();

@@ -139,6 +139,9 @@ const IN_BYTES: [&str; 11] = [
 const IDENTIFIERS: [&str; 9] =
     ["guid", "createtxg", "objsetid", "load_guid", "version", "pbkdf2iters", "keyguid", "ivsetguid", "txg"];
 
+/// Most bytes of a list of clones, the last of which may be cut (`ZFS_MAXPROPLEN`).
+const CLONES: usize = 4095;
+
 /// The value for people, or with `-p` for programs.
 pub fn show(domain: Domain, prop: &PropValue, literal: bool) -> String {
     let value = prop.value.as_str();
@@ -146,6 +149,7 @@ pub fn show(domain: Domain, prop: &PropValue, literal: bool) -> String {
         return "-".into();
     }
     match prop.kind {
+        PropKind::Text if prop.name == "clones" => value[..value.floor_char_boundary(CLONES)].to_owned(),
         PropKind::Text => value.to_owned(),
         PropKind::Size if value == "none" => {
             let zero = literal && IN_BYTES.contains(&prop.name.as_str());

@@ -41,3 +41,10 @@ fn long_names_for_letters() {
     assert_eq!(text("--props=1"), "invalid option 'p'");
     assert_eq!(text("--prop"), "invalid option '--prop'");
 }
+
+#[test]
+fn options_end_at_the_first_operand_where_that_is_asked() {
+    let parsed = parse_in_order(&words("-r all -p tank"), "rp", &[], true).expect("valid");
+    assert!(parsed.has("r") && !parsed.has("p"));
+    assert_eq!(parsed.operands, words("all -p tank"));
+}
