@@ -143,7 +143,7 @@ pub struct DatasetDestroy {
     pub clones: bool,
     /// Snapshots that something keeps go with the last that does.
     pub defer: bool,
-    /// Unmount though in use.
+    /// `-f`, for the history; what is in use is unmounted for nobody.
     pub force: bool,
     pub history: String,
 }
@@ -220,7 +220,7 @@ pub struct Rollback {
     pub recursive: bool,
     /// And clones of these.
     pub clones: bool,
-    /// Unmount clones though in use.
+    /// `-f`, for the history; a clone in use is unmounted for nobody.
     pub force: bool,
     pub history: String,
 }

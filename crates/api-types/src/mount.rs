@@ -25,14 +25,13 @@ pub struct MountRequest {
     pub options: Vec<String>,
 }
 
-/// `POST /v1/unmounts`
+/// `POST /v1/unmounts`. What is in use stays: `zfs unmount -f` takes it from nobody either, on Linux.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnmountRequest {
     /// A file system, or the path that it is mounted on; ignored where `all` is set.
     pub target: String,
     pub all: bool,
-    pub force: bool,
 }
 
 /// A file system offered to NFS clients.

@@ -78,7 +78,6 @@ pub fn unmount(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let request = UnmountRequest {
         target: target(&options, "too many arguments").map_err(only_missing)?,
         all: options.has("a"),
-        force: options.has("f"),
     };
     run(cx, routes::UNMOUNTS, &request, "unmount", &request.target)
 }

@@ -234,6 +234,12 @@ fn destroy_asks_for_what_it_takes_along() {
         daemon.zfs("destroy -r tank/a"),
         refused("cannot unmount '/tank/a/b/c': pool or dataset is busy")
     );
+    assert_eq!(
+        daemon.zfs("destroy -rf tank/a"),
+        refused("cannot unmount '/tank/a/b/c': pool or dataset is busy"),
+        "force takes it from nobody"
+    );
+    daemon.mounts.busy.lock().expect("unpoisoned").clear();
     assert_eq!(daemon.zfs("destroy -rf tank/a"), said(""));
     assert_eq!(daemon.mounts.list(), ["tank /tank"]);
     assert_eq!(daemon.zfs("list -H -o name"), said("tank\n"));

@@ -92,6 +92,12 @@ fn busy_mounts_hold_a_pool_and_come_back() {
              could not destroy 'tank': could not unmount datasets"
         )
     );
+    assert_eq!(
+        daemon.zpool("export -f tank"),
+        refused("cannot unmount '/tank': pool or dataset is busy"),
+        "force takes it from nobody"
+    );
+    daemon.mounts.busy.lock().expect("unpoisoned").clear();
     assert_eq!(daemon.zpool("export -f tank"), said(""));
 }
 
