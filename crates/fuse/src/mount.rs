@@ -1,7 +1,7 @@
 //! Mounting and unmounting.
 //!
-//! Whatever waits for the kernel here has a bound, since the kernel may wait for this program, or for a pool that is
-//! suspended. Nothing asks for a path below a mount of ours.
+//! The kernel may wait for this program, or for a pool that is suspended: so INIT, an unmount and the end of a connection
+//! are waited for with a bound. Mounting is not: it looks up its path, which may lie below another mount of ours.
 
 use crate::device::{self, Device};
 use crate::flat::Flat;
@@ -200,11 +200,8 @@ fn mountinfo(line: &str) -> Option<(&str, Vec<u8>)> {
 /// The device of what was mounted last at a path, without asking the path.
 fn device_of(at: &Path) -> Option<String> {
     let all = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let mounted = all.lines().rev().filter_map(mountinfo);
-    mounted
-        .into_iter()
-        .find(|(_, path)| Path::new(OsStr::from_bytes(path)) == at)
-        .map(|(device, _)| device.to_owned())
+    let mut mounted = all.lines().rev().filter_map(mountinfo);
+    mounted.find(|(_, path)| Path::new(OsStr::from_bytes(path)) == at).map(|(device, _)| device.to_owned())
 }
 
 /// Who has a device mounted in a mount namespace of his own: `name (PID n)`, as far as this process may see.
@@ -240,8 +237,8 @@ impl Mount {
     }
 
     /// Unmount and wait until every request is answered. `force` takes it away from whoever uses it: their calls fail
-    /// from then on. So does one that is mounted in another mount namespace too, which nobody here could take away:
-    /// the log says who had it. Already unmounted is no error.
+    /// from then on. Another mount namespace that has it too loses it in either case, and the log names its
+    /// processes. Already unmounted is no error.
     ///
     /// # Errors
     /// `Busy` where something is open or works there, and not `force`.

@@ -7,9 +7,9 @@ use crate::errno::{errno, seek_errno, xattr_errno};
 use crate::file_flags;
 use crate::pool::{BUFFER, MAX_IO};
 use crate::reply::{self, Answer, Entries, Fields, Limits};
-use crate::request::{self, Body, Header, Set};
+use crate::request::{self, Body, Header};
 use crate::server::{Server, WriteHow};
-use engine_api::{Attr, Error, NewNode, ReadBuf, Result, Seek, SetAttr};
+use engine_api::{Attr, Error, NewNode, ReadBuf, Result, Seek};
 use std::io;
 
 /// Reads ahead and asynchronous writes that the kernel has under way at a time.
@@ -115,8 +115,8 @@ impl Ops {
             Body::Statx { fh } => {
                 give(server.getattr(req.node, fh), answer, |attr| reply::statx(req.node, &attr, server.cache))
             }
-            Body::SetAttr(set) => {
-                give(self.setattr(req, &set), answer, |attr| self.attributes(req.node, &attr))
+            Body::SetAttr { fh, set } => {
+                give(server.setattr(req, fh, &set), answer, |attr| self.attributes(req.node, &attr))
             }
             Body::ReadLink => give_bytes(server.readlink(req), answer),
             Body::Symlink { name, target } => {
@@ -163,14 +163,11 @@ impl Ops {
             Body::OpenDir => give(server.open(req.node), answer, |fh| reply::opened(fh, 0)),
             Body::ReadDir { fh, offset, size } => {
                 let mut entries = Entries::new(size);
-                give_bytes(server.list(fh, offset, &mut entries).map(|()| entries.bytes().to_vec()), answer);
+                give_bytes(server.list(fh, offset, &mut entries).map(|()| entries.into_bytes()), answer);
             }
             Body::ReadDirPlus { fh, offset, size } => {
                 let mut entries = Entries::new(size);
-                give_bytes(
-                    server.list_plus(fh, offset, &mut entries).map(|()| entries.bytes().to_vec()),
-                    answer,
-                );
+                give_bytes(server.list_plus(fh, offset, &mut entries).map(|()| entries.into_bytes()), answer);
             }
             Body::Ioctl { cmd, given } => self.ioctl(req, cmd, given, answer),
             Body::FAllocate { fh, offset, len, mode } => {
@@ -204,19 +201,6 @@ impl Ops {
         give(created, answer, |(ino, attr, fh)| {
             reply::created(ino, &attr, server.cache, fh, open_flags(flags))
         });
-    }
-
-    fn setattr(&self, req: &Header, set: &Set) -> Result<Attr> {
-        let what = SetAttr {
-            mode: set.mode.map(|mode| mode & stdx::posix::MODE_MASK),
-            uid: set.uid,
-            gid: set.gid,
-            size: set.size,
-            atime: set.atime,
-            mtime: set.mtime,
-            guard_ctime: None,
-        };
-        self.server.setattr(req, set.fh, &what)
     }
 
     fn ioctl(&self, req: &Header, cmd: u32, given: &[u8], answer: Answer) {

@@ -281,8 +281,8 @@ impl Entries {
         self.fields = fields;
     }
 
-    pub fn bytes(&self) -> &[u8] {
-        self.fields.bytes()
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.fields.0
     }
 }
 

@@ -3,7 +3,7 @@
 //! Every length is checked: what is too short for its fields is [`Malformed`], never a panic.
 
 use crate::abi;
-use engine_api::{SetTime, Time};
+use engine_api::{SetAttr, SetTime, Time};
 
 /// A request that is not what its number promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,18 +20,6 @@ pub struct Header {
     pub gid: u32,
     /// 0 where the process is not in the daemon's PID namespace.
     pub pid: u32,
-}
-
-/// The attributes that SETATTR is to set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Set {
-    pub fh: Option<u64>,
-    pub mode: Option<u32>,
-    pub uid: Option<u32>,
-    pub gid: Option<u32>,
-    pub size: Option<u64>,
-    pub atime: Option<SetTime>,
-    pub mtime: Option<SetTime>,
 }
 
 /// One request. Names and data are borrowed from the buffer that it was read into.
@@ -52,7 +40,11 @@ pub enum Body<'a> {
     Statx {
         fh: Option<u64>,
     },
-    SetAttr(Set),
+    /// Of an open file where `fh` is there.
+    SetAttr {
+        fh: Option<u64>,
+        set: SetAttr,
+    },
     ReadLink,
     Symlink {
         name: &'a [u8],
@@ -219,7 +211,7 @@ pub fn body(opcode: u32, bytes: &[u8]) -> Result<Body<'_>, Malformed> {
         }
         abi::GETATTR => Body::GetAttr { fh: open_file(&mut at)? },
         abi::STATX => Body::Statx { fh: open_file(&mut at)? },
-        abi::SETATTR => Body::SetAttr(set(&mut at)?),
+        abi::SETATTR => set_attr(&mut at)?,
         abi::READLINK => Body::ReadLink,
         abi::SYMLINK => Body::Symlink { name: at.name()?, target: at.name()? },
         abi::MKNOD => {
@@ -301,7 +293,7 @@ fn open_file(at: &mut Fields) -> Result<Option<u64>, Malformed> {
     Ok((flags & abi::GETATTR_FH != 0).then_some(fh))
 }
 
-fn set(at: &mut Fields) -> Result<Set, Malformed> {
+fn set_attr<'a>(at: &mut Fields) -> Result<Body<'a>, Malformed> {
     use abi::setattr::{ATIME, ATIME_NOW, FH, GID, MODE, MTIME, MTIME_NOW, SIZE, UID};
     let (valid, _, fh, size, _owner) = (at.u32()?, at.u32()?, at.u64()?, at.u64()?, at.u64()?);
     let (atime, mtime, _ctime) = (at.u64()? as i64, at.u64()? as i64, at.u64()?);
@@ -313,15 +305,16 @@ fn set(at: &mut Fields) -> Result<Set, Malformed> {
         () if has(bit) => Some(SetTime::To(Time { secs, nanos })),
         () => None,
     };
-    Ok(Set {
-        fh: has(FH).then_some(fh),
-        mode: has(MODE).then_some(mode),
+    let set = SetAttr {
+        mode: has(MODE).then_some(mode & stdx::posix::MODE_MASK),
         uid: has(UID).then_some(uid),
         gid: has(GID).then_some(gid),
         size: has(SIZE).then_some(size),
         atime: time(ATIME, ATIME_NOW, atime, atime_nanos),
         mtime: time(MTIME, MTIME_NOW, mtime, mtime_nanos),
-    })
+        guard_ctime: None,
+    };
+    Ok(Body::SetAttr { fh: has(FH).then_some(fh), set })
 }
 
 #[cfg(test)]

@@ -63,10 +63,11 @@ fn entries_fill_the_room_and_no_more() {
     assert!(entries.add(1, 1, libc::S_IFDIR, b"."));
     assert!(entries.add(1, 2, libc::S_IFDIR, b".."));
     assert!(!entries.add(9, 3, libc::S_IFREG, b"f"));
-    assert_eq!(entries.bytes().len(), 64);
-    assert_eq!(u32_at(entries.bytes(), 20), u32::from(libc::DT_DIR));
+    let bytes = entries.into_bytes();
+    assert_eq!(bytes.len(), 64);
+    assert_eq!(u32_at(&bytes, 20), u32::from(libc::DT_DIR));
     let mut plus = Entries::new(160);
     assert!(plus.add_plus(9, &attr(), Duration::ZERO, 3, b"12345678"));
-    assert_eq!(plus.bytes().len(), 160);
+    assert_eq!(plus.into_bytes().len(), 160);
     assert!(!Entries::new(159).add_plus(9, &attr(), Duration::ZERO, 3, b"12345678"));
 }

@@ -48,8 +48,8 @@ fn attributes_are_set_where_their_bit_is() {
     let mut bytes = numbers(&[setattr::MODE | setattr::ATIME_NOW | setattr::MTIME, 0]);
     [9u64, 8, 0, 7, -2i64 as u64, 0].iter().for_each(|number| bytes.extend_from_slice(&number.to_ne_bytes()));
     bytes.extend(numbers(&[1, 800_000_000, 3, 0o644, 0, 11, 12, 0]));
-    let Ok(Body::SetAttr(set)) = body(abi::SETATTR, &bytes) else { panic!("no SETATTR") };
-    assert_eq!((set.fh, set.size, set.uid, set.gid), (None, None, None, None));
+    let Ok(Body::SetAttr { fh, set }) = body(abi::SETATTR, &bytes) else { panic!("no SETATTR") };
+    assert_eq!((fh, set.size, set.uid, set.gid), (None, None, None, None));
     assert_eq!((set.mode, set.atime), (Some(0o644), Some(SetTime::Now)));
     assert_eq!(set.mtime, Some(SetTime::To(Time { secs: -2, nanos: 800_000_000 })), "before 1970");
 }
