@@ -1,4 +1,5 @@
-//! Lapses: a disk misses something, and has it all again, as the pool says; then others leave, and it has to stand for it.
+//! Lapses: a disk misses some writes and catches up. When the pool says that it has everything, other disks leave, and the
+//! pool has to live on what that disk has.
 //!
 //! ```text
 //!   all whole ──lapse of one disk──▶ it catches up ──the pool: "it has everything"──▶ the power goes
@@ -13,14 +14,12 @@
 
 use std::collections::BTreeSet;
 
-use engine_api::{
-    Change, CreateMode, Cred, Engine, Error, NewDevice, NewVdevs, ScanCommand, SetAttr, Stable,
-};
+use engine_api::{Change, CreateMode, Cred, Engine, NewDevice, NewVdevs, ScanCommand, SetAttr, Stable};
 use env::Nanos;
 use stdx::prng::Prng;
 use storage::VdevState;
 
-use crate::attrition::frozen::content;
+use crate::attrition::frozen::found_again;
 use crate::attrition::mend;
 use crate::attrition::shape::{Shape, Side};
 use crate::attrition::story::{all_paths, new_world};
@@ -399,17 +398,7 @@ impl Trial {
 
     /// Whether it was done.
     fn change(&self, change: &Change) -> Result<bool, String> {
-        let life = self.life()?;
-        life.say(|| format!("{change:?}"));
-        match life.api.commit(change, "") {
-            Ok(_) => Ok(true),
-            Err(Error::Refused(why)) => {
-                life.say(|| format!("refused: {why}"));
-                Ok(false)
-            }
-            Err(Error::Busy | Error::NotFound) => Ok(false),
-            Err(error) => Err(format!("{change:?}: {error:?}")),
-        }
+        self.life()?.change(change)
     }
 
     /// Whoever is out of use is used again.
@@ -436,14 +425,7 @@ impl Trial {
         let api = machine.import().map_err(failed("import"))?;
         self.machine = Some(machine);
         let fs = api.open_fs(POOL).map_err(failed("the file system"))?;
-        for file in &mut self.files {
-            let found = content(&*fs, &file.name).map_err(failed(&file.name))?;
-            if !file.may_be(&found, true) {
-                return Err(format!("{} came back as nothing that it may be", file.name));
-            }
-            file.found(found);
-        }
-        Ok(())
+        found_again(&*fs, &mut self.files)
     }
 
     fn work(&mut self) -> Done {

@@ -12,7 +12,7 @@ const USAGE: &str =
   --seed N        one run, or the first of them; the same seed is always the same run
   --runs N        so many runs; without a seed, of fresh ones (100)
   --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join;
-                  lapses: a disk misses something, and has to stand for it;
+                  lapses: a disk misses writes and catches up, then others leave;
                   copies: trees of datasets, sent and received; units: initiators at work on volumes;
                   logs: writers who wait, on log devices that fail, before imports too; all (all)
   --crashes N     work: power failures a run (10)

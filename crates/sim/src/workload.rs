@@ -10,6 +10,7 @@ pub mod snapshots;
 
 use std::sync::Arc;
 
+use engine_api::{Change, Error};
 use stdx::prng::Prng;
 
 use crate::machine::{Machine, World};
@@ -45,6 +46,20 @@ impl Life<'_> {
     pub fn say(&self, line: impl FnOnce() -> String) {
         if self.verbose {
             eprintln!("  {:>10} txg {:>5}  {}", self.world.disks.events(), self.open_txg(), line());
+        }
+    }
+
+    /// An operator asks for a change. Whether it was done: what is refused, busy or not there is the operator's business.
+    pub fn change(&self, change: &Change) -> Result<bool, String> {
+        self.say(|| format!("{change:?}"));
+        match self.api.commit(change, "") {
+            Ok(_) => Ok(true),
+            Err(Error::Refused(why)) => {
+                self.say(|| format!("refused: {why}"));
+                Ok(false)
+            }
+            Err(Error::Busy | Error::NotFound) => Ok(false),
+            Err(error) => Err(format!("{change:?}: {error:?}")),
         }
     }
 }

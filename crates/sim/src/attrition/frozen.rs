@@ -73,3 +73,15 @@ pub fn content(fs: &dyn FileSystem, name: &str) -> Result<Vec<u8>> {
     let node = fs.lookup(&Cred::root(), fs.root(), name.as_bytes())?.node;
     Ok(fs.read(&Cred::root(), node, 0, FILE_MAX)?.to_vec())
 }
+
+/// After an import: each file is as it may be then, and is known to be so from now on.
+pub fn found_again(fs: &dyn FileSystem, files: &mut [Promised]) -> Done {
+    for file in files {
+        let found = content(fs, &file.name).map_err(failed(&file.name))?;
+        if !file.may_be(&found, true) {
+            return Err(format!("{} came back as nothing that it may be", file.name));
+        }
+        file.found(found);
+    }
+    Ok(())
+}

@@ -1,7 +1,7 @@
 //! What an operator does until a pool is whole: brings disks back, replaces those that do not come, waits for resilvers,
 //! scrubs. Then every copy of everything must be good.
 
-use engine_api::{Change, Error, NewDevice, ScanCommand};
+use engine_api::{Change, NewDevice, ScanCommand};
 use env::Nanos;
 use pool::verify::{Options as VerifyOptions, verify};
 use storage::VdevState;
@@ -21,6 +21,7 @@ const LOOK: u32 = 10;
 
 /// No disk may be failing any more. `silently`: some may have failed without the pool's noticing.
 pub fn mend(life: &Life<'_>, silently: bool) -> Done {
+    life.say(|| "it is mended".to_owned());
     let mut shape = Shape::of(&life.pool);
     for second in 0..PATIENCE {
         if second % LOOK <= HOPE {
@@ -50,15 +51,15 @@ fn look_after(life: &Life<'_>, shape: &Shape, second: u32) -> Done {
     all_paths(&life.world.swarm).for_each(|path| life.world.disks.set_away(&path, false));
     for side in shape.sides() {
         if side.state == VdevState::Offline {
-            change(life, &Change::OnlineVdev { guid: side.guid, expand: false })?;
+            life.change(&Change::OnlineVdev { guid: side.guid, expand: false })?;
         } else if second >= HOPE && !life.pool.core().storage.is_usable(side.guid) {
             replace(life, side, shape)?;
         }
     }
     if second >= LOOK {
-        change(life, &Change::Scan(ScanCommand::Resilver))?;
+        life.change(&Change::Scan(ScanCommand::Resilver))?;
     }
-    change(life, &Change::ClearErrors { guid: None }).map(drop)
+    life.change(&Change::ClearErrors { guid: None }).map(drop)
 }
 
 /// By whatever lies at its place now, unless that is a copy of another of its disks, or where nobody is; or there is to be
@@ -74,30 +75,16 @@ fn replace(life: &Life<'_>, side: &Side, shape: &Shape) -> Done {
     if is_taken(&side.path) {
         // There may be no other disk left than these.
         for cache in &life.pool.report().cache {
-            change(life, &Change::RemoveVdev { guid: cache.stat.guid })?;
+            life.change(&Change::RemoveVdev { guid: cache.stat.guid })?;
         }
     }
     for path in places {
         let new = NewDevice { path, force: true, ..NewDevice::default() };
-        if change(life, &Change::ReplaceVdev { guid: side.guid, new })? {
+        if life.change(&Change::ReplaceVdev { guid: side.guid, new })? {
             return Ok(());
         }
     }
-    change(life, &Change::DetachVdev { guid: side.guid }).map(drop)
-}
-
-/// Whether it was done and not refused.
-fn change(life: &Life<'_>, change: &Change) -> Result<bool, String> {
-    life.say(|| format!("mending: {change:?}"));
-    match life.api.commit(change, "") {
-        Ok(_) => Ok(true),
-        Err(Error::Refused(why)) => {
-            life.say(|| format!("refused: {why}"));
-            Ok(false)
-        }
-        Err(Error::Busy | Error::NotFound) => Ok(false),
-        Err(error) => Err(format!("{change:?}: {error:?}")),
-    }
+    life.change(&Change::DetachVdev { guid: side.guid }).map(drop)
 }
 
 /// Waits until no scan is under way.
@@ -112,9 +99,9 @@ pub(super) fn scan_ends(life: &Life<'_>) -> Done {
 }
 
 fn scrub(life: &Life<'_>) -> Done {
-    change(life, &Change::Scan(ScanCommand::Stop))?;
+    life.change(&Change::Scan(ScanCommand::Stop))?;
     for _ in 0..PATIENCE {
-        if change(life, &Change::Scan(ScanCommand::Scrub))? {
+        if life.change(&Change::Scan(ScanCommand::Scrub))? {
             return scan_ends(life);
         }
         wait(life)?;

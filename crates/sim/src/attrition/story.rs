@@ -18,7 +18,7 @@ mod power;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine_api::{Change, CreateMode, Cred, Engine, Error, FileSystem, NodeId, SetAttr, Stable};
+use engine_api::{Change, CreateMode, Cred, Engine, FileSystem, NodeId, SetAttr, Stable};
 use env::Nanos;
 use stdx::prng::Prng;
 
@@ -442,17 +442,7 @@ impl Teller {
 
     /// Whether it was done. Refusals are the operator's business.
     fn change(&self, change: &Change) -> Result<bool, String> {
-        let life = self.life()?;
-        life.say(|| format!("{change:?}"));
-        match life.api.commit(change, "") {
-            Ok(_) => Ok(true),
-            Err(Error::Refused(why)) => {
-                life.say(|| format!("refused: {why}"));
-                Ok(false)
-            }
-            Err(Error::Busy | Error::NotFound) => Ok(false),
-            Err(error) => Err(format!("{change:?}: {error:?}")),
-        }
+        self.life()?.change(change)
     }
 
     fn write(&mut self) -> Done {
@@ -517,7 +507,7 @@ impl Teller {
     fn thaw(&mut self) -> Done {
         let names: Vec<String> = self.frozen.iter().map(|frozen| frozen.name.clone()).collect();
         let Some(name) = self.prng.pick(&names).cloned() else { return Ok(()) };
-        let change = Change::Destroy { names: vec![name.clone()], force: false, defer: false };
+        let change = Change::Destroy { names: vec![name.clone()], defer: false };
         if self.change(&change)? {
             self.frozen.retain(|frozen| frozen.name != name);
         }

@@ -1,4 +1,4 @@
-//! Disks that miss something, and have to stand for it once the pool says that they have it.
+//! Disks that miss writes and catch up: the pool lives on what they have when the others leave.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine_api::{Cred, Engine, FileSystem};
 
 use super::{Teller, all_paths, is_large};
-use crate::attrition::frozen::content;
+use crate::attrition::frozen::found_again;
 use crate::attrition::shape::Shape;
 use crate::machine::{Machine, POOL};
 use crate::promised::Promised;
@@ -64,13 +64,7 @@ impl Teller {
         let api = machine.import().map_err(failed("import"))?;
         self.machine = Some(machine);
         let fs = api.open_fs(POOL).map_err(failed("the file system"))?;
-        for file in &mut self.files {
-            let found = content(&*fs, &file.name).map_err(failed(&file.name))?;
-            if !file.may_be(&found, true) {
-                return Err(format!("{} came back as nothing that it may be", file.name));
-            }
-            file.found(found);
-        }
+        found_again(&*fs, &mut self.files)?;
         let latest = self.life()?.open_txg();
         self.groups.restart(txg, latest, &self.files);
         self.open_files(&fs)
