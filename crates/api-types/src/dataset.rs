@@ -143,8 +143,6 @@ pub struct DatasetDestroy {
     pub clones: bool,
     /// Snapshots that something keeps go with the last that does.
     pub defer: bool,
-    /// `-f`, for the history; what is in use is unmounted for nobody.
-    pub force: bool,
     pub history: String,
 }
 
@@ -192,7 +190,6 @@ pub struct Inherit {
 pub struct Rename {
     pub to: String,
     pub parents: bool,
-    pub force: bool,
     /// Of a snapshot: those of the same name below, too.
     pub recursive: bool,
     /// Leave mounts where they are.
@@ -220,8 +217,6 @@ pub struct Rollback {
     pub recursive: bool,
     /// And clones of these.
     pub clones: bool,
-    /// `-f`, for the history; a clone in use is unmounted for nobody.
-    pub force: bool,
     pub history: String,
 }
 

@@ -25,7 +25,7 @@ pub struct MountRequest {
     pub options: Vec<String>,
 }
 
-/// `POST /v1/unmounts`. What is in use stays: `zfs unmount -f` takes it from nobody either, on Linux.
+/// `POST /v1/unmounts`. A file system in use stays mounted, as on Linux with `zfs unmount -f`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnmountRequest {

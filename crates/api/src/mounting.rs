@@ -31,7 +31,7 @@ impl Candidate {
         }
     }
 
-    /// What goes for all file systems is not for this one: whoever mounts it unmounts it.
+    /// Mounted and unmounted only when asked for by name: `unmount -a` leaves it.
     pub fn is_mounted_by_hand(&self) -> bool {
         self.canmount == "noauto" || self.mountpoint == "legacy"
     }
@@ -139,8 +139,8 @@ pub fn mounted_at(app: &App, dataset: &str) -> Vec<LocalMount> {
     app.local.mounted().into_iter().filter(|mount| mount.dataset == dataset).collect()
 }
 
-/// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again. What is in use
-/// stays, whatever was said of force: as on any Linux, whose mounts OpenZFS cannot take away either.
+/// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again. A file system
+/// in use stays mounted, even with `-f`, as with OpenZFS on Linux.
 pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
     let mounts = mounted_within(app, root);
     for (count, mount) in mounts.iter().enumerate() {
@@ -234,7 +234,7 @@ fn moved(
 pub fn moves_mounts(property: &str, value: Option<&str>) -> bool {
     match property {
         "mountpoint" => true,
-        // A mount that there is may stay.
+        // These do not end a mount.
         "canmount" => !matches!(value, Some("on" | "noauto")),
         _ => false,
     }

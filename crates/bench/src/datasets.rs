@@ -123,7 +123,7 @@ impl Bench {
     fn destroy(&self, name: &str, recursive: bool) -> Result<(), Error> {
         let query = DestroyQuery { name: name.to_owned(), recursive, clones: false, defer: false };
         let names = self.pool.plan_destroy(&query)?.names;
-        self.pool.commit(&Change::Destroy { names, force: false, defer: false }, "").map(drop)
+        self.pool.commit(&Change::Destroy { names, defer: false }, "").map(drop)
     }
 
     /// Nothing is being given back in the background any more.

@@ -31,7 +31,6 @@ pub enum Change {
     /// [`crate::DestroyPlan`]. With `defer`, snapshots that clones or holds keep go with the last of these.
     Destroy {
         names: Vec<String>,
-        force: bool,
         defer: bool,
     },
     /// All of them at one moment, or none; with `recursive`, of everything below, too. `props` are users' properties.
@@ -85,7 +84,6 @@ pub enum Change {
         from: String,
         to: String,
         parents: bool,
-        force: bool,
         recursive: bool,
     },
     /// Destroys what a receive that can be resumed has left of a dataset.

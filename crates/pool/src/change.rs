@@ -49,10 +49,9 @@ pub enum Change {
         props: Vec<(String, String)>,
     },
     /// Datasets, snapshots and bookmarks, all of them or none; what depends on another before it. Who serves them has closed
-    /// them before; `force` is for those. `defer`: snapshots that something keeps go with the last that does.
+    /// them before. `defer`: snapshots that something keeps go with the last that does.
     Destroy {
         names: Vec<String>,
-        force: bool,
         defer: bool,
     },
     /// All of them or none, at one moment; with `recursive`, of everything below, too.
@@ -108,13 +107,12 @@ pub enum Change {
         property: String,
         received: bool,
     },
-    /// `parents` makes missing ancestors of the new name; `force` is for those who serve it. With `recursive`, which is for
+    /// `parents` makes missing ancestors of the new name. With `recursive`, which is for
     /// snapshots, those of the same name below get the new one, too.
     Rename {
         from: String,
         to: String,
         parents: bool,
-        force: bool,
         recursive: bool,
     },
     SetPoolProperties {

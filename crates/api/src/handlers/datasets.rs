@@ -157,7 +157,7 @@ fn run_destroy(
     names.retain(|one| !is_root || one != name);
     reporter.step(format!("destroying {name}"), 0, names.len() as u64);
     let mounts = unmount(app, &names)?;
-    let change = Change::Destroy { names, force: request.force, defer: request.defer };
+    let change = Change::Destroy { names, defer: request.defer };
     match pool.commit(&change, &request.history) {
         Ok(committed) => {
             let root: Vec<_> = mounts.into_iter().filter(|mount| is_root && mount.dataset == name).collect();
@@ -255,9 +255,8 @@ pub async fn rename(State(app): State<Shared>, Path(name): Path<String>, body: B
 
 fn run_rename(app: &App, name: &str, request: &Rename) -> Result<Changed, Problem> {
     let pool = app.pool_of(name)?;
-    let (parents, force) = (request.parents, request.force);
-    let (to, recursive) = (request.to.clone(), request.recursive);
-    let change = Change::Rename { from: name.to_owned(), to, parents, force, recursive };
+    let (to, parents, recursive) = (request.to.clone(), request.parents, request.recursive);
+    let change = Change::Rename { from: name.to_owned(), to, parents, recursive };
     let commit = || pool.commit(&change, &request.history).map_err(|error| of_error(&error));
     let (committed, warnings) = match request.no_mount || name.contains('@') {
         true => (commit()?, Vec::new()),

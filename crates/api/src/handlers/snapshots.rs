@@ -74,7 +74,7 @@ fn run_rollback(app: &App, snapshot: &str, request: &Rollback) -> Result<Changed
     let clones: Vec<String> = names.iter().filter(|name| !younger.contains(name)).cloned().collect();
     unmount(app, &clones)?;
     if !names.is_empty() {
-        let change = Change::Destroy { names, force: request.force, defer: false };
+        let change = Change::Destroy { names, defer: false };
         pool.commit(&change, "").map_err(|error| of_error(&error))?;
     }
     let mounts = mounting::mounted_at(app, head);

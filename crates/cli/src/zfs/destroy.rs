@@ -18,7 +18,6 @@ pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         recursive: options.has("r") || options.has("R"),
         clones: options.has("R"),
         defer: options.has("d"),
-        force: options.has("f"),
         history: cx.history.clone(),
     };
     let print = Print {

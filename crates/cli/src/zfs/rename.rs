@@ -43,7 +43,6 @@ pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let request = Rename {
         to: to.clone(),
         parents: options.has("p"),
-        force: options.has("f"),
         no_mount: options.has("u"),
         recursive: options.has("r"),
         history: cx.history.clone(),

@@ -90,7 +90,6 @@ pub fn rollback(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let request = Rollback {
         recursive: options.has("r") || options.has("R"),
         clones: options.has("R"),
-        force: options.has("f"),
         history: cx.history.clone(),
     };
     let head = name.split('@').next().unwrap_or_default();

@@ -335,7 +335,7 @@ pub(super) fn space_explained(explanation: Explanation) -> SpaceExplained {
 }
 
 /// A vdev of which no more is known.
-pub fn blank_vdev(guid: u64, health: Health) -> VdevStatus {
+pub(super) fn blank_vdev(guid: u64, health: Health) -> VdevStatus {
     VdevStatus {
         name: String::new(),
         kind: String::new(),

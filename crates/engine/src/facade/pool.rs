@@ -214,9 +214,7 @@ fn pool_change(change: &Change) -> Option<PoolChange> {
             sparse: *sparse,
             props: pairs(props),
         },
-        Change::Destroy { names, force, defer } => {
-            PoolChange::Destroy { names: names.clone(), force: *force, defer: *defer }
-        }
+        Change::Destroy { names, defer } => PoolChange::Destroy { names: names.clone(), defer: *defer },
         Change::Snapshot { names, recursive, props } => {
             PoolChange::Snapshot { names: names.clone(), recursive: *recursive, props: pairs(props) }
         }
@@ -243,11 +241,10 @@ fn pool_change(change: &Change) -> Option<PoolChange> {
         Change::Inherit { name, property, received } => {
             PoolChange::Inherit { name: name.clone(), property: property.clone(), received: *received }
         }
-        Change::Rename { from, to, parents, force, recursive } => PoolChange::Rename {
+        Change::Rename { from, to, parents, recursive } => PoolChange::Rename {
             from: from.clone(),
             to: to.clone(),
             parents: *parents,
-            force: *force,
             recursive: *recursive,
         },
         Change::AbortReceive { name } => PoolChange::Receive(Step::Abort { name: name.clone() }),

@@ -123,7 +123,7 @@ impl Turns {
             let query = DestroyQuery { name, recursive: true, clones: true, defer: false };
             // It may have been left between destroying one and making it anew.
             let Ok(plan) = pool.plan_destroy(&query) else { continue };
-            let gone = Change::Destroy { names: plan.names, force: false, defer: false };
+            let gone = Change::Destroy { names: plan.names, defer: false };
             pool.commit(&gone, "zfs destroy").unwrap();
         }
         let inner = engine.pool_below(POOL).unwrap();

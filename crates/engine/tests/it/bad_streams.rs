@@ -100,7 +100,7 @@ impl Lab {
 
     fn destroy(&self, names: &[&str]) {
         let names = names.iter().map(|&name| name.to_owned()).collect();
-        self.pool.commit(&Change::Destroy { names, force: false, defer: false }, "").unwrap();
+        self.pool.commit(&Change::Destroy { names, defer: false }, "").unwrap();
     }
 
     fn end(self, name: &str) {

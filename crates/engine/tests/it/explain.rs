@@ -107,7 +107,7 @@ fn parts_add_up_to_the_byte() {
             3 if !snapshots.is_empty() => {
                 let at = rng.below(snapshots.len() as u64) as usize;
                 let names = vec![snapshots[at].clone()];
-                if pool.commit(&Change::Destroy { names, force: false, defer: false }, "").is_ok() {
+                if pool.commit(&Change::Destroy { names, defer: false }, "").is_ok() {
                     snapshots.remove(at);
                 }
             }

@@ -14,7 +14,7 @@ fn commit(pool: &dyn Pool, change: &Change) {
 }
 
 fn destroy(pool: &dyn Pool, name: &str, defer: bool) {
-    commit(pool, &Change::Destroy { names: vec![name.into()], force: false, defer });
+    commit(pool, &Change::Destroy { names: vec![name.into()], defer });
 }
 
 fn write(fs: &dyn FileSystem, data: &[u8]) {

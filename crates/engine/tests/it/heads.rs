@@ -38,7 +38,7 @@ impl Write for Disturbed {
         if self.bytes.is_empty() {
             assert!(matches!(self.pool.open_fs("ours/a"), Err(Error::Busy)));
             let names = ["ours/a@one", "ours/a"].map(str::to_owned).to_vec();
-            let gone = Change::Destroy { names, force: false, defer: false };
+            let gone = Change::Destroy { names, defer: false };
             let why = self.pool.commit(&gone, "").unwrap_err().to_string();
             assert_eq!(why, "cannot destroy 'ours/a': dataset is busy");
             let again = send(&*self.pool, "ours/a", None, &mut Vec::new()).unwrap_err();

@@ -219,14 +219,9 @@ fn notes_go_where_their_volume_goes() {
     let other = pool.open_volume("ours/w").unwrap();
     other.write(0, &[4; 4096], Stable::Unstable).unwrap();
     drop(other);
-    commit(&*pool, Change::Destroy { names: vec!["ours/w".into()], force: true, defer: false });
-    let rename = Change::Rename {
-        from: "ours/v".into(),
-        to: "ours/n".into(),
-        parents: false,
-        force: false,
-        recursive: false,
-    };
+    commit(&*pool, Change::Destroy { names: vec!["ours/w".into()], defer: false });
+    let rename =
+        Change::Rename { from: "ours/v".into(), to: "ours/n".into(), parents: false, recursive: false };
     commit(&*pool, rename);
     let volume = pool.open_volume("ours/n").unwrap();
     volume.write(8192, &[5; 4096], Stable::Unstable).unwrap();

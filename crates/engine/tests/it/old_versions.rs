@@ -31,7 +31,7 @@ fn snapshot(pool: &dyn Pool, name: &str) {
 fn destroy(pool: &dyn Pool, name: &str) {
     let query = DestroyQuery { name: name.into(), recursive: true, clones: true, defer: false };
     let names = pool.plan_destroy(&query).unwrap().names;
-    commit(pool, Change::Destroy { names, force: false, defer: false });
+    commit(pool, Change::Destroy { names, defer: false });
 }
 
 fn value(pool: &dyn Pool, dataset: &str, property: &str) -> String {

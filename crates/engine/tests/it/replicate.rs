@@ -27,12 +27,12 @@ impl Trees {
 
     fn rename(&self, from: &str, to: &str) {
         let (from, to) = (from.into(), to.into());
-        self.commit(Change::Rename { from, to, parents: false, force: false, recursive: false });
+        self.commit(Change::Rename { from, to, parents: false, recursive: false });
     }
 
     fn destroy<Name: Into<String> + Clone>(&self, names: &[Name]) {
         let names = names.iter().cloned().map(Into::into).collect();
-        self.commit(Change::Destroy { names, force: false, defer: false });
+        self.commit(Change::Destroy { names, defer: false });
     }
 
     /// Brings the copy up to date; what is told.

@@ -143,7 +143,7 @@ fn what_an_interrupted_receive_leaves() {
     to.pool.receive(&resumable("ours/fs"), &mut &next[..], &mut |_| {}).unwrap();
     // Destroying takes along what was left.
     receive_part(&*to.pool, "ours/new", &full[..full.len() / 2]);
-    let destroy = Change::Destroy { names: vec!["ours/new".into()], force: false, defer: false };
+    let destroy = Change::Destroy { names: vec!["ours/new".into()], defer: false };
     to.pool.commit(&destroy, "").unwrap();
     from.engine.export("g_snap", false).unwrap();
     to.end();
@@ -166,7 +166,6 @@ fn changes_of_a_hidden_clone_by_its_name() {
         from: from.into(),
         to: to.into(),
         parents: false,
-        force: false,
         recursive: false,
     };
     let snapshot =
@@ -218,7 +217,7 @@ fn changes_of_a_hidden_clone_by_its_name() {
     let mut stream = &next[..];
     let request = ReceiveRequest { target: "ours/fs/%recv".into(), ..ReceiveRequest::default() };
     assert!(to.pool.receive(&request, &mut stream, &mut |_| {}).is_err());
-    to.pool.commit(&Change::Destroy { names: vec![hidden()], force: false, defer: false }, "").unwrap();
+    to.pool.commit(&Change::Destroy { names: vec![hidden()], defer: false }, "").unwrap();
     assert_eq!(token(&*to.pool, "ours/fs"), "");
     to.equals("ours/fs@s10", "g_snap/fs@s10");
     from.engine.export("g_snap", false).unwrap();

@@ -618,7 +618,7 @@ fn streams_of_volumes() {
     let said = forced("ours/was").unwrap_err();
     assert_eq!(said, format!("{NEW} has children (eg. ours/was/below)\n{NO}"));
     assert_eq!(forced("ours@v1").unwrap_err(), format!("{NEW} ours is the root dataset\n{NO}"));
-    let gone = Change::Destroy { names: vec!["ours/was/below".into()], force: false, defer: false };
+    let gone = Change::Destroy { names: vec!["ours/was/below".into()], defer: false };
     to.pool.commit(&gone, "").unwrap();
     forced("ours/was").unwrap();
     assert_eq!(to.value("ours/was", "volsize"), size);

@@ -186,12 +186,11 @@ fn a_volume_from_making_to_destroying() {
         from: from.into(),
         to: to.into(),
         parents: false,
-        force: false,
         recursive: false,
     };
     commit(rename("ours/v", "ours/w")).unwrap();
     commit(Change::Promote { name: "ours/clone".into() }).unwrap();
-    commit(Change::Destroy { names: vec!["ours/w".into()], force: false, defer: false }).unwrap();
+    commit(Change::Destroy { names: vec!["ours/w".into()], defer: false }).unwrap();
     assert_eq!(volume.read(0, 5).map(drop), Err(Error::Stale));
     drop((volume, pool));
     engine.export("ours", false).unwrap();

@@ -210,7 +210,7 @@ impl Checker<'_> {
             "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
                 return Err(self.refuse(TOO_OLD));
             }
-            // Of these a pool without them takes not even the default.
+            // A pool that is too old for one of these refuses the default value as well.
             "copies" | "dedup" | "refquota" | "refreservation" if since(prop.name, value) > self.version => {
                 return Err(self.refuse(TOO_OLD));
             }

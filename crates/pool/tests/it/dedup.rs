@@ -305,7 +305,7 @@ fn tables_of_openzfs_are_taken_over() {
         names.filter(|name| name != "g_dedup").collect::<Vec<String>>()
     };
     let destroy = |names: Vec<String>| {
-        pool.dsl.commit(Change::Destroy { names, force: true, defer: false }, "").unwrap();
+        pool.dsl.commit(Change::Destroy { names, defer: false }, "").unwrap();
         while pool.dsl.is_freeing() {
             pool.core().txgs.sync_empty().unwrap();
         }

@@ -276,13 +276,8 @@ fn file_systems_come_are_renamed_and_go() {
     let above: u64 = get(&pool, "tank/a", "usedbychildren").0.parse().unwrap();
     assert_eq!(above, used);
 
-    let rename = Change::Rename {
-        from: "tank/a/b".into(),
-        to: "tank/c/d".into(),
-        parents: false,
-        force: false,
-        recursive: false,
-    };
+    let rename =
+        Change::Rename { from: "tank/a/b".into(), to: "tank/c/d".into(), parents: false, recursive: false };
     pool.dsl.commit(rename, "").unwrap();
     assert_eq!(names(&pool), ["tank", "tank/a", "tank/c", "tank/c/d"]);
     let renamed =
@@ -294,7 +289,6 @@ fn file_systems_come_are_renamed_and_go() {
 
     let destroy = |names: &[&str]| Change::Destroy {
         names: names.iter().map(|name| (*name).into()).collect(),
-        force: false,
         defer: false,
     };
     let refused = pool.dsl.commit(destroy(&["tank/c"]), "").unwrap_err();
@@ -402,7 +396,7 @@ fn a_real_pool_with_snapshots_is_written_and_stays_whole() {
     assert!(before("usedbysnapshots") > snapshots + (256 << 10));
     assert!(before("referenced") < referenced + (1 << 20) - (256 << 10));
     fill(&pool, "g_snap/clone1", 1 << 20);
-    let snapshot = Change::Destroy { names: vec!["g_snap/fs".into()], force: false, defer: false };
+    let snapshot = Change::Destroy { names: vec!["g_snap/fs".into()], defer: false };
     let refused = pool.dsl.commit(snapshot, "").unwrap_err().to_string();
     assert_eq!(refused, "cannot destroy 'g_snap/fs': filesystem has children");
     pool.dsl.commit(make("g_snap/new", &[]), "zfs create g_snap/new").unwrap();
@@ -427,9 +421,7 @@ fn destroying_goes_on_over_many_groups_and_over_an_export() {
     around.env.quirks.set(env::Quirk::SmallTxg, true);
     let free = |pool: &Pool| get(pool, "tank", "available").0.parse::<u64>().unwrap();
     let before = free(&pool);
-    pool.dsl
-        .commit(Change::Destroy { names: vec!["tank/a".into()], force: false, defer: false }, "")
-        .unwrap();
+    pool.dsl.commit(Change::Destroy { names: vec!["tank/a".into()], defer: false }, "").unwrap();
     let freeing = pool.dsl.freeing();
     assert!(freeing > 80 << 20 && free(&pool) < before + (8 << 20), "{freeing}");
     pool.export().unwrap();
@@ -508,14 +500,11 @@ fn what_a_destroy_takes_along_is_told_before() {
     assert_eq!(bytes.to_string(), get(&pool, "tank/a", "used").0);
     assert_eq!(pool.dsl.plan_destroy(&query("tank/x")), Err(PoolError::NotFound));
     let held = pool.dsl.open_dataset("tank/a/b").unwrap();
-    let refused = pool
-        .dsl
-        .commit(Change::Destroy { names: names.clone(), force: false, defer: false }, "")
-        .unwrap_err();
+    let refused = pool.dsl.commit(Change::Destroy { names: names.clone(), defer: false }, "").unwrap_err();
     assert_eq!(refused, PoolError::Refused("cannot destroy 'tank/a/b': dataset is busy".into()));
     drop(held);
     let generation = pool.dsl.generation();
-    pool.dsl.commit(Change::Destroy { names, force: false, defer: false }, "").unwrap();
+    pool.dsl.commit(Change::Destroy { names, defer: false }, "").unwrap();
     assert!(pool.dsl.generation() > generation);
     let parents = Change::CreateFilesystem { name: "tank/p/q/r".into(), parents: true, props: Vec::new() };
     pool.dsl.commit(parents, "").unwrap();
@@ -537,7 +526,7 @@ fn datasets_of_a_real_pool_are_destroyed_with_their_logs() {
     let doomed: Vec<String> = all.iter().skip(1).step_by(2).cloned().collect();
     assert!(doomed.len() > 10);
     for name in &doomed {
-        let change = Change::Destroy { names: vec![name.clone()], force: false, defer: false };
+        let change = Change::Destroy { names: vec![name.clone()], defer: false };
         pool.dsl.commit(change, &format!("zfs destroy {name}")).unwrap();
     }
     assert_eq!(names(&pool).len(), all.len() - doomed.len());
@@ -594,20 +583,15 @@ fn changes_and_writes_of_many_threads_end_in_a_whole_pool() {
                     pool.dsl.commit(make(&name, &[("atime", "off")]), "").unwrap();
                     fill(pool, &name, 1 << 20);
                     let to = format!("{name}-renamed");
-                    let rename = Change::Rename {
-                        from: name,
-                        to: to.clone(),
-                        parents: false,
-                        force: false,
-                        recursive: false,
-                    };
+                    let rename =
+                        Change::Rename { from: name, to: to.clone(), parents: false, recursive: false };
                     pool.dsl.commit(rename, "").unwrap();
                     fill(pool, &to, 1 << 20);
                     assert!(names(pool).contains(&to));
                     if round % 2 == 0 {
                         // What was just written may still be dirty: then the dataset is busy for a moment.
                         pool.core().txgs.sync_now().unwrap();
-                        let destroy = Change::Destroy { names: vec![to], force: false, defer: false };
+                        let destroy = Change::Destroy { names: vec![to], defer: false };
                         while let Err(error) = pool.dsl.commit(destroy.clone(), "") {
                             assert!(error.to_string().ends_with("dataset is busy"), "{error}");
                         }

@@ -96,7 +96,7 @@ fn clone(pool: &Pool, snapshot: &str, name: &str) {
 }
 
 fn destroy(pool: &Pool, name: &str) {
-    commit(pool, Change::Destroy { names: vec![name.into()], force: false, defer: false });
+    commit(pool, Change::Destroy { names: vec![name.into()], defer: false });
 }
 
 /// Writes two blocks of noise into an object, 0: a new one.

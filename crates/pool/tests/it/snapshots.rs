@@ -53,7 +53,7 @@ pub fn commit(pool: &Pool, change: Change) -> Result<(), String> {
 }
 
 pub fn destroy(names: &[String], defer: bool) -> Change {
-    Change::Destroy { names: names.to_vec(), force: false, defer }
+    Change::Destroy { names: names.to_vec(), defer }
 }
 
 pub fn snapshot(names: &[String], recursive: bool) -> Change {
@@ -343,8 +343,7 @@ impl Model {
         let to = format!("r{}", self.guids);
         let from = format!("{head}@{}", self.snapshots[&head][at].name);
         let to_full = format!("{head}@{to}");
-        commit(pool, Change::Rename { from, to: to_full, parents: false, force: false, recursive: false })
-            .unwrap();
+        commit(pool, Change::Rename { from, to: to_full, parents: false, recursive: false }).unwrap();
         self.snapshots.get_mut(&head).unwrap()[at].name = to;
     }
 

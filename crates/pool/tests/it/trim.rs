@@ -82,7 +82,7 @@ fn all_free_space_is_given_back_and_zdb_is_content() {
             .commit(Change::CreateFilesystem { name: name.clone(), parents: false, props: Vec::new() }, "")
             .unwrap();
         if n % 2 == 0 {
-            pool.dsl.commit(Change::Destroy { names: vec![name], force: true, defer: false }, "").unwrap();
+            pool.dsl.commit(Change::Destroy { names: vec![name], defer: false }, "").unwrap();
         }
     }
     wait_for("the end", || [0, 1].iter().all(|n| state(&pool, *n) == STATE_COMPLETE));
@@ -130,7 +130,7 @@ fn what_is_freed_is_trimmed_by_itself() {
             .commit(Change::CreateFilesystem { name: name.clone(), parents: false, props: Vec::new() }, "")
             .unwrap();
         if n % 10 != 9 {
-            pool.dsl.commit(Change::Destroy { names: vec![name], force: true, defer: false }, "").unwrap();
+            pool.dsl.commit(Change::Destroy { names: vec![name], defer: false }, "").unwrap();
         }
     }
     wait_for("freed space", || room(&dir, "a.img") < before && room(&dir, "b.img") < before);

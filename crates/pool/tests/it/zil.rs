@@ -377,9 +377,7 @@ fn a_change_of_names_goes_out_with_any_commit_and_a_destroyed_dataset_leaves_no_
     file.commit();
     let after = crash(&dir, "zil-names-after");
     drop((file, fs));
-    pool.dsl
-        .commit(Change::Destroy { names: vec!["tank/gone".into()], force: false, defer: false }, "")
-        .unwrap();
+    pool.dsl.commit(Change::Destroy { names: vec!["tank/gone".into()], defer: false }, "").unwrap();
     pool.core().txgs.sync_empty().unwrap();
     is_sound(&pool);
     leave(&pool, &dir);

@@ -174,7 +174,7 @@ impl Source {
         let seen = see(&*life.api, &name)?;
         let mut names: Vec<String> = seen.into_iter().map(|seen| seen.name).collect();
         names.reverse();
-        if may(life, &Change::Destroy { names, force: false, defer: false })? {
+        if may(life, &Change::Destroy { names, defer: false })? {
             self.loose.retain(|other| *other != name);
         }
         Ok(())
@@ -187,7 +187,7 @@ impl Source {
         let (at, to) = (prng.below(self.loose.len() as u64) as usize, self.new_name());
         let from = std::mem::replace(&mut self.loose[at], to.clone());
         life.say(|| format!("rename {from} {to}"));
-        commit(life, &Change::Rename { from, to, parents: false, force: false, recursive: false })
+        commit(life, &Change::Rename { from, to, parents: false, recursive: false })
     }
 
     /// Gives the snapshots of a round another name, of one dataset or of all.
@@ -200,7 +200,7 @@ impl Source {
         let (of, _) = one.name.split_once('@').expect("a snapshot");
         let (from, to) = (one.name.clone(), format!("{of}@s{}", self.number));
         let recursive = prng.chance(1, 2);
-        may(life, &Change::Rename { from, to, parents: false, force: false, recursive }).map(drop)
+        may(life, &Change::Rename { from, to, parents: false, recursive }).map(drop)
     }
 }
 
@@ -254,7 +254,7 @@ fn thin(life: &Life<'_>, prng: &mut Prng, spared: &[usize]) -> Done {
     let can_go = |name: &str| round_of(name).is_some_and(|round| !is_held(round) && !spared.contains(&round));
     let snapshots: Vec<_> = seen.into_iter().filter(|seen| can_go(&seen.name)).collect();
     let Some(snapshot) = prng.pick(&snapshots) else { return Ok(()) };
-    may(life, &Change::Destroy { names: vec![snapshot.name.clone()], force: false, defer: false }).map(drop)
+    may(life, &Change::Destroy { names: vec![snapshot.name.clone()], defer: false }).map(drop)
 }
 
 fn change_volume(life: &Life<'_>, prng: &mut Prng) -> Done {

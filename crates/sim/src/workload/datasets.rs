@@ -40,11 +40,7 @@ fn draw(now: &Datasets, prng: &mut Prng) -> Change {
             let below = format!("{name}/");
             let inside = |other: &&String| **other == name || other.starts_with(&below);
             let names: Vec<String> = now.keys().rev().filter(inside).cloned().collect();
-            Change::Destroy {
-                names: if names.is_empty() { vec![name] } else { names },
-                force: false,
-                defer: false,
-            }
+            Change::Destroy { names: if names.is_empty() { vec![name] } else { names }, defer: false }
         }
         2 => {
             let value = format!("{}", prng.below(1000));
@@ -53,7 +49,7 @@ fn draw(now: &Datasets, prng: &mut Prng) -> Change {
         3 => Change::Inherit { name, property: NOTE.into(), received: false },
         _ => {
             let to = (*prng.pick(&NAMES).expect("some")).to_owned();
-            Change::Rename { from: name, to, parents: false, force: false, recursive: false }
+            Change::Rename { from: name, to, parents: false, recursive: false }
         }
     }
 }

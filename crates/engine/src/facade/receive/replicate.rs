@@ -193,7 +193,7 @@ impl Replication<'_> {
     fn destroy(&mut self, name: &str, base: usize, received: &mut Received, tell: Tell<'_>) -> bool {
         self.say(tell, || format!("attempting destroy {name}"));
         let names = vec![name.to_owned()];
-        let done = self.commit(Change::Destroy { names, force: true, defer: name.contains('@') });
+        let done = self.commit(Change::Destroy { names, defer: name.contains('@') });
         if done.is_ok() {
             self.say(tell, || "success".into());
         }
@@ -238,13 +238,7 @@ impl Replication<'_> {
 
     fn rename_now(&self, from: &str, to: &str, received: &mut Received) -> Result<()> {
         let (from, to) = (from.to_owned(), to.to_owned());
-        let rename = Change::Rename {
-            from: from.clone(),
-            to: to.clone(),
-            parents: false,
-            force: true,
-            recursive: false,
-        };
+        let rename = Change::Rename { from: from.clone(), to: to.clone(), parents: false, recursive: false };
         self.commit(rename)?;
         if !from.contains('@') {
             received.gone.push(from);

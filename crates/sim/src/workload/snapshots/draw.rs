@@ -23,7 +23,7 @@ pub fn change(now: &Points, prng: &mut Prng) -> Change {
         }
         2 => draw.destroy_snapshots(),
         3 => draw.destroy_head(),
-        4 => Change::Destroy { names: vec![draw.mark()], force: false, defer: false },
+        4 => Change::Destroy { names: vec![draw.mark()], defer: false },
         5 => Change::Rollback { snapshot: draw.last() },
         6 => {
             let (snapshot, name) = (draw.snapshot(), draw.place());
@@ -42,11 +42,11 @@ pub fn change(now: &Points, prng: &mut Prng) -> Change {
             let from = draw.meant();
             let head = from.split('@').next().unwrap_or_default();
             let to = format!("{head}@{}", draw.name());
-            Change::Rename { from, to, parents: false, force: false, recursive }
+            Change::Rename { from, to, parents: false, recursive }
         }
         _ => {
             let (from, to) = (draw.place(), draw.place());
-            Change::Rename { from, to, parents: false, force: false, recursive: false }
+            Change::Rename { from, to, parents: false, recursive: false }
         }
     }
 }
@@ -130,7 +130,7 @@ impl Draw<'_> {
             names.push(self.name());
         }
         let names = names.into_iter().map(|name| format!("{head}@{name}")).collect();
-        Change::Destroy { names, force: false, defer: self.prng.chance(1, 3) }
+        Change::Destroy { names, defer: self.prng.chance(1, 3) }
     }
 
     /// With its snapshots, if nobody has forgotten them.
@@ -142,6 +142,6 @@ impl Draw<'_> {
             names.extend(snapshots.iter().map(|one| format!("{head}@{}", one.name)));
         }
         names.push(head);
-        Change::Destroy { names, force: false, defer: self.prng.chance(1, 4) }
+        Change::Destroy { names, defer: self.prng.chance(1, 4) }
     }
 }
