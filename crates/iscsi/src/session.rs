@@ -21,6 +21,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
+use scsi::codes;
 use scsi::{Answer, Begun, Ending, LogicalUnit, Nexus, Status, Target, Tasks};
 use sockets::Lease;
 use sockets::pace::{FAST, Pace};
@@ -96,9 +97,9 @@ const CLASSES: usize = 6;
 fn class_of(command: &Pdu) -> Option<usize> {
     let kind = match command.header[32] {
         // What is to be read from stable storage has to get there first.
-        0x28 | 0xa8 | 0x88 if command.header[33] & 0x08 == 0 => 0,
-        0x2a | 0xaa | 0x8a => 1,
-        0x89 => 2,
+        codes::READ_10 | codes::READ_12 | codes::READ_16 if command.header[33] & 0x08 == 0 => 0,
+        codes::WRITE_10 | codes::WRITE_12 | codes::WRITE_16 => 1,
+        codes::COMPARE_AND_WRITE => 2,
         _ => return None,
     };
     Some(2 * kind + usize::from(command.u32(20) as usize > LONG))
@@ -110,10 +111,10 @@ pub fn weight(command: &Pdu) -> usize {
     const BLOCK: usize = 512;
     let expected = if command.flags() & 0x40 != 0 { command.u32(20) as usize } else { 0 };
     let blocks = match command.header[32] {
-        0x28 => usize::from(u16::from_be_bytes(command.field(39))),
-        0xa8 => command.u32(38) as usize,
-        0x88 => command.u32(42) as usize,
-        0x08 => usize::from(command.header[36].wrapping_sub(1)) + 1,
+        codes::READ_10 => usize::from(u16::from_be_bytes(command.field(39))),
+        codes::READ_12 => command.u32(38) as usize,
+        codes::READ_16 => command.u32(42) as usize,
+        codes::READ_6 => usize::from(command.header[36].wrapping_sub(1)) + 1,
         _ => 0,
     };
     let read = blocks.saturating_mul(BLOCK);

@@ -5,6 +5,7 @@
 use engine_api::{ReadBuf, Seek, Stable};
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
+use crate::codes;
 use crate::limits::{
     BLOCK, MAX_ATOMIC, MAX_COMPARE, MAX_SAME, MAX_STATUS, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES,
 };
@@ -83,19 +84,21 @@ pub fn writable(unit: &LogicalUnit) -> Result<(), Refusal> {
 pub fn run(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     let cdb = command.cdb;
     match cdb[0] {
-        0x08 | 0x28 | 0x88 | 0xa8 => read(unit, cdb),
-        0x0a | 0x2a | 0x8a | 0xaa => write(unit, command),
-        0x25 => report::capacity_10(unit, cdb),
-        0x2e | 0x8e | 0xae => write_and_verify(unit, command),
-        0x2f | 0x8f | 0xaf => verify(unit, command),
-        0x34 | 0x90 => prefetch(unit, cdb),
-        0x35 | 0x91 => synchronize(unit, cdb),
-        0x41 | 0x93 => write_same(unit, command),
-        0x42 => unmap(unit, command),
-        0x89 => compare_and_write(unit, command),
-        0x8b => or_write(unit, command),
-        0x9c => write_atomic(unit, command),
-        _ if cdb[1] & 0x1f == 0x10 => report::capacity_16(unit, cdb),
+        codes::READ_6 | codes::READ_10 | codes::READ_12 | codes::READ_16 => read(unit, cdb),
+        codes::WRITE_6 | codes::WRITE_10 | codes::WRITE_12 | codes::WRITE_16 => write(unit, command),
+        codes::READ_CAPACITY_10 => report::capacity_10(unit, cdb),
+        codes::WRITE_AND_VERIFY_10 | codes::WRITE_AND_VERIFY_12 | codes::WRITE_AND_VERIFY_16 => {
+            write_and_verify(unit, command)
+        }
+        codes::VERIFY_10 | codes::VERIFY_12 | codes::VERIFY_16 => verify(unit, command),
+        codes::PREFETCH_10 | codes::PREFETCH_16 => prefetch(unit, cdb),
+        codes::SYNCHRONIZE_CACHE_10 | codes::SYNCHRONIZE_CACHE_16 => synchronize(unit, cdb),
+        codes::WRITE_SAME_10 | codes::WRITE_SAME_16 => write_same(unit, command),
+        codes::UNMAP => unmap(unit, command),
+        codes::COMPARE_AND_WRITE => compare_and_write(unit, command),
+        codes::OR_WRITE_16 => or_write(unit, command),
+        codes::WRITE_ATOMIC_16 => write_atomic(unit, command),
+        _ if codes::service_action(cdb) == codes::service_in::READ_CAPACITY => report::capacity_16(unit, cdb),
         _ => block_status(unit, cdb),
     }
 }
@@ -242,7 +245,7 @@ fn write_same(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal
     let cdb = command.cdb;
     unprotected(cdb)?;
     let (anchor, obsolete) = (cdb[1] & 0x10 != 0, cdb[1] & 0x06 != 0);
-    let no_data = cdb[0] == 0x93 && cdb[1] & 1 != 0;
+    let no_data = cdb[0] == codes::WRITE_SAME_16 && cdb[1] & 1 != 0;
     if anchor || obsolete {
         return Err(INVALID_FIELD.into());
     }

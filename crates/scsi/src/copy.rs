@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::block::writable;
 use crate::bytes::{cut, u8_at, u16_at, u32_at, u64_at};
+use crate::codes;
 use crate::inquiry;
 use crate::limits::{BLOCK, MAX_COPIES, MAX_COPY_BLOCKS, MAX_COPY_SEGMENTS, MAX_COPY_UNITS};
 use crate::opcodes::Access;
@@ -247,8 +248,8 @@ fn unit_of(command: &Command<'_>, descriptor: &[u8], access: Access) -> Result<A
 /// RECEIVE COPY RESULTS.
 pub fn results(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     let (list, room) = (u8_at(command.cdb, 2), u32_at(command.cdb, 10) as usize);
-    let bytes = match command.cdb[1] & 0x1f {
-        0 => {
+    let bytes = match codes::service_action(command.cdb) {
+        codes::copy::COPY_STATUS => {
             let results = unit.state().copies.take(command.nexus, list);
             status(results.ok_or(INVALID_FIELD)?)
         }

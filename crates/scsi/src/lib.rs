@@ -21,6 +21,7 @@
 mod attention;
 mod block;
 mod bytes;
+pub mod codes;
 mod copy;
 mod inquiry;
 pub mod limits;

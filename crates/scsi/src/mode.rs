@@ -4,6 +4,7 @@
 //! Sources: SPC-4 6.9 to 6.12, 7.5; SBC-3 6.5.
 
 use crate::bytes::{cut, u16_at};
+use crate::codes;
 use crate::limits::BLOCK;
 use crate::room;
 use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, NO_SAVING, PARAMETER_LIST_LENGTH, Refusal};
@@ -59,7 +60,7 @@ fn page(unit: &LogicalUnit, code: u8, changeable: bool) -> Vec<u8> {
 }
 
 pub fn sense(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
-    let is_long = cdb[0] == 0x5a;
+    let is_long = cdb[0] == codes::MODE_SENSE_10;
     let (control, code, subpage) = (cdb[2] >> 6, cdb[2] & 0x3f, cdb[3]);
     if control == 3 {
         return Err(NO_SAVING.into());
@@ -113,7 +114,7 @@ fn descriptor(unit: &LogicalUnit, long: bool) -> Result<Vec<u8>, Refusal> {
 
 pub fn select(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     let cdb = command.cdb;
-    let is_long = cdb[0] == 0x55;
+    let is_long = cdb[0] == codes::MODE_SELECT_10;
     // Pages in the standard's format; nothing is saved.
     if cdb[1] & 0x11 != 0x10 {
         return Err(INVALID_FIELD.into());

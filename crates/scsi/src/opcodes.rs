@@ -4,6 +4,8 @@
 //! Sources: SPC-4 6.35, table of operation codes; SBC-3 table 16; what persistent reservations let through: SPC-4 table 66,
 //! SBC-3 table 17.
 
+use crate::codes::*;
+
 /// What reservations of others make of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -29,8 +31,8 @@ const fn op(code: u8, access: Access, usage: &'static [u8]) -> Opcode {
     Opcode { code, action: None, access, usage }
 }
 
-const fn sub(code: u8, action: u16, access: Access, usage: &'static [u8]) -> Opcode {
-    Opcode { code, action: Some(action), access, usage }
+const fn sub(code: u8, action: u8, access: Access, usage: &'static [u8]) -> Opcode {
+    Opcode { code, action: Some(action as u16), access, usage }
 }
 
 use Access::{Free, Own, Read, Write};
@@ -45,6 +47,13 @@ const fn long(code: u8, flags: u8) -> [u8; 16] {
     usage
 }
 
+/// Of 16 bytes, with an address and a length of one byte.
+const fn compare(code: u8, flags: u8) -> [u8; 16] {
+    let mut usage = long(code, flags);
+    (usage[10], usage[11], usage[12]) = (0x00, 0x00, 0x00);
+    usage
+}
+
 const fn medium(code: u8, flags: u8) -> [u8; 12] {
     [code, flags, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]
 }
@@ -54,7 +63,7 @@ const fn short(code: u8, flags: u8) -> [u8; 10] {
 }
 
 const fn maintenance(action: u8, options: u8) -> [u8; 12] {
-    [0xa3, action, options, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]
+    [MAINTENANCE_IN, action, options, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]
 }
 
 const fn persistent(code: u8, action: u8, scope: u8) -> [u8; 10] {
@@ -64,8 +73,8 @@ const fn persistent(code: u8, action: u8, scope: u8) -> [u8; 10] {
         scope,
         0x00,
         0x00,
-        if code == 0x5f { 0xff } else { 0 },
-        if code == 0x5f { 0xff } else { 0 },
+        if code == PERSISTENT_RESERVE_OUT { 0xff } else { 0 },
+        if code == PERSISTENT_RESERVE_OUT { 0xff } else { 0 },
         0xff,
         0xff,
         0x04,
@@ -81,72 +90,104 @@ const fn copy(code: u8, action: u8, list: u8) -> [u8; 16] {
     usage
 }
 
+/// A command that shares its operation code: its usage map begins with that and the service action.
+macro_rules! shared {
+    ($code:ident, $action:path, $access:ident, $map:ident, $third:literal) => {
+        sub($code, $action, $access, &$map($code, $action, $third))
+    };
+}
+
 /// In order of their codes.
 pub const OPCODES: &[Opcode] = &[
-    op(0x00, Free, CDB6),
-    op(0x03, Free, &[0x03, 0x01, 0x00, 0x00, 0xff, 0x04]),
-    op(0x08, Read, &[0x08, 0x1f, 0xff, 0xff, 0xff, 0x04]),
-    op(0x0a, Write, &[0x0a, 0x1f, 0xff, 0xff, 0xff, 0x04]),
-    op(0x12, Free, &[0x12, 0x01, 0xff, 0xff, 0xff, 0x04]),
-    op(0x15, Write, &[0x15, 0x11, 0x00, 0x00, 0xff, 0x04]),
-    op(0x16, Own, &[0x16, 0x00, 0x00, 0x00, 0x00, 0x04]),
-    op(0x17, Own, &[0x17, 0x00, 0x00, 0x00, 0x00, 0x04]),
-    op(0x1a, Read, &[0x1a, 0x08, 0xff, 0xff, 0xff, 0x04]),
-    op(0x1b, Write, &[0x1b, 0x01, 0x00, 0x0f, 0xf7, 0x04]),
-    op(0x1d, Write, &[0x1d, 0xe4, 0x00, 0xff, 0xff, 0x04]),
-    op(0x25, Free, &[0x25, 0x00, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x01, 0x04]),
-    op(0x28, Read, &short(0x28, 0xf8)),
-    op(0x2a, Write, &short(0x2a, 0xf8)),
-    op(0x2e, Write, &short(0x2e, 0xf6)),
-    op(0x2f, Read, &short(0x2f, 0xf6)),
-    op(0x34, Read, &short(0x34, 0x02)),
-    op(0x35, Write, &short(0x35, 0x02)),
-    op(0x37, Read, &[0x37, 0x00, 0x1f, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x04]),
-    op(0x41, Write, &short(0x41, 0xf8)),
-    op(0x42, Write, &[0x42, 0x01, 0x00, 0x00, 0x00, 0x00, 0x1f, 0xff, 0xff, 0x04]),
-    op(0x4d, Read, &[0x4d, 0x01, 0xff, 0xff, 0x00, 0xff, 0xff, 0xff, 0xff, 0x04]),
-    op(0x55, Write, &[0x55, 0x11, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x04]),
-    op(0x5a, Read, &[0x5a, 0x18, 0xff, 0xff, 0x00, 0x00, 0x00, 0xff, 0xff, 0x04]),
-    sub(0x5e, 0, Free, &persistent(0x5e, 0x00, 0x00)),
-    sub(0x5e, 1, Free, &persistent(0x5e, 0x01, 0x00)),
-    sub(0x5e, 2, Free, &persistent(0x5e, 0x02, 0x00)),
-    sub(0x5e, 3, Free, &persistent(0x5e, 0x03, 0x00)),
-    sub(0x5f, 0, Own, &persistent(0x5f, 0x00, 0xff)),
-    sub(0x5f, 1, Own, &persistent(0x5f, 0x01, 0xff)),
-    sub(0x5f, 2, Own, &persistent(0x5f, 0x02, 0xff)),
-    sub(0x5f, 3, Own, &persistent(0x5f, 0x03, 0xff)),
-    sub(0x5f, 4, Own, &persistent(0x5f, 0x04, 0xff)),
-    sub(0x5f, 5, Own, &persistent(0x5f, 0x05, 0xff)),
-    sub(0x5f, 6, Own, &persistent(0x5f, 0x06, 0xff)),
-    sub(0x5f, 7, Own, &persistent(0x5f, 0x07, 0x00)),
-    sub(0x83, 0, Write, &copy(0x83, 0x00, 0x00)),
-    sub(0x84, 0, Write, &copy(0x84, 0x00, 0xff)),
-    sub(0x84, 3, Write, &copy(0x84, 0x03, 0x00)),
-    op(0x88, Read, &long(0x88, 0xf8)),
+    op(TEST_UNIT_READY, Free, CDB6),
+    op(REQUEST_SENSE, Free, &[REQUEST_SENSE, 0x01, 0x00, 0x00, 0xff, 0x04]),
+    op(READ_6, Read, &[READ_6, 0x1f, 0xff, 0xff, 0xff, 0x04]),
+    op(WRITE_6, Write, &[WRITE_6, 0x1f, 0xff, 0xff, 0xff, 0x04]),
+    op(INQUIRY, Free, &[INQUIRY, 0x01, 0xff, 0xff, 0xff, 0x04]),
+    op(MODE_SELECT_6, Write, &[MODE_SELECT_6, 0x11, 0x00, 0x00, 0xff, 0x04]),
+    op(RESERVE_6, Own, &[RESERVE_6, 0x00, 0x00, 0x00, 0x00, 0x04]),
+    op(RELEASE_6, Own, &[RELEASE_6, 0x00, 0x00, 0x00, 0x00, 0x04]),
+    op(MODE_SENSE_6, Read, &[MODE_SENSE_6, 0x08, 0xff, 0xff, 0xff, 0x04]),
+    op(START_STOP_UNIT, Write, &[START_STOP_UNIT, 0x01, 0x00, 0x0f, 0xf7, 0x04]),
+    op(SEND_DIAGNOSTIC, Write, &[SEND_DIAGNOSTIC, 0xe4, 0x00, 0xff, 0xff, 0x04]),
+    op(READ_CAPACITY_10, Free, &[READ_CAPACITY_10, 0x00, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x01, 0x04]),
+    op(READ_10, Read, &short(READ_10, 0xf8)),
+    op(WRITE_10, Write, &short(WRITE_10, 0xf8)),
+    op(WRITE_AND_VERIFY_10, Write, &short(WRITE_AND_VERIFY_10, 0xf6)),
+    op(VERIFY_10, Read, &short(VERIFY_10, 0xf6)),
+    op(PREFETCH_10, Read, &short(PREFETCH_10, 0x02)),
+    op(SYNCHRONIZE_CACHE_10, Write, &short(SYNCHRONIZE_CACHE_10, 0x02)),
     op(
-        0x89,
-        Write,
-        &[0x89, 0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0xff, 0x00, 0x04],
+        READ_DEFECT_DATA_10,
+        Read,
+        &[READ_DEFECT_DATA_10, 0x00, 0x1f, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x04],
     ),
-    op(0x8a, Write, &long(0x8a, 0xf8)),
-    op(0x8b, Write, &long(0x8b, 0xf8)),
-    op(0x8e, Write, &long(0x8e, 0xf6)),
-    op(0x8f, Read, &long(0x8f, 0xf6)),
-    op(0x90, Read, &long(0x90, 0x02)),
-    op(0x91, Write, &long(0x91, 0x02)),
-    op(0x93, Write, &long(0x93, 0xf9)),
-    op(0x9c, Write, &long(0x9c, 0xf8)),
-    sub(0x9e, 0x10, Free, &long(0x9e, 0x10)),
-    sub(0x9e, 0x12, Read, &long(0x9e, 0x12)),
-    op(0xa0, Free, &[0xa0, 0x00, 0xff, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]),
-    sub(0xa3, 0x0a, Free, &maintenance(0xea, 0x00)),
-    sub(0xa3, 0x0c, Free, &maintenance(0x0c, 0x87)),
-    sub(0xa3, 0x0d, Free, &maintenance(0x0d, 0x80)),
-    op(0xa8, Read, &medium(0xa8, 0xf8)),
-    op(0xaa, Write, &medium(0xaa, 0xf8)),
-    op(0xae, Write, &medium(0xae, 0xf6)),
-    op(0xaf, Read, &medium(0xaf, 0xf6)),
-    op(0xb7, Read, &medium(0xb7, 0x1f)),
+    op(WRITE_SAME_10, Write, &short(WRITE_SAME_10, 0xf8)),
+    op(UNMAP, Write, &[UNMAP, 0x01, 0x00, 0x00, 0x00, 0x00, 0x1f, 0xff, 0xff, 0x04]),
+    op(LOG_SENSE, Read, &[LOG_SENSE, 0x01, 0xff, 0xff, 0x00, 0xff, 0xff, 0xff, 0xff, 0x04]),
+    op(MODE_SELECT_10, Write, &[MODE_SELECT_10, 0x11, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x04]),
+    op(MODE_SENSE_10, Read, &[MODE_SENSE_10, 0x18, 0xff, 0xff, 0x00, 0x00, 0x00, 0xff, 0xff, 0x04]),
+    shared!(PERSISTENT_RESERVE_IN, reserve_in::READ_KEYS, Free, persistent, 0x00),
+    shared!(PERSISTENT_RESERVE_IN, reserve_in::READ_RESERVATION, Free, persistent, 0x00),
+    shared!(PERSISTENT_RESERVE_IN, reserve_in::REPORT_CAPABILITIES, Free, persistent, 0x00),
+    shared!(PERSISTENT_RESERVE_IN, reserve_in::READ_FULL_STATUS, Free, persistent, 0x00),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::REGISTER, Own, persistent, 0xff),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::RESERVE, Own, persistent, 0xff),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::RELEASE, Own, persistent, 0xff),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::CLEAR, Own, persistent, 0xff),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::PREEMPT, Own, persistent, 0xff),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::PREEMPT_AND_ABORT, Own, persistent, 0xff),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::REGISTER_AND_IGNORE_EXISTING_KEY, Own, persistent, 0xff),
+    shared!(PERSISTENT_RESERVE_OUT, reserve_out::REGISTER_AND_MOVE, Own, persistent, 0x00),
+    shared!(EXTENDED_COPY, copy::EXTENDED_COPY, Write, copy, 0x00),
+    shared!(RECEIVE_COPY_RESULTS, copy::COPY_STATUS, Write, copy, 0xff),
+    shared!(RECEIVE_COPY_RESULTS, copy::OPERATING_PARAMETERS, Write, copy, 0x00),
+    op(READ_16, Read, &long(READ_16, 0xf8)),
+    op(COMPARE_AND_WRITE, Write, &compare(COMPARE_AND_WRITE, 0xf8)),
+    op(WRITE_16, Write, &long(WRITE_16, 0xf8)),
+    op(OR_WRITE_16, Write, &long(OR_WRITE_16, 0xf8)),
+    op(WRITE_AND_VERIFY_16, Write, &long(WRITE_AND_VERIFY_16, 0xf6)),
+    op(VERIFY_16, Read, &long(VERIFY_16, 0xf6)),
+    op(PREFETCH_16, Read, &long(PREFETCH_16, 0x02)),
+    op(SYNCHRONIZE_CACHE_16, Write, &long(SYNCHRONIZE_CACHE_16, 0x02)),
+    op(WRITE_SAME_16, Write, &long(WRITE_SAME_16, 0xf9)),
+    op(WRITE_ATOMIC_16, Write, &long(WRITE_ATOMIC_16, 0xf8)),
+    sub(
+        SERVICE_ACTION_IN_16,
+        service_in::READ_CAPACITY,
+        Free,
+        &long(SERVICE_ACTION_IN_16, service_in::READ_CAPACITY),
+    ),
+    sub(
+        SERVICE_ACTION_IN_16,
+        service_in::GET_LBA_STATUS,
+        Read,
+        &long(SERVICE_ACTION_IN_16, service_in::GET_LBA_STATUS),
+    ),
+    op(REPORT_LUNS, Free, &[REPORT_LUNS, 0x00, 0xff, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]),
+    sub(
+        MAINTENANCE_IN,
+        maintenance_in::REPORT_TARGET_PORT_GROUPS,
+        Free,
+        &maintenance(0xe0 | maintenance_in::REPORT_TARGET_PORT_GROUPS, 0x00),
+    ),
+    sub(
+        MAINTENANCE_IN,
+        maintenance_in::REPORT_SUPPORTED_OPERATION_CODES,
+        Free,
+        &maintenance(maintenance_in::REPORT_SUPPORTED_OPERATION_CODES, 0x87),
+    ),
+    sub(
+        MAINTENANCE_IN,
+        maintenance_in::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS,
+        Free,
+        &maintenance(maintenance_in::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS, 0x80),
+    ),
+    op(READ_12, Read, &medium(READ_12, 0xf8)),
+    op(WRITE_12, Write, &medium(WRITE_12, 0xf8)),
+    op(WRITE_AND_VERIFY_12, Write, &medium(WRITE_AND_VERIFY_12, 0xf6)),
+    op(VERIFY_12, Read, &medium(VERIFY_12, 0xf6)),
+    op(READ_DEFECT_DATA_12, Read, &medium(READ_DEFECT_DATA_12, 0x1f)),
 ];
 
 /// Whether any command has this operation code.

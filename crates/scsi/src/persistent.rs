@@ -20,6 +20,11 @@ use engine_api::Volume;
 use self::parameters::{Initiator, Move, Parameters};
 use crate::attention::{REGISTRATIONS_PREEMPTED, RESERVATIONS_PREEMPTED, RESERVATIONS_RELEASED};
 use crate::bytes::{cut, u16_at, u32_at};
+use crate::codes::reserve_out::{
+    CLEAR, PREEMPT, PREEMPT_AND_ABORT, REGISTER, REGISTER_AND_IGNORE_EXISTING_KEY, REGISTER_AND_MOVE,
+    RELEASE, RESERVE,
+};
+use crate::codes::{self, reserve_in};
 use crate::limits::MAX_REGISTRATIONS;
 use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, INVALID_RELEASE, NO_REGISTRATION_RESOURCES, Refusal};
 use crate::unit::{Command, Done, LogicalUnit, Nexus};
@@ -33,15 +38,6 @@ pub const EXCLUSIVE_ALL: u8 = 8;
 const TYPES: [u8; 6] = [WRITE, EXCLUSIVE, WRITE_REGISTRANTS, EXCLUSIVE_REGISTRANTS, WRITE_ALL, EXCLUSIVE_ALL];
 /// By bit of the type: bytes 4 and 5 of the capabilities.
 const TYPE_MASK: [u8; 2] = [0xea, 0x01];
-
-const REGISTER: u8 = 0;
-const RESERVE: u8 = 1;
-const RELEASE: u8 = 2;
-const CLEAR: u8 = 3;
-const PREEMPT: u8 = 4;
-const PREEMPT_AND_ABORT: u8 = 5;
-const REGISTER_AND_IGNORE: u8 = 6;
-const REGISTER_AND_MOVE: u8 = 7;
 
 /// What others are to be told.
 type Notices = Vec<(Nexus, u16)>;
@@ -78,7 +74,7 @@ pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Re
     notices.iter().for_each(|(nexus, code)| state.attentions.tell(nexus, *code));
     drop(state);
     drop(alone);
-    if command.cdb[1] & 0x1f == PREEMPT_AND_ABORT {
+    if codes::service_action(command.cdb) == PREEMPT_AND_ABORT {
         // Commands that come from now on meet the reservation as it is.
         let lost = |nexus: &Nexus| notices.contains(&(nexus.clone(), REGISTRATIONS_PREEMPTED));
         let ended = unit.abort_of(lost);
@@ -128,10 +124,10 @@ impl Registry {
     /// PERSISTENT RESERVE IN.
     pub fn report(&self, cdb: &[u8]) -> Result<Done, Refusal> {
         let room = u16_at(cdb, 7).into();
-        let list = match cdb[1] & 0x1f {
-            0 => self.keys.values().flat_map(|key| key.to_be_bytes()).collect(),
-            1 => self.read_reservation(),
-            2 => return Ok(Done::bytes(cut(self.capabilities(), room))),
+        let list = match codes::service_action(cdb) {
+            reserve_in::READ_KEYS => self.keys.values().flat_map(|key| key.to_be_bytes()).collect(),
+            reserve_in::READ_RESERVATION => self.read_reservation(),
+            reserve_in::REPORT_CAPABILITIES => return Ok(Done::bytes(cut(self.capabilities(), room))),
             _ => self.keys.iter().flat_map(|(nexus, key)| self.full_status(nexus, *key)).collect::<Vec<u8>>(),
         };
         let mut bytes = self.generation.to_be_bytes().to_vec();
@@ -175,8 +171,8 @@ impl Registry {
     ) -> Result<Done, Refusal> {
         let (cdb, nexus) = (command.cdb, command.nexus);
         let parameters = parameters::parse(cdb, command.out)?;
-        let (action, scope, kind) = (cdb[1] & 0x1f, cdb[2] >> 4, cdb[2] & 0xf);
-        if !matches!(action, REGISTER | REGISTER_AND_IGNORE) {
+        let (action, scope, kind) = (codes::service_action(cdb), cdb[2] >> 4, cdb[2] & 0xf);
+        if !matches!(action, REGISTER | REGISTER_AND_IGNORE_EXISTING_KEY) {
             if self.keys.get(nexus) != Some(&parameters.key) {
                 return Err(Refusal::Conflict);
             }
@@ -186,7 +182,9 @@ impl Registry {
             }
         }
         match action {
-            REGISTER | REGISTER_AND_IGNORE => self.register(command, &parameters, joined, tell)?,
+            REGISTER | REGISTER_AND_IGNORE_EXISTING_KEY => {
+                self.register(command, &parameters, joined, tell)?
+            }
             RESERVE => self.reserve(nexus, kind)?,
             RELEASE => self.release(nexus, (scope, kind), tell)?,
             CLEAR => {
@@ -214,7 +212,7 @@ impl Registry {
         tell: &mut Notices,
     ) -> Result<(), Refusal> {
         let nexus = command.nexus;
-        if command.cdb[1] & 0x1f == REGISTER && parameters.key != self.key_of(nexus) {
+        if codes::service_action(command.cdb) == REGISTER && parameters.key != self.key_of(nexus) {
             return Err(Refusal::Conflict);
         }
         if parameters.named.is_some() && self.is_registered(nexus) {

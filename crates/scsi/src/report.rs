@@ -3,6 +3,7 @@
 //! Sources: SBC-3 5.15 to 5.18; SPC-4 6.35 to 6.37.
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
+use crate::codes::{self, maintenance_in};
 use crate::inquiry;
 use crate::limits::BLOCK;
 use crate::opcodes::{self, OPCODES, Opcode};
@@ -37,7 +38,7 @@ pub fn capacity_16(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
 /// READ DEFECT DATA: a volume has none, in whatever format.
 pub fn defects(cdb: &[u8]) -> Done {
     let (asked, room, mut bytes) = match cdb[0] {
-        0x37 => (cdb[2], u16_at(cdb, 7).into(), vec![0; 4]),
+        codes::READ_DEFECT_DATA_10 => (cdb[2], u16_at(cdb, 7).into(), vec![0; 4]),
         _ => (cdb[1], u32_at(cdb, 6) as usize, vec![0; 8]),
     };
     bytes[1] = asked & 0x1f;
@@ -48,9 +49,9 @@ pub fn defects(cdb: &[u8]) -> Done {
 pub fn maintenance_in(command: &Command<'_>) -> Result<Done, Refusal> {
     let cdb = command.cdb;
     let room = u32_at(cdb, 6) as usize;
-    let bytes = match cdb[1] & 0x1f {
-        0x0a => port_groups(command.target, cdb)?,
-        0x0c => supported(cdb)?,
+    let bytes = match codes::service_action(cdb) {
+        maintenance_in::REPORT_TARGET_PORT_GROUPS => port_groups(command.target, cdb)?,
+        maintenance_in::REPORT_SUPPORTED_OPERATION_CODES => supported(cdb)?,
         _ => task_functions(cdb),
     };
     Ok(Done::bytes(cut(bytes, room)))

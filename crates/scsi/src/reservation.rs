@@ -3,6 +3,7 @@
 //! Sources: SPC-4 5.13 (tables 63 to 66), SBC-3 4.17; SPC-2 for the commands of six bytes.
 
 use crate::bytes::u8_at;
+use crate::codes;
 use crate::opcodes::{Access, Opcode};
 use crate::persistent::{EXCLUSIVE, EXCLUSIVE_ALL, EXCLUSIVE_REGISTRANTS, Registry};
 use crate::sense::{INVALID_FIELD, Refusal};
@@ -12,11 +13,14 @@ use crate::unit::{Command, Done, Nexus, State};
 pub fn lets_through(state: &State, nexus: &Nexus, opcode: &Opcode, cdb: &[u8]) -> bool {
     if state.reserved.as_ref().is_some_and(|holder| holder != nexus) {
         // INQUIRY, REPORT LUNS and REQUEST SENSE always; RELEASE of others does nothing.
-        return matches!(opcode.code, 0x12 | 0xa0 | 0x03 | 0x17);
+        return matches!(
+            opcode.code,
+            codes::INQUIRY | codes::REPORT_LUNS | codes::REQUEST_SENSE | codes::RELEASE_6
+        );
     }
     let access = match opcode.code {
         // START STOP UNIT with START set, and no power condition, does not take anything from anybody.
-        0x1b if u8_at(cdb, 4) & 0xf1 == 0x01 => Access::Free,
+        codes::START_STOP_UNIT if u8_at(cdb, 4) & 0xf1 == 0x01 => Access::Free,
         _ => opcode.access,
     };
     is_open(&state.registry, nexus, access)
@@ -43,10 +47,10 @@ pub fn six(state: &mut State, command: &Command<'_>) -> Result<Done, Refusal> {
     if !state.registry.is_empty() {
         return Err(Refusal::Conflict);
     }
-    if command.cdb[1] & 0x1f != 0 {
+    if codes::service_action(command.cdb) != 0 {
         return Err(INVALID_FIELD.into());
     }
-    if command.cdb[0] == 0x16 {
+    if command.cdb[0] == codes::RESERVE_6 {
         state.reserved = Some(command.nexus.clone());
     } else if state.reserved.as_ref() == Some(command.nexus) {
         state.reserved = None;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bytes::{cut, u16_at, u32_at};
+use crate::codes;
 use crate::inquiry;
 use crate::sense::{INVALID_FIELD, NO_SUCH_UNIT, Refusal};
 use crate::unit::{Answer, Begun, Done, LogicalUnit, Nexus};
@@ -73,7 +74,7 @@ impl Target {
     pub fn begin(&self, nexus: &Nexus, lun: u64, cdb: &[u8], out: &[u8]) -> Begun {
         let code = cdb.first().copied().unwrap_or(0);
         match self.unit(lun) {
-            _ if code == 0xa0 => Begun::of(self.report_luns(cdb)),
+            _ if code == codes::REPORT_LUNS => Begun::of(self.report_luns(cdb)),
             Some(unit) => unit.begin(self, nexus, cdb, out),
             None => Begun::of(self.nobody(code, cdb)),
         }
@@ -82,10 +83,10 @@ impl Target {
     /// What can be asked where no unit is.
     fn nobody(&self, code: u8, cdb: &[u8]) -> Result<Done, Refusal> {
         match code {
-            0x12 if cdb.get(1).is_some_and(|flags| flags & 1 == 0) => {
+            codes::INQUIRY if cdb.get(1).is_some_and(|flags| flags & 1 == 0) => {
                 Ok(Done::bytes(cut(inquiry::standard(0x7f, self), u16_at(cdb, 3).into())))
             }
-            0x03 => {
+            codes::REQUEST_SENSE => {
                 let room = cdb.get(4).copied().unwrap_or(0);
                 Ok(Done::bytes(cut(NO_SUCH_UNIT.encode(), room.into())))
             }

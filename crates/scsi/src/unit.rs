@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use engine_api::{Promise, ReadBuf, Volume, VolumeGeometry};
 
 use crate::attention::{self, Attentions};
-use crate::bytes::u8_at;
 use crate::copy::{self, Copies};
 use crate::limits::BLOCK;
 use crate::mode::Control;
@@ -20,7 +19,7 @@ use crate::room::{self, Watch};
 use crate::sense::{INTERNAL_FAILURE, INVALID_FIELD, INVALID_OPCODE, Refusal, Sense, Status};
 use crate::target::Target;
 use crate::tasks::Tasks;
-use crate::{block, inquiry, log, mode, report, reservation};
+use crate::{block, codes, inquiry, log, mode, report, reservation};
 
 /// An initiator's port, and the port of the target that it came through: what reservations, attentions and copies go by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -290,7 +289,7 @@ impl LogicalUnit {
         let code = command.cdb[0];
         self.notice_size();
         // INQUIRY, REPORT LUNS and REQUEST SENSE leave attentions to the next.
-        if !matches!(code, 0x12 | 0xa0 | 0x03)
+        if !matches!(code, codes::INQUIRY | codes::REPORT_LUNS | codes::REQUEST_SENSE)
             && let Some(code) = self.state().attentions.take(command.nexus)
         {
             return Err(Sense::attention(code).into());
@@ -303,21 +302,21 @@ impl LogicalUnit {
             return Err(Refusal::Busy);
         }
         match code {
-            0x00 => self.geometry().map(|_| Done::nothing()),
-            0x03 => Ok(self.request_sense(command)),
-            0x12 => inquiry::inquiry(self, command),
-            0x15 | 0x55 => mode::select(self, command),
-            0x1a | 0x5a => mode::sense(self, command.cdb),
-            0x1b => start_stop(command.cdb),
-            0x1d => self.send_diagnostic(command.cdb),
-            0x16 | 0x17 => reservation::six(&mut self.state(), command),
-            0x37 | 0xb7 => Ok(report::defects(command.cdb)),
-            0x4d => log::sense(self, command.cdb),
-            0x5e => self.state().registry.report(command.cdb),
-            0x5f => persistent::reserve_out(self, command),
-            0x83 => copy::extended_copy(self, command),
-            0x84 => copy::results(self, command),
-            0xa3 => report::maintenance_in(command),
+            codes::TEST_UNIT_READY => self.geometry().map(|_| Done::nothing()),
+            codes::REQUEST_SENSE => Ok(self.request_sense(command)),
+            codes::INQUIRY => inquiry::inquiry(self, command),
+            codes::MODE_SELECT_6 | codes::MODE_SELECT_10 => mode::select(self, command),
+            codes::MODE_SENSE_6 | codes::MODE_SENSE_10 => mode::sense(self, command.cdb),
+            codes::START_STOP_UNIT => start_stop(command.cdb),
+            codes::SEND_DIAGNOSTIC => self.send_diagnostic(command.cdb),
+            codes::RESERVE_6 | codes::RELEASE_6 => reservation::six(&mut self.state(), command),
+            codes::READ_DEFECT_DATA_10 | codes::READ_DEFECT_DATA_12 => Ok(report::defects(command.cdb)),
+            codes::LOG_SENSE => log::sense(self, command.cdb),
+            codes::PERSISTENT_RESERVE_IN => self.state().registry.report(command.cdb),
+            codes::PERSISTENT_RESERVE_OUT => persistent::reserve_out(self, command),
+            codes::EXTENDED_COPY => copy::extended_copy(self, command),
+            codes::RECEIVE_COPY_RESULTS => copy::results(self, command),
+            codes::MAINTENANCE_IN => report::maintenance_in(command),
             _ => {
                 let done = block::run(self, command);
                 if opcode.access == Access::Write {
@@ -330,7 +329,7 @@ impl LogicalUnit {
 
     fn opcode(&self, command: &Command<'_>) -> Result<&'static Opcode, Refusal> {
         let code = command.cdb[0];
-        let action = u16::from(u8_at(command.cdb, 1) & 0x1f);
+        let action = u16::from(codes::service_action(command.cdb));
         match opcodes::find(code, action) {
             Some(opcode) => Ok(opcode),
             None if opcodes::is_known(code) => Err(INVALID_FIELD.into()),

@@ -6,8 +6,9 @@
 //! ```
 //! Sources: SPC-4, PERSISTENT RESERVE OUT parameter lists, and 7.6.4.
 
-use super::{REGISTER, REGISTER_AND_MOVE};
 use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
+use crate::codes;
+use crate::codes::reserve_out::{REGISTER, REGISTER_AND_MOVE};
 use crate::limits::MAX_REGISTRATIONS;
 use crate::sense::{INVALID_PARAMETER, NO_REGISTRATION_RESOURCES, PARAMETER_LIST_LENGTH, Refusal};
 
@@ -53,7 +54,7 @@ pub enum Initiator {
 }
 
 pub fn parse(cdb: &[u8], out: &[u8]) -> Result<Parameters, Refusal> {
-    let (action, len) = (cdb[1] & 0x1f, u32_at(cdb, 5) as usize);
+    let (action, len) = (codes::service_action(cdb), u32_at(cdb, 5) as usize);
     let list = out.get(..len).filter(|list| list.len() >= HEAD).ok_or(PARAMETER_LIST_LENGTH)?;
     let (key, new_key) = (u64_at(list, 0), u64_at(list, 8));
     if action == REGISTER_AND_MOVE {
