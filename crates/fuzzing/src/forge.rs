@@ -11,6 +11,7 @@ use ondisk::blkptr::CompressKind;
 use ondisk::dnode::{DnodePhys, SLOT_SIZE};
 use ondisk::eck::{Eck, label_verifier};
 use ondisk::label;
+use ondisk::nvlist::NvList;
 use ondisk::object_type::ObjectType;
 use ondisk::uberblock::Uberblock;
 use ondisk::{BlkPtr, ChecksumKind, Dva, Endian, gpt};
@@ -262,6 +263,23 @@ impl Forge {
             Eck::put_tail(&mut slot, uberblock.endian, sum);
             let leaf = &mut self.leaves[index];
             leaf.image.write(leaf.start + at as usize, &slot);
+        }
+        true
+    }
+
+    /// Changes the configuration in every label of every disk.
+    pub fn edit_labels(&mut self, edit: &dyn Fn(&mut NvList)) -> bool {
+        for leaf in &mut self.leaves {
+            for label_at in label::offsets(leaf.size).into_iter().flatten() {
+                let at = label_at + label::NVLIST_OFFSET;
+                let area = leaf.image.bytes(leaf.start + at as usize, label::NVLIST_SIZE);
+                let Ok(mut config) = label::decode_config(&area) else { return false };
+                edit(&mut config);
+                let Some(mut area) = label::encode_config(&config, label_verifier(at)) else { return false };
+                let Ok(sum) = checksum::embedded_checksum(3, &area, label_verifier(at)) else { return false };
+                Eck::put_tail(&mut area, Endian::Little, sum);
+                leaf.image.write(leaf.start + at as usize, &area);
+            }
         }
         true
     }

@@ -11,6 +11,7 @@ mod crowd;
 mod daemon;
 mod data_vdevs;
 mod dedup;
+mod devices;
 mod faults;
 mod first_start;
 mod fixtures;

@@ -5,6 +5,7 @@ mod fields;
 mod memory;
 mod pools;
 mod setup;
+mod unsupported;
 
 #[global_allocator]
 static COUNTED: memory::Counted = memory::Counted;
