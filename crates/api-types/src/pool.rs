@@ -50,9 +50,15 @@ pub enum VdevSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct PoolCreate {
     pub name: String,
+    /// What it is called until it is exported, instead.
+    pub temporary_name: Option<String>,
     pub vdevs: Vec<VdevSpec>,
     /// For intent logs.
     pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
     /// Paths of hot spares.
@@ -75,6 +81,10 @@ pub struct PoolAdd {
     pub vdevs: Vec<VdevSpec>,
     /// For intent logs.
     pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
     /// Paths of hot spares.
@@ -111,6 +121,13 @@ pub struct PoolOnline {
 pub struct PoolReguid {
     /// The new one; else any.
     pub guid: Option<u64>,
+    pub history: String,
+}
+
+/// `POST /v1/pools/{name}/reopen`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolReopen {
     pub history: String,
 }
 
@@ -251,8 +268,11 @@ pub struct PoolImport {
     /// Name or decimal guid.
     pub which: String,
     pub new_name: Option<String>,
+    /// The new name counts until the pool is exported.
+    pub temporary: bool,
     /// Folders or device paths; empty: where the appliance keeps looking by itself.
     pub search: Vec<String>,
+    pub cachefile: Option<CacheFileSearch>,
     pub readonly: bool,
     pub force: bool,
     /// Only pools that were destroyed, instead of only those that were not.
@@ -278,6 +298,16 @@ pub struct PoolImport {
 #[serde(default, deny_unknown_fields)]
 pub struct ImportSearch {
     pub search: Vec<String>,
+    pub cachefile: Option<CacheFileSearch>,
+}
+
+/// Where pools are looked for that a cache file names, instead of by `search`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheFileSearch {
+    pub path: String,
+    /// In the folders of the devices that it names, instead of at their paths.
+    pub scan: bool,
 }
 
 /// A pool on devices that is not imported.

@@ -33,6 +33,8 @@ pub const POOL_CLEAR: &str = "/v1/pools/{name}/clear";
 pub const POOL_TRIM: &str = "/v1/pools/{name}/trim";
 /// POST [`crate::PoolInitialize`] → job
 pub const POOL_INITIALIZE: &str = "/v1/pools/{name}/initialize";
+/// POST [`crate::PoolReopen`] → job
+pub const POOL_REOPEN: &str = "/v1/pools/{name}/reopen";
 /// POST [`crate::PoolReguid`] → job
 pub const POOL_REGUID: &str = "/v1/pools/{name}/reguid";
 /// POST [`crate::PoolScan`] → job

@@ -27,8 +27,11 @@ pub fn vdev_spec(spec: &wire::VdevSpec) -> engine::VdevSpec {
 pub fn pool_spec(create: &wire::PoolCreate) -> engine::PoolSpec {
     engine::PoolSpec {
         name: create.name.clone(),
+        temporary_name: create.temporary_name.clone(),
         vdevs: create.vdevs.iter().map(vdev_spec).collect(),
         logs: create.logs.iter().map(vdev_spec).collect(),
+        special: create.special.iter().map(vdev_spec).collect(),
+        dedup: create.dedup.iter().map(vdev_spec).collect(),
         cache: create.cache.clone(),
         spares: create.spares.clone(),
         props: props(&create.props),
@@ -45,6 +48,8 @@ pub fn new_vdevs(add: &wire::PoolAdd) -> engine::NewVdevs {
     engine::NewVdevs {
         data: add.vdevs.iter().map(vdev_spec).collect(),
         logs: add.logs.iter().map(vdev_spec).collect(),
+        special: add.special.iter().map(vdev_spec).collect(),
+        dedup: add.dedup.iter().map(vdev_spec).collect(),
         cache: add.cache.clone(),
         spares: add.spares.clone(),
         ashift: add.ashift,
@@ -60,10 +65,16 @@ pub fn new_device(from: &wire::PoolAttach) -> engine::NewDevice {
     }
 }
 
+pub fn cachefile_search(search: &wire::CacheFileSearch) -> engine::CacheFileSearch {
+    engine::CacheFileSearch { path: search.path.clone(), scan: search.scan }
+}
+
 pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
     engine::ImportOptions {
         search: import.search.clone(),
+        cachefile: import.cachefile.as_ref().map(cachefile_search),
         new_name: import.new_name.clone(),
+        temporary: import.temporary,
         readonly: import.readonly,
         force: import.force,
         destroyed: import.destroyed,

@@ -149,6 +149,7 @@ fn router(app: App) -> Router {
         .route(routes::POOL_TRIM, post(pools::trim))
         .route(routes::POOL_INITIALIZE, post(pools::initialize))
         .route(routes::POOL_REGUID, post(pools::reguid))
+        .route(routes::POOL_REOPEN, post(pools::reopen))
         .route(routes::POOL_SCAN, post(pools::scan))
         .route(routes::POOL_ERRORS, get(pools::errors))
         .route(routes::POOL_SYNC, post(pools::sync))

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use engine::LocalEngine;
 use engine_api::{
-    Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec,
-    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
+    CacheFileSearch, Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool,
+    PoolSpec, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
     ServedVolume, TokenContents, VolumePlan,
 };
 use env::lock;
@@ -91,6 +91,7 @@ impl Appliance {
                 }
             }
         }
+        self.engine.write_cache_files();
     }
 
     /// For the end of the program: every pool is exported, and none forgotten. Its disks may have changed by themselves:
@@ -125,6 +126,7 @@ impl Appliance {
     fn remembering<T>(&self, done: Result<T>) -> Result<T> {
         if done.is_ok() {
             self.memory.save(&*self.engine);
+            self.engine.write_cache_files();
         }
         done
     }
@@ -168,8 +170,8 @@ impl Engine for Appliance {
         self.engine.features()
     }
 
-    fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {
-        self.engine.importable(search)
+    fn importable(&self, search: &[String], cachefile: Option<&CacheFileSearch>) -> Result<Vec<Importable>> {
+        self.engine.importable(search, cachefile)
     }
 
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
@@ -234,7 +236,7 @@ struct Guarded {
     withdrawn: Arc<Withdrawn>,
 }
 
-/// Whether the pool is to be found by other disks afterwards, or by another guid.
+/// Whether the pool is to be found by other disks afterwards, by another guid or in another cache file.
 fn moves(change: &Change) -> bool {
     matches!(
         change,
@@ -244,6 +246,7 @@ fn moves(change: &Change) -> bool {
             | Change::DetachVdev { .. }
             | Change::ReplaceVdev { .. }
             | Change::Reguid { .. }
+            | Change::SetPoolProperties { .. }
     )
 }
 
@@ -285,6 +288,7 @@ impl Pool for Guarded {
         self.withdrawn.follow(&change);
         if moves(&change) {
             self.memory.save(&*self.engine);
+            self.engine.write_cache_files();
         }
         Ok(done)
     }

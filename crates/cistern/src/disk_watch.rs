@@ -1,5 +1,5 @@
-//! What is looked at every few seconds: whether disks have turned up, as udev and zed do beside OpenZFS, whether there is
-//! memory that nobody needs any more, and, by a thread of its own that nobody can hold up, whether somebody is stuck.
+//! What is looked at every few seconds: whether disks have turned up, as udev and zed do beside OpenZFS, whether the cache
+//! files still tell where all are, whether there is memory that nobody needs any more, and, by a thread of its own that nobody can hold up, whether somebody is stuck.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -22,6 +22,7 @@ impl Watches {
         let other = engine.clone();
         let disks = move || {
             engine.look_for_disks();
+            engine.write_cache_files();
             env::aligned::give_back();
         };
         Ok(Watches {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Name of this machine.
 pub fn name() -> String {
@@ -11,27 +11,23 @@ pub fn name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
-/// The number that tells two machines apart: of `hostid` in the state folder, else of /etc/hostid (zgenhostid(8)), else
-/// one drawn now, which is kept with the state. A file is either the four bytes that zgenhostid writes, or hexadecimal.
-pub fn id(state: &Path, random: u64) -> u64 {
-    let kept = state.join("hostid");
-    if let Some(id) = read_id(&kept).or_else(|| read_id(Path::new("/etc/hostid"))) {
-        return id;
+/// The number that tells two machines apart, and the file whose number counts instead, looked at each time: `hostid` of the
+/// state folder says which it is for good; else /etc/hostid does (zgenhostid(8)), as long as it is there; else it is one that is
+/// drawn once, and kept with the state.
+pub fn id(state: &Path, random: u64) -> (u64, Option<PathBuf>) {
+    if let Some(id) = env::text::hostid(&state.join("hostid")) {
+        return (id, None);
+    }
+    let etc = Some(PathBuf::from("/etc/hostid"));
+    let kept = state.join("hostid.drawn");
+    if let Some(id) = env::text::hostid(&kept) {
+        return (id, etc);
     }
     let id = random & 0xffff_ffff | 1;
     if let Err(error) = fs::write(&kept, format!("{id:08x}\n")) {
         tracing::warn!(%error, "the hostid cannot be kept: pools will look foreign after a restart");
     }
-    id
-}
-
-fn read_id(path: &Path) -> Option<u64> {
-    let bytes = fs::read(path).ok()?;
-    if let Ok(four) = <[u8; 4]>::try_from(&bytes[..]) {
-        return Some(u64::from(u32::from_le_bytes(four)));
-    }
-    let text = std::str::from_utf8(&bytes).ok()?.trim();
-    u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().map(u64::from)
+    (id, etc)
 }
 
 /// Bytes of memory that this process may use.

@@ -21,6 +21,7 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --iscsi ADDR:PORT[,TAG]   a portal where iSCSI is answered, usually at port 3260, and the tag of its portal group;
                        may be repeated                                    (default: off; port 0 picks one; tag 1)
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
+  --cachefile PATH     the list of imported pools for zdb and 'zpool import -c', or 'none'   (default: DIR/zpool.cache)
   --cache SIZE         memory for the block cache, as 512M or 8G; up to a quarter of it is lent to what clients
                        send and have not taken yet                        (default: a quarter of memory, at most 4G)
   --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
@@ -49,6 +50,8 @@ pub struct Options {
     /// None: no iSCSI.
     pub iscsi: Vec<Portal>,
     pub search: Vec<String>,
+    /// `None`: in the state folder.
+    pub cachefile: Option<String>,
     pub cache: usize,
     pub dirty: u64,
     /// `None`: what is not flushed dies with the program.
@@ -76,6 +79,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
         old_handles: false,
         iscsi: Vec::new(),
         search: Vec::new(),
+        cachefile: None,
         cache: (memory / 4).clamp(64 << 20, 4 << 30) as usize,
         dirty: 0,
         keep: Some(PathBuf::from(FOLDER)),
@@ -95,6 +99,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
             "--state" => value().map(|text| options.state = PathBuf::from(text)),
             "--socket" => value().map(|text| options.socket = Some(PathBuf::from(text))),
             "--search" => value().map(|text| options.search.push(text)),
+            "--cachefile" => value().map(|text| options.cachefile = Some(text)),
             "--log" => value().map(|text| options.log = Some(text)),
             "--nfs" => value().and_then(|text| place("--nfs", &text)).map(|addr| options.nfs = addr),
             "--iscsi" => value().and_then(|text| portal(&text, &mut options.iscsi)),

@@ -82,13 +82,16 @@ impl Daemon {
         host::allow_many_files();
         // What clients make the servers hold is part of what the cache promises.
         let budget = Arc::new(Budget::new(Limits::within(options.cache)));
+        let (hostid, hostid_file) = host::id(&state, env.entropy.u64());
         let engine_options = EngineOptions {
             cache: options.cache,
             outside: budget.held(),
             dirty: options.dirty,
             search: search(options, &state),
-            hostid: host::id(&state, env.entropy.u64()),
+            hostid,
+            hostid_file,
             hostname: host::name(),
+            cachefile: cachefile(options, &state),
             stage: Children::of_this_program(),
         };
         let memory = Memory::in_state(&state);
@@ -189,6 +192,16 @@ fn heed_signals(mut signals: Signals, engine: Arc<LocalEngine>) -> Result<Receiv
 /// To whoever listens still.
 fn say(text: &str) {
     drop(writeln!(std::io::stderr(), "cistern: {text}"));
+}
+
+/// Whole, as property `cachefile` has it.
+fn cachefile(options: &Options, state: &Path) -> Option<String> {
+    let path = match options.cachefile.as_deref() {
+        Some("none") => return None,
+        Some(path) => std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path)),
+        None => state.join("zpool.cache"),
+    };
+    Some(path.to_string_lossy().into_owned())
 }
 
 fn search(options: &Options, state: &Path) -> Vec<String> {

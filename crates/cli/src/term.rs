@@ -9,13 +9,13 @@ pub enum Tone {
     Bad,
 }
 
-/// The text in its colour where `colour` is set.
+/// The text in its colour where `colour` is set, by OpenZFS's codes (include/libzutil.h).
 pub fn paint(colour: bool, tone: Tone, text: &str) -> String {
     let code = match tone {
         Tone::Plain => return text.to_owned(),
         Tone::Bold => "1",
-        Tone::Warning => "33",
-        Tone::Bad => "31",
+        Tone::Warning => "0;33",
+        Tone::Bad => "0;31",
     };
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }

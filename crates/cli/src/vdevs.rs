@@ -77,6 +77,10 @@ pub fn spare_state(spare: &Vdev) -> &'static str {
 pub struct Layout {
     pub data: Vec<VdevSpec>,
     pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
     /// Paths.
     pub cache: Vec<String>,
     /// Paths.
@@ -84,7 +88,7 @@ pub struct Layout {
 }
 
 /// `mirror a b mirror c d log e cache f g`, `raidz2 a b c d`. Devices belong to the class that was named last, data at first.
-/// Cache devices and spares are single devices only. Each class is named once (`construct_spec`).
+/// Cache devices and spares are single devices only. Logs, cache devices and spares are named once (`construct_spec`).
 pub fn parse(words: &[String]) -> Result<Layout, Stop> {
     let mut layout = Layout::default();
     let mut class = "data";
@@ -93,18 +97,20 @@ pub fn parse(words: &[String]) -> Result<Layout, Stop> {
     while let Some(word) = words.get(at) {
         at += 1;
         let spec = match word.as_str() {
-            "log" | "cache" | "spare" => {
+            word if is_class(word) => {
                 class = word;
-                if named.contains(&class) {
+                if named.contains(&class) && !matches!(class, "special" | "dedup") {
                     return fail(format!("invalid vdev specification: '{word}' can be specified only once"));
                 }
                 named.push(class);
-                // Log devices may be mirrors.
+                // Others than cache devices and spares may be mirrors.
                 let is_device = |next: &str| !is_grouping(next) && group_of(next).is_none();
                 let next = words.get(at).map(String::as_str);
                 match class {
-                    "log" if next.is_none_or(is_grouping) => {
-                        return fail("invalid vdev specification: log requires at least 1 device");
+                    "log" | "special" | "dedup" if next.is_none_or(is_grouping) => {
+                        return fail(format!(
+                            "invalid vdev specification: {word} requires at least 1 device"
+                        ));
                     }
                     "cache" | "spare" if !next.is_some_and(is_device) => {
                         return fail(format!(
@@ -136,6 +142,8 @@ pub fn parse(words: &[String]) -> Result<Layout, Stop> {
             ("cache", VdevSpec::Leaf(path)) => layout.cache.push(path),
             ("spare", VdevSpec::Leaf(path)) => layout.spares.push(path),
             ("log", spec) => layout.logs.push(spec),
+            ("special", spec) => layout.special.push(spec),
+            ("dedup", spec) => layout.dedup.push(spec),
             (_, spec) => layout.data.push(spec),
         }
     }
@@ -165,7 +173,7 @@ fn group_of(word: &str) -> Option<Group> {
 impl Group {
     fn of(self, word: &str, class: &str, children: &[String]) -> Result<VdevSpec, Stop> {
         let refuse = |why: String| fail(format!("invalid vdev specification: {why}"));
-        if class != "data" && matches!(self, Group::Raidz(_)) {
+        if class == "log" && matches!(self, Group::Raidz(_)) {
             return refuse(format!("unsupported '{class}' device: raidz"));
         }
         let (least, most) = match self {

@@ -105,7 +105,7 @@ pub const COMMANDS: &[Command] = &[
         vdev::offline,
     ),
     Command::built("clear", "\tclear [--power] <pool> [device]", &["zpool clear tank"], vdev::clear),
-    Command::planned("reopen", "\treopen [-n] <pool>"),
+    Command::built("reopen", "\treopen [-n] [<pool> ...]", &["zpool reopen tank"], vdev::reopen),
     Command::GAP,
     Command::built(
         "attach",
@@ -150,11 +150,11 @@ pub const COMMANDS: &[Command] = &[
     Command::GAP,
     Command::built(
         "import",
-        "\timport [-d dir] [-D]\n\
+        "\timport [-d dir | -c cachefile] [-D]\n\
          \timport [-o mntopts] [-o property=value] ... \n\
-         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] -a\n\
+         \t    [-d dir | -c cachefile] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] -a\n\
          \timport [-o mntopts] [-o property=value] ... \n\
-         \t    [-d dir] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] [-T txg]\n\
+         \t    [-d dir | -c cachefile] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] [-T txg]\n\
          \t    <pool | id> [newpool]",
         &[
             "zpool import",
@@ -224,6 +224,11 @@ fn pools(cx: &mut Cx<'_>, names: &[String]) -> Result<(Vec<Pool>, i32), Stop> {
     }
     let (mut found, mut status) = (Vec::new(), 0);
     for name in names {
+        if name.is_empty() {
+            cx.complain("cannot open '': name must begin with a letter")?;
+            status = 1;
+            continue;
+        }
         match cx.client.get::<Pool>(&routes::at(routes::POOL, name)) {
             Ok(pool) => found.push(pool),
             Err(error) => {

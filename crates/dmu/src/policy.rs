@@ -55,6 +55,8 @@ pub struct ObjsetPolicy {
     pub account_projects: bool,
     /// What caches may have of it (properties primarycache and secondarycache).
     pub keep: Keep,
+    /// Bytes up to which data goes to special vdevs.
+    pub special_small: u64,
     /// Whether data that is stored already is to be found, and by which checksum; that one data then has.
     pub dedup: Option<(ChecksumKind, Dedup)>,
 }
@@ -80,6 +82,7 @@ impl ObjsetPolicy {
             account_objects: false,
             account_projects: false,
             keep: Keep::ALL,
+            special_small: 0,
             dedup: None,
         }
     }
@@ -132,6 +135,7 @@ impl ObjsetPolicy {
             copies: (self.copies + u8::from(extra)).min(self.max_copies),
             embed: self.embedded_data && what.level == 0 && !kind.has_fill(),
             is_metadata: metadata,
+            small: if kind == ObjectType::PLAIN_FILE_CONTENTS { self.special_small } else { 0 },
             authenticated: false,
             fill,
             keep: self.keep,

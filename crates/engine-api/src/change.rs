@@ -130,6 +130,8 @@ pub enum Change {
         guid: u64,
         new: NewDevice,
     },
+    /// Looks at all devices anew: those that are another's by now are used no more, those that are back are.
+    ReopenVdevs,
     /// Gives the pool another guid; `None`: any.
     Reguid {
         guid: Option<u64>,

@@ -27,6 +27,10 @@ pub struct NewVdevs {
     pub data: Vec<VdevSpec>,
     /// For intent logs.
     pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
     /// Paths of hot spares.
@@ -51,9 +55,15 @@ pub struct NewDevice {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolSpec {
     pub name: String,
+    /// `-t`: what it is called until it is exported, instead.
+    pub temporary_name: Option<String>,
     pub vdevs: Vec<VdevSpec>,
     /// For intent logs.
     pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
     /// Paths of hot spares.
@@ -74,12 +84,24 @@ pub struct PoolSpec {
     pub history: String,
 }
 
+/// Where pools are looked for that a cache file names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheFileSearch {
+    pub path: String,
+    /// In the folders of the devices that it names (`-s`), instead of at their paths.
+    pub scan: bool,
+}
+
 /// What an import may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// Folders or device paths to search; empty means where the engine keeps looking by itself.
     pub search: Vec<String>,
+    /// `-c`: looks there instead.
+    pub cachefile: Option<CacheFileSearch>,
     pub new_name: Option<String>,
+    /// `-t`: the new name counts until the pool is exported; its devices keep the old one.
+    pub temporary: bool,
     pub readonly: bool,
     /// `-D`: only pools that were destroyed, instead of only those that were not.
     pub destroyed: bool,
@@ -673,7 +695,7 @@ pub trait Engine: Send + Sync {
     /// The features that pools can be given, in OpenZFS's order.
     fn features(&self) -> Vec<FeatureInfo>;
     /// Searches folders and device paths; empty means the engine's own places.
-    fn importable(&self, search: &[String]) -> Result<Vec<Importable>>;
+    fn importable(&self, search: &[String], cachefile: Option<&CacheFileSearch>) -> Result<Vec<Importable>>;
     /// By name or decimal guid.
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>>;
     fn export(&self, name: &str, force: bool) -> Result<()>;

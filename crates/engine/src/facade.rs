@@ -3,6 +3,7 @@
 //! [`LocalEngine`] holds the imported pools; [`pool::LocalPool`] is one of them. Nothing is decided here: names are looked
 //! up, types are converted, messages of the layers below pass through unchanged.
 
+mod cachefile;
 mod compatibility;
 mod convert;
 mod counting;
@@ -31,6 +32,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,12 +41,13 @@ use ::pool::spa::config::Host;
 use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
 use ::pool::spa::diagnose::Verdict;
 use ::pool::spa::import::{ImportSpec, import};
-use ::pool::spa::labels;
+use ::pool::spa::labels::{self, FoundPool};
 use ::pool::spa::rewind::Rewind;
 use ::pool::txg::Limits;
 use engine_api::{
-    ActiveFault, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId, ImportOptions,
-    Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents, Tunable, Zevent,
+    ActiveFault, CacheFileSearch, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId,
+    ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents,
+    Tunable, Zevent,
 };
 use env::watch::{AtWork, Watch};
 use env::{Env, Keepsake, Nanos, OpenMode, lock};
@@ -56,6 +59,7 @@ use storage::labels::Device;
 use storage::{Cause, Leash};
 
 use crate::advise::rehearsal::Stage;
+use cachefile::{CacheFile, CacheFiles};
 use convert::api_error;
 use format::ZplFormat;
 use pool::LocalPool;
@@ -74,7 +78,11 @@ pub struct Options {
     pub search: Vec<String>,
     /// Of this machine; 0 where there is none.
     pub hostid: u64,
+    /// Where the machine's administrator may give it another (zgenhostid(8)), while the program runs.
+    pub hostid_file: Option<PathBuf>,
     pub hostname: String,
+    /// The cache file of pools of which nobody says another.
+    pub cachefile: Option<String>,
     /// Where the advisor rehearses.
     pub stage: Option<Arc<dyn Stage>>,
 }
@@ -87,7 +95,9 @@ impl Default for Options {
             dirty: 128 << 20,
             search: vec!["/dev".into()],
             hostid: 0,
+            hostid_file: None,
             hostname: "localhost".into(),
+            cachefile: None,
             stage: None,
         }
     }
@@ -106,6 +116,7 @@ pub struct LocalEngine {
     watch: Arc<Watch>,
     generation: Arc<AtomicU64>,
     injections: inject::Injections,
+    cache_files: CacheFiles,
 }
 
 /// How pools make and read file systems.
@@ -139,6 +150,7 @@ impl LocalEngine {
             watch: Arc::default(),
             generation: Arc::new(AtomicU64::new(1)),
             injections,
+            cache_files: CacheFiles::default(),
         })
     }
 
@@ -151,25 +163,45 @@ impl LocalEngine {
         pools.iter().for_each(|pool| hurried(|| pool.inner().look_for_disks()));
     }
 
-    fn host(&self) -> Host {
-        Host { id: self.options.hostid, name: self.options.hostname.clone() }
+    /// Writes the cache files anew where something has changed. To be called after changes, and every few seconds: disks
+    /// come and go by themselves.
+    pub fn write_cache_files(&self) {
+        let pools = || lock(&self.pools).values().cloned().collect();
+        self.cache_files.write(pools, self.options.cachefile.as_deref());
     }
 
-    fn search_places(&self, search: &[String]) -> Vec<String> {
-        if search.is_empty() { self.options.search.clone() } else { search.to_vec() }
+    fn host(&self) -> Host {
+        let given = self.options.hostid_file.as_deref().and_then(env::text::hostid);
+        Host { id: given.unwrap_or(self.options.hostid), name: self.options.hostname.clone() }
+    }
+
+    /// The pools at these places, or where a cache file says.
+    fn look_for_pools(
+        &self,
+        search: &[String],
+        cachefile: Option<&CacheFileSearch>,
+    ) -> Result<Vec<FoundPool>> {
+        let env = &self.around.env;
+        let Some(cachefile) = cachefile else {
+            let places = if search.is_empty() { &self.options.search } else { search };
+            return Ok(labels::search(env, places));
+        };
+        let mut found = Vec::new();
+        for cached in cachefile::read(cachefile)? {
+            let there = labels::search(env, &cached.places);
+            found.extend(there.into_iter().filter(|pool| pool.guid == cached.guid));
+        }
+        Ok(found)
     }
 
     fn local_pool(&self, name: &str) -> Result<Arc<LocalPool>> {
         lock(&self.pools).get(name).cloned().ok_or_else(|| no_such_pool(name))
     }
 
-    fn adopt(&self, pool: Arc<::pool::Pool>) -> Arc<LocalPool> {
-        let pool = LocalPool::new(
-            self.around.env.clone(),
-            pool,
-            self.generation.clone(),
-            self.options.stage.clone(),
-        );
+    fn adopt(&self, pool: Arc<::pool::Pool>, cachefile: CacheFile) -> Arc<LocalPool> {
+        let (around, generation) = (self.around.env.clone(), self.generation.clone());
+        let default = self.options.cachefile.clone();
+        let pool = LocalPool::new(around, pool, generation, self.options.stage.clone(), (cachefile, default));
         pool.do_volumes_again();
         lock(&self.pools).insert(pool.name(), pool.clone());
         self.generation.fetch_add(1, SeqCst);
@@ -192,6 +224,12 @@ impl LocalEngine {
         if suspension.is_waiting() && !force {
             let what = if destroy { "destroy" } else { "export" };
             return Err(Error::Refused(format!("cannot {what} '{name}': pool I/O is currently suspended")));
+        }
+        if !destroy && !force && self.around.spares_in_use.has_shared_in_use(name) {
+            return Err(Error::Refused(format!(
+                "cannot export '{name}': use '-f' to override the following errors:\n'{name}' has an active shared spare \
+                 which could be used by other pools once '{name}' is exported."
+            )));
         }
         pool.inner().give_up();
         lock(&self.pools).remove(name);
@@ -320,8 +358,10 @@ impl Engine for LocalEngine {
         let _one = self.one_create();
         let settings = pool_props::for_create(spec)?;
         let exists = || Error::Refused(format!("cannot create '{}': pool already exists", spec.name));
-        let _transit = self.transits.go(&spec.name, 0).ok_or_else(exists)?;
-        if lock(&self.pools).contains_key(&spec.name) {
+        let name = spec.temporary_name.as_ref().unwrap_or(&spec.name);
+        pool_props::check_name(name)?;
+        let _transit = self.transits.go(name, 0).ok_or_else(exists)?;
+        if lock(&self.pools).contains_key(name) {
             return Err(exists());
         }
         let mut fs_props = spec.fs_props.clone();
@@ -333,9 +373,12 @@ impl Engine for LocalEngine {
         let fs_props = settings.root_props(&spec.name, &fs_props)?;
         let create_spec = CreateSpec {
             name: spec.name.clone(),
+            temporary_name: spec.temporary_name.clone(),
             version: settings.version,
             vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
             logs: spec.logs.iter().map(vdev_spec).collect(),
+            special: spec.special.iter().map(vdev_spec).collect(),
+            dedup: spec.dedup.iter().map(vdev_spec).collect(),
             cache: spec.cache.clone(),
             spares: spec.spares.clone(),
             features: settings.features,
@@ -349,9 +392,9 @@ impl Engine for LocalEngine {
             force: spec.force,
             history: spec.history.clone(),
         };
-        let pool = self.adopt(create(&self.around, &create_spec).map_err(api_error)?);
+        let pool = self.adopt(create(&self.around, &create_spec).map_err(api_error)?, settings.cachefile);
         if !limits.is_empty() {
-            pool.set_limits(&spec.name, &limits)?;
+            pool.set_limits(name, &limits)?;
         }
         Ok(pool)
     }
@@ -360,9 +403,9 @@ impl Engine for LocalEngine {
         pool_props::supported()
     }
 
-    fn importable(&self, search: &[String]) -> Result<Vec<Importable>> {
+    fn importable(&self, search: &[String], cachefile: Option<&CacheFileSearch>) -> Result<Vec<Importable>> {
         let imported: Vec<u64> = lock(&self.pools).values().map(|pool| pool.guid()).collect();
-        let found = labels::search(&self.around.env, &self.search_places(search));
+        let found = self.look_for_pools(search, cachefile)?;
         let host = self.host();
         Ok(found
             .iter()
@@ -373,7 +416,7 @@ impl Engine for LocalEngine {
 
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
         let _at_work = self.at_work("import", which);
-        let found = labels::search(&self.around.env, &self.search_places(&options.search));
+        let found = self.look_for_pools(&options.search, options.cachefile.as_ref())?;
         let pool = discover::choose(found, which, options.destroyed)?;
         let name = options.new_name.clone().unwrap_or_else(|| pool.config.name.clone());
         let exists = || {
@@ -389,6 +432,8 @@ impl Engine for LocalEngine {
             return Err(exists());
         }
         pool_props::check_name(&name)?;
+        let cachefile = CacheFile::of_new(&options.props, options.altroot.is_some() || options.temporary)
+            .map_err(|why| Error::Refused(format!("cannot import '{which}': {why}")))?;
         let spec = ImportSpec {
             readonly: options.readonly || options.dry_run,
             force: options.force,
@@ -397,15 +442,17 @@ impl Engine for LocalEngine {
             as_is: false,
             missing_log: options.missing_log,
             new_name: options.new_name.clone(),
+            temporary: options.temporary,
             altroot: options.altroot.clone(),
             host: self.host(),
             history: options.history.clone(),
             leash,
         };
         let pool = import(&self.around, &pool, &spec).map_err(api_error)?;
-        let local = self.adopt(pool);
-        if !options.props.is_empty() && !options.dry_run {
-            local.commit(&engine_api::Change::SetPoolProperties { props: options.props.clone() }, "")?;
+        let local = self.adopt(pool, cachefile);
+        let props = cachefile::without(&options.props);
+        if !props.is_empty() && !options.dry_run {
+            local.commit(&engine_api::Change::SetPoolProperties { props }, "")?;
         }
         if options.dry_run {
             let shown: Arc<dyn Pool> = local.clone();

@@ -19,6 +19,7 @@ pub mod disk;
 pub mod entropy;
 pub mod fault;
 pub mod file_disk;
+pub mod files;
 pub mod keepsake;
 mod lock;
 pub mod mem_disk;

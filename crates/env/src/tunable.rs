@@ -21,7 +21,7 @@ pub enum Tunable {
     MultihostFailIntervals,
     /// Intervals that a pool is watched for before it is imported, where its own signs do not say.
     MultihostImportIntervals,
-    /// Not 0: scrubs and resilvers stand still.
+    /// Not 0: scrubs, resilvers and rebuilds stand still.
     ScanSuspendProgress,
     /// Blocks that a group frees of what was destroyed.
     AsyncBlockMaxBlocks,
@@ -87,7 +87,7 @@ pub const TUNABLES: [TunableInfo; COUNT] = [
     row(Tunable::MultihostInterval, "zfs_multihost_interval", 1000, (100, 1_000_000), "milliseconds between two signs of life on each disk"),
     row(Tunable::MultihostFailIntervals, "zfs_multihost_fail_intervals", 10, (0, 10_000), "intervals without a sign of life after which a pool suspends itself (0: never)"),
     row(Tunable::MultihostImportIntervals, "zfs_multihost_import_intervals", 20, (1, 10_000), "intervals that a pool is watched for before it is imported"),
-    row(Tunable::ScanSuspendProgress, "zfs_scan_suspend_progress", 0, (0, 1), "1: scrubs and resilvers stand still"),
+    row(Tunable::ScanSuspendProgress, "zfs_scan_suspend_progress", 0, (0, 1), "1: scrubs, resilvers and rebuilds stand still"),
     row(Tunable::AsyncBlockMaxBlocks, "zfs_async_block_max_blocks", u64::MAX, (1, u64::MAX), "blocks that a group frees of what was destroyed"),
     row(Tunable::LivelistMaxEntries, "zfs_livelist_max_entries", 100_000, (1, u64::MAX), "living blocks from which on a clone's list is full"),
     row(Tunable::LivelistMinPercentShared, "zfs_livelist_min_percent_shared", 75, (0, 100), "percent that a clone must share with its origin to keep lists"),

@@ -1,8 +1,8 @@
 //! An engine that only knows which file systems it serves: enough for the servers' tests.
 
 use engine_api::{
-    Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served, ServedVolume,
-    TokenContents,
+    CacheFileSearch, Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served,
+    ServedVolume, TokenContents,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -49,7 +49,7 @@ impl Engine for MemEngine {
     fn features(&self) -> Vec<engine_api::FeatureInfo> {
         Vec::new()
     }
-    fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
+    fn importable(&self, _: &[String], _: Option<&CacheFileSearch>) -> Result<Vec<Importable>> {
         unsupported()
     }
     fn import(&self, _which: &str, _options: &ImportOptions) -> Result<Arc<dyn Pool>> {

@@ -20,6 +20,7 @@ use crate::{PoolError, Result};
 
 /// Flags that are built: a pool with these active can be read and written.
 const BUILT: &[&str] = &[
+    "allocation_classes",
     "async_destroy",
     "bookmark_v2",
     "bookmark_written",
@@ -47,15 +48,11 @@ const BUILT: &[&str] = &[
 
 /// Flags that are kept up, or brought to an end, where they are active, but that new pools are given only by name: other
 /// software could not read them else, or nothing here needs them.
-const KEPT: &[&str] = &[
-    "allocation_classes",
-    "blake3",
-    "device_removal",
-    "encryption",
-    "head_errlog",
-    "log_spacemap",
-    "obsolete_counts",
-];
+const KEPT: &[&str] =
+    &["blake3", "device_removal", "encryption", "head_errlog", "log_spacemap", "obsolete_counts"];
+
+/// Flags that new pools have, as they have them everywhere, and that nothing here makes active.
+const UNUSED: &[&str] = &["multi_vdev_crash_dump"];
 
 /// Flags that pools are given by name only, and that nothing here makes active: a resilver that waits for another is known
 /// by what its disk misses.
@@ -85,7 +82,7 @@ pub struct Verdict {
 
 /// Whether new pools have this flag enabled, where their set has it.
 pub fn is_built(feature: &Feature) -> bool {
-    BUILT.contains(&feature.name)
+    BUILT.contains(&feature.name) || UNUSED.contains(&feature.name)
 }
 
 /// Whether new pools may have it enabled, for OpenZFS's use too.

@@ -84,6 +84,12 @@ impl Device {
         found
     }
 
+    /// Whether the places of all labels can be read: only then does a label that is not there mean anything.
+    pub fn can_read_labels(&self) -> bool {
+        let mut places = label::offsets(self.size).into_iter().flatten();
+        places.all(|at| self.read(at + label::NVLIST_OFFSET, label::NVLIST_SIZE).is_some())
+    }
+
     /// Whether any of the labels says that this is the leaf `guid` of the pool: a crash may leave labels of a group that
     /// never was, in which the disk had another guid.
     pub fn is_member(&self, pool: u64, guid: u64) -> bool {

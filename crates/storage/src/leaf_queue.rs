@@ -52,7 +52,8 @@ const CLASSES: usize = KINDS;
 const CLASS_NAMES: [&str; CLASSES] =
     ["synchronous read", "synchronous write", "read", "write", "scrub", "trim"];
 
-const fn index(class: IoClass) -> usize {
+/// Where a class is in [`crate::vdev::tally`].
+pub(crate) const fn index(class: IoClass) -> usize {
     match class {
         IoClass::SyncRead => 0,
         IoClass::SyncWrite => 1,

@@ -34,6 +34,8 @@ pub struct WritePolicy {
     /// Whether data of at most 112 bytes may go into the pointer (feature embedded_data).
     pub embed: bool,
     pub is_metadata: bool,
+    /// Bytes up to which it goes to special vdevs though it is data (property `special_small_blocks`).
+    pub small: u64,
     /// The block of an encrypted object set that carries its own MACs.
     pub authenticated: bool,
     /// For the pointer's fill count.
@@ -68,6 +70,7 @@ impl WritePolicy {
             copies: 1,
             embed: false,
             is_metadata: false,
+            small: 0,
             authenticated: false,
             fill: 1,
             keep: Keep::ALL,

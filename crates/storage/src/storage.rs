@@ -463,7 +463,7 @@ impl Storage {
     /// What can be allocated now for anything but logs, parity left out.
     pub fn deflated_free(&self) -> u64 {
         let tree = self.tree();
-        let tops = tree.tops.iter().filter(|top| !top.is_log && !self.classes.apart.has(top.id));
+        let tops = tree.tops.iter().filter(|top| !top.is_log && !self.classes.is_apart(top.id));
         let free = |id| {
             let space = self.vdev_space(id)?;
             Some(space.capacity.saturating_sub(space.allocated).saturating_sub(space.deferred))
@@ -478,7 +478,7 @@ impl Storage {
         let tops = tree.tops.iter().filter(|top| !top.is_log);
         let counts = |id| {
             let space = self.vdev_space(id)?;
-            Some(if self.classes.apart.has(id) { space.allocated } else { space.capacity })
+            Some(if self.classes.is_apart(id) { space.allocated } else { space.capacity })
         };
         tops.filter_map(|top| Some(self.worth(top, counts(top.id)?))).sum()
     }
@@ -490,8 +490,8 @@ impl Storage {
         self.classes.attach_source(&source);
     }
 
-    /// Opens a top-level vdev for allocation: of log blocks alone if the tree says that it is a log, of nothing if it was
-    /// set apart; not for holes. `known` may be shorter than `ms_count`: missing metaslabs are empty. Panics if there is
+    /// Opens a top-level vdev for allocation: of log blocks alone if the tree says that it is a log, of what it was set apart
+    /// for if it was; not for holes. `known` may be shorter than `ms_count`: missing metaslabs are empty. Panics if there is
     /// no such vdev.
     pub fn init_metaslabs(&self, vdev: u32, ms_shift: u32, ms_count: u64, known: Vec<MetaslabSummary>) {
         let tree = self.tree();
@@ -510,7 +510,8 @@ impl Storage {
         let class = match bias {
             _ if top.is_log => &self.classes.log,
             Bias::None => &self.classes.normal,
-            Bias::Special | Bias::Dedup => &self.classes.apart,
+            Bias::Special => &self.classes.special,
+            Bias::Dedup => &self.classes.dedup,
         };
         class.add_group(spec);
     }

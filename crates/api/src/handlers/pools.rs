@@ -6,8 +6,8 @@ use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolClear, PoolCreate,
-    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolScan, PoolTrim,
-    PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
+    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
+    PoolTrim, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -43,7 +43,7 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
 
 fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<JobResult, Problem> {
     reporter.step(format!("creating {}", create.name), 0, 0);
-    if app.auto_mount && !create.force {
+    if app.auto_mount {
         check_mountpoint(app, create)?;
     }
     let spec = convert::pool_spec(create);
@@ -105,7 +105,10 @@ fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<Job
 pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<ImportSearch>(body);
     blocking(app, move |app| {
-        let found = app.engine.importable(&request?.search).map_err(|error| of_error(&error))?;
+        let request = request?;
+        let cachefile = request.cachefile.as_ref().map(convert::cachefile_search);
+        let found = app.engine.importable(&request.search, cachefile.as_ref());
+        let found = found.map_err(|error| of_error(&error))?;
         Ok(found.iter().map(convert::importable).collect::<Vec<_>>())
     })
     .await
@@ -282,6 +285,11 @@ pub async fn initialize(State(app): State<Shared>, Path(name): Path<String>, bod
 pub async fn reguid(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolReguid| Ok((Change::Reguid { guid: of.guid }, of.history.clone()));
     vdev_job(app, ("pool.reguid", "changing the guid of"), name, body, change).await
+}
+
+pub async fn reopen(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolReopen| Ok((Change::ReopenVdevs, of.history.clone()));
+    vdev_job(app, ("pool.reopen", "looking at the devices of"), name, body, change).await
 }
 
 pub async fn scan(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {

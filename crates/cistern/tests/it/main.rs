@@ -3,6 +3,7 @@
 //!
 //! Needs root, /dev/fuse and the tools that `scripts/setup test` installs.
 
+mod cachefile;
 mod command_lines;
 mod commands;
 mod copies;

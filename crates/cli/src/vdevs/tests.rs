@@ -77,7 +77,14 @@ fn grammar() {
     );
     assert!(refused(&format!("raidz4 {}", f[0])).starts_with("cannot open 'raidz4': no such device"));
     assert!(refused(&format!("draid {}", f[0])).contains("'draid' vdevs are not supported"));
-    assert!(refused(&format!("{} special {}", f[0], f[1])).contains("'special' vdevs"));
+    let line = format!("{} special mirror {} {} dedup {} special {}", f[0], f[1], f[2], f[3], f[0]);
+    let apart = parse_line(&line).expect(&line);
+    assert_eq!((apart.data, apart.dedup), (leaves(&[0]), leaves(&[3])));
+    assert_eq!(apart.special, [VdevSpec::Mirror(leaves(&[1, 2])), leaves(&[0]).remove(0)]);
+    assert_eq!(
+        refused(&format!("{} special", f[0])),
+        "invalid vdev specification: special requires at least 1 device"
+    );
     for end in ["cache mirror", "cache log", "cache"] {
         let line = format!("{} {} {end}", f[0], f[1]);
         assert_eq!(refused(&line), "invalid vdev specification: cache requires at least 1 devices", "{line}");

@@ -1,12 +1,12 @@
 //! `zpool add`
 
-use super::create::{refuse_mismatches, show_vdevs};
+use super::create::{classes, refuse_mismatches, show_vdev};
 use super::pools;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
-use crate::vdevs::{self, Naming};
+use crate::vdevs::{self, Layout, Naming};
 use crate::{getopt, jobs};
-use api_types::{Pool, PoolAdd, kind, routes};
+use api_types::{Pool, PoolAdd, Vdev, kind, routes};
 
 pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "afgLnPo:", &[])?;
@@ -17,31 +17,33 @@ pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return usage("missing vdev specification");
     }
     let layout = vdevs::parse(devices)?;
-    let request = PoolAdd {
-        vdevs: layout.data,
-        logs: layout.logs,
-        cache: layout.cache,
-        spares: layout.spares,
-        ashift: ashift(&options)?,
-        force: options.has("f"),
-        history: cx.history.clone(),
-    };
-    let dry_run = options.has("n");
-    if dry_run || (!request.force && !request.vdevs.is_empty()) {
+    let (dry_run, force, ashift) = (options.has("n"), options.has("f"), ashift(&options)?);
+    let redundant = [&layout.data[..], &layout.special, &layout.dedup].concat();
+    if dry_run || (!force && !redundant.is_empty()) {
         let Some(pool) = known(cx, name)? else { return Ok(1) };
-        if !request.force {
-            let mut found = vdevs::mismatches(&request.vdevs);
+        if !force {
+            let mut found = vdevs::mismatches(&redundant);
             if found.is_empty() {
-                found.extend(vdevs::mismatch_with(&pool, &request.vdevs));
+                found.extend(vdevs::mismatch_with(&pool, &redundant));
             }
             refuse_mismatches(&found)?;
         }
-        if !dry_run {
-            return send(cx, name, &request);
+        if dry_run {
+            let naming = Naming { guid: options.has("g"), path: options.has("P"), follow: options.has("L") };
+            return show(cx, &pool, &layout, naming);
         }
-        let naming = Naming { guid: options.has("g"), path: options.has("P"), follow: options.has("L") };
-        return show(cx, &pool, &request, naming);
     }
+    let request = PoolAdd {
+        vdevs: layout.data,
+        logs: layout.logs,
+        special: layout.special,
+        dedup: layout.dedup,
+        cache: layout.cache,
+        spares: layout.spares,
+        ashift,
+        force,
+        history: cx.history.clone(),
+    };
     send(cx, name, &request)
 }
 
@@ -71,18 +73,41 @@ fn send(cx: &mut Cx<'_>, name: &str, request: &PoolAdd) -> Outcome {
     }
 }
 
-/// `-n`: what there is, and what would come.
-fn show(cx: &mut Cx<'_>, pool: &Pool, request: &PoolAdd, naming: Naming) -> Outcome {
-    writeln!(cx.io.out, "would update '{}' to the following configuration:\n", pool.name)?;
-    writeln!(cx.io.out, "\t{}", pool.name)?;
-    for top in vdevs::normal(&pool.root) {
-        writeln!(cx.io.out, "\t  {}", vdevs::name(top, naming))?;
-        for side in &top.children {
-            writeln!(cx.io.out, "\t    {}", vdevs::name(side, naming))?;
+/// `-n`: what there is, and what would come. Vdevs have their numbers only among data, as `print_vdev_tree` has it.
+fn show(cx: &mut Cx<'_>, pool: &Pool, layout: &Layout, naming: Naming) -> Outcome {
+    writeln!(cx.io.out, "would update '{0}' to the following configuration:\n\n\t{0}", pool.name)?;
+    let apart = vdevs::classes(&pool.root);
+    for (title, new) in classes(layout) {
+        let old: Vec<&Vdev> = match title {
+            "" => vdevs::normal(&pool.root).collect(),
+            "cache" => pool.cache.iter().collect(),
+            "spares" => pool.spares.iter().collect(),
+            title => {
+                apart.iter().filter(|(class, _)| *class == title).flat_map(|(_, it)| it.clone()).collect()
+            }
+        };
+        if !(title.is_empty() || old.is_empty() && new.is_empty()) {
+            writeln!(cx.io.out, "\t{title}")?;
+        }
+        for vdev in old {
+            let name = vdevs::name(vdev, naming);
+            let shown = if title.is_empty() { &name[..] } else { unnumbered(vdev, &name) };
+            writeln!(cx.io.out, "\t  {shown}")?;
+            for side in &vdev.children {
+                writeln!(cx.io.out, "\t    {}", vdevs::name(side, naming))?;
+            }
+        }
+        for vdev in &new {
+            show_vdev(cx, vdev, 2)?;
         }
     }
-    show_vdevs(cx, (&request.vdevs, &request.logs), &request.cache, &request.spares)?;
     Ok(0)
+}
+
+/// `mirror` of `mirror-1`.
+fn unnumbered<'a>(vdev: &Vdev, name: &'a str) -> &'a str {
+    let numbered = vdev.path.is_none().then(|| name.rsplit_once('-')).flatten();
+    numbered.map_or(name, |(kind, _)| kind)
 }
 
 /// The pool of this name; complains where there is none.

@@ -2,22 +2,24 @@
 
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
+use crate::vdevs::Layout;
 use crate::{accounts, getopt, jobs, props, vdevs};
 use api_types::{
     PoolCreate, PropSet, VdevSpec, dataset_property, is_dataset_at_property, is_feature_property,
     is_user_property, pool_property, routes,
 };
 
+/// Properties that no file system has.
+const OF_VOLUMES: [&str; 3] = ["volblocksize", "volsize", "volthreading"];
+
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "fndR:m:o:O:t:", &[])?;
-    if options.has("t") {
-        return fail("temporary names (-t) are not supported by this version of Cistern yet");
-    }
     let mut request = PoolCreate {
         no_features: options.has("d"),
         force: options.has("f"),
         mountpoint: options.value("m").map(str::to_owned),
         altroot: options.value("R").map(str::to_owned),
+        temporary_name: options.value("t").map(str::to_owned),
         history: cx.history.clone(),
         ..PoolCreate::default()
     };
@@ -31,7 +33,8 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for text in options.values("O") {
         let prop = props::assignment(text, "missing '=' for -O option")?;
         let own = is_user_property(&prop.name) || is_dataset_at_property(&prop.name);
-        if dataset_property(&prop.name).is_none() && !own {
+        let known = dataset_property(&prop.name).is_some_and(|known| !OF_VOLUMES.contains(&known.name));
+        if !known && !own {
             return not_valid(cx, &prop.name, "filesystem");
         }
         props::add(&mut request.fs_props, prop)?;
@@ -51,6 +54,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return usage("missing vdev specification");
     }
     check_name(name)?;
+    request.temporary_name.as_deref().map_or(Ok(()), check_name)?;
     check_roots(&request)?;
     request.name.clone_from(name);
     let layout = vdevs::parse(devices)?;
@@ -60,14 +64,16 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if let Some(prop) = request.props.iter().find(|prop| prop.name == "ashift") {
         vdevs::ashift(&prop.value)?;
     }
-    (request.vdevs, request.logs) = (layout.data, layout.logs);
-    (request.cache, request.spares) = (layout.cache, layout.spares);
     if !request.force {
-        refuse_mismatches(&vdevs::mismatches(&request.vdevs))?;
+        let redundant = [&layout.data[..], &layout.special, &layout.dedup].concat();
+        refuse_mismatches(&vdevs::mismatches(&redundant))?;
     }
     if options.has("n") {
-        return show_layout(cx, &request);
+        return show_layout(cx, name, &layout);
     }
+    (request.vdevs, request.logs) = (layout.data, layout.logs);
+    (request.special, request.dedup) = (layout.special, layout.dedup);
+    (request.cache, request.spares) = (layout.cache, layout.spares);
     match jobs::run(cx, routes::POOLS, &request) {
         Ok(result) => cx.warn(&result.warnings),
         Err(error) => {
@@ -142,35 +148,33 @@ fn check_roots(request: &PoolCreate) -> Result<(), Stop> {
 }
 
 /// `-n`
-fn show_layout(cx: &mut Cx<'_>, request: &PoolCreate) -> Outcome {
-    writeln!(cx.io.out, "would create '{}' with the following layout:\n", request.name)?;
-    writeln!(cx.io.out, "\t{}", request.name)?;
-    show_vdevs(cx, (&request.vdevs, &request.logs), &request.cache, &request.spares)?;
-    Ok(0)
-}
-
-/// New vdevs, each class but data under its name.
-pub(super) fn show_vdevs(
-    cx: &mut Cx<'_>,
-    (data, logs): (&[VdevSpec], &[VdevSpec]),
-    cache: &[String],
-    spares: &[String],
-) -> Result<(), Stop> {
-    let leaves = |paths: &[String]| paths.iter().cloned().map(VdevSpec::Leaf).collect::<Vec<_>>();
-    let (cache, spares) = (leaves(cache), leaves(spares));
-    let classes = [(None, data), (Some("logs"), logs), (Some("cache"), &cache), (Some("spares"), &spares)];
-    for (title, vdevs) in classes {
-        if let Some(title) = title.filter(|_| !vdevs.is_empty()) {
+fn show_layout(cx: &mut Cx<'_>, name: &str, layout: &Layout) -> Outcome {
+    writeln!(cx.io.out, "would create '{name}' with the following layout:\n\n\t{name}")?;
+    for (title, vdevs) in classes(layout) {
+        if !title.is_empty() && !vdevs.is_empty() {
             writeln!(cx.io.out, "\t{title}")?;
         }
-        for vdev in vdevs {
+        for vdev in &vdevs {
             show_vdev(cx, vdev, 2)?;
         }
     }
-    Ok(())
+    Ok(0)
 }
 
-fn show_vdev(cx: &mut Cx<'_>, spec: &VdevSpec, indent: usize) -> Result<(), Stop> {
+/// Vdevs by what they are for, in the order in which they are listed.
+pub(super) fn classes(layout: &Layout) -> [(&'static str, Vec<VdevSpec>); 6] {
+    let leaves = |paths: &[String]| paths.iter().cloned().map(VdevSpec::Leaf).collect();
+    [
+        ("", layout.data.clone()),
+        ("dedup", layout.dedup.clone()),
+        ("special", layout.special.clone()),
+        ("logs", layout.logs.clone()),
+        ("cache", leaves(&layout.cache)),
+        ("spares", leaves(&layout.spares)),
+    ]
+}
+
+pub(super) fn show_vdev(cx: &mut Cx<'_>, spec: &VdevSpec, indent: usize) -> Result<(), Stop> {
     match spec {
         VdevSpec::Leaf(path) => {
             let shown = path.strip_prefix("/dev/").unwrap_or(path);

@@ -7,12 +7,11 @@ use crate::getopt::{self, Parsed};
 use crate::program::Cx;
 use crate::vdevs::{self, Naming};
 use crate::{jobs, props};
-use api_types::{ImportSearch, Importable, JobResult, PoolImport, Vdev, kind, routes};
+use api_types::{CacheFileSearch, ImportSearch, Importable, JobResult, PoolImport, Vdev, kind, routes};
 
 pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
-    // Devices are always searched, which is all that -s asks for.
-    for later in ["c", "C", "E", "l", "t", "V", "rewind-to-checkpoint"] {
+    for later in ["C", "E", "l", "V", "rewind-to-checkpoint"] {
         if options.has(later) {
             let dashes = if later.len() > 1 { "--" } else { "-" };
             return fail(format!(
@@ -23,16 +22,33 @@ pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if (options.has("n") || options.has("X")) && !options.has("F") {
         return usage("-n or -X only meaningful with -F");
     }
+    if options.has("c") && options.has("d") {
+        return usage("-c is incompatible with -d");
+    }
     if options.operands.len() > if options.has("a") { 0 } else { 2 } {
         return usage("too many arguments");
     }
-    let request = request(cx, &options)?;
+    let mut request = request(cx, &options)?;
+    let done = act(cx, &request, &options);
+    // Devices may have other paths than the cache file says, but hardly in other folders.
+    if let Some(cachefile) = &mut request.cachefile
+        && !cachefile.scan
+        && !matches!(done, Ok(0))
+    {
+        writeln!(cx.io.out, "cachefile import failed, retrying")?;
+        cachefile.scan = true;
+        return act(cx, &request, &options);
+    }
+    done
+}
+
+fn act(cx: &mut Cx<'_>, request: &PoolImport, options: &Parsed) -> Outcome {
     match (options.operands.as_slice(), options.has("a")) {
-        ([], false) => list(cx, &request),
-        ([], true) => import_all(cx, &request),
+        ([], false) => list(cx, request),
+        ([], true) => import_all(cx, request),
         ([which, rest @ ..], _) => {
             let new_name = rest.first().cloned();
-            let request = PoolImport { which: which.clone(), new_name, ..request };
+            let request = PoolImport { which: which.clone(), new_name, ..request.clone() };
             run(cx, &request, which)
         }
     }
@@ -41,6 +57,8 @@ pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 fn request(cx: &Cx<'_>, options: &Parsed) -> Result<PoolImport, Stop> {
     let mut request = PoolImport {
         search: search(options),
+        cachefile: cachefile(options),
+        temporary: options.has("t"),
         force: options.has("f"),
         destroyed: options.has("D"),
         rewind: options.has("F"),
@@ -79,12 +97,18 @@ fn readonly(value: &str) -> Result<bool, Stop> {
     }
 }
 
-/// `-d`, or `$ZPOOL_IMPORT_PATH`. The daemon has its own working folder, so paths are made absolute here.
+/// The daemon has its own working folder.
+fn absolute(path: &str) -> String {
+    std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+}
+
+/// `-c`, and `-s` with it; without it, devices are always searched.
+fn cachefile(options: &Parsed) -> Option<CacheFileSearch> {
+    options.value("c").map(|path| CacheFileSearch { path: absolute(path), scan: options.has("s") })
+}
+
+/// `-d`, or `$ZPOOL_IMPORT_PATH`.
 fn search(options: &Parsed) -> Vec<String> {
-    let absolute = |path: &str| match std::path::absolute(path) {
-        Ok(path) => path.display().to_string(),
-        Err(_) => path.to_owned(),
-    };
     let mut given: Vec<String> = options.values("d").map(absolute).collect();
     if given.is_empty()
         && let Ok(path) = std::env::var("ZPOOL_IMPORT_PATH")
@@ -96,7 +120,7 @@ fn search(options: &Parsed) -> Vec<String> {
 
 /// The pools that a request without a name is about.
 fn find(cx: &mut Cx<'_>, request: &PoolImport) -> Result<Vec<Importable>, Stop> {
-    let search = ImportSearch { search: request.search.clone() };
+    let search = ImportSearch { search: request.search.clone(), cachefile: request.cachefile.clone() };
     let found = cx.client.post::<Vec<Importable>>(routes::IMPORTABLE, &search);
     let mut found = match found {
         Ok(found) => found,

@@ -1,13 +1,16 @@
 //! What is done to single devices of a pool: `zpool remove`, `online`, `offline`, `attach`, `detach`, `replace`, `clear`;
-//! and `reguid`.
+//! `reopen`, and `reguid`.
 
 use super::add::{ashift, known};
+use super::pools;
 use super::scan::await_end;
 use crate::client::CallError;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::program::Cx;
 use crate::{getopt, jobs, vdevs};
-use api_types::{Health, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolVdev, Vdev, routes};
+use api_types::{
+    Health, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolReopen, PoolVdev, Vdev, routes,
+};
 
 pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "npsw", &[])?;
@@ -158,6 +161,21 @@ pub fn reguid(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         Ok(_) => Ok(0),
         Err(error) => fail(sentence(&format!("cannot reguid '{name}'"), &error.problem()?, Noun::Pool)),
     }
+}
+
+/// `-n` is taken and means nothing: a disk that is back is resilvered, and the daemon takes it by itself.
+pub fn reopen(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "n", &[])?;
+    let (found, mut status) = pools(cx, &options.operands)?;
+    for pool in found {
+        let request = PoolReopen { history: cx.history.clone() };
+        if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_REOPEN, &pool.name), &request) {
+            let what = format!("cannot reopen '{}'", pool.name);
+            cx.complain(&sentence(&what, &error.problem()?, Noun::Pool))?;
+            status = 1;
+        }
+    }
+    Ok(status)
 }
 
 pub fn clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

@@ -690,7 +690,7 @@ impl Engine for FakeEngine {
         .map(feature)
         .to_vec()
     }
-    fn importable(&self, _search: &[String]) -> Result<Vec<Importable>> {
+    fn importable(&self, _: &[String], _: Option<&CacheFileSearch>) -> Result<Vec<Importable>> {
         let importable = |pool: &Arc<FakePool>, destroyed: bool| {
             let status = pool.status();
             Importable {

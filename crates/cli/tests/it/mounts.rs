@@ -124,13 +124,14 @@ fn a_pool_is_not_made_over_what_lies_at_its_mount_point() {
         "/alt/tank".into(),
     ]);
     let hint = "use '-m' option to provide a different default";
-    for (line, at) in [("-m /full", "/full"), ("", "/tank"), ("-R /alt", "/alt/tank")] {
+    for (line, at) in
+        [("-m /full", "/full"), ("-f -m /full", "/full"), ("", "/tank"), ("-R /alt", "/alt/tank")]
+    {
         let ran = daemon.zpool(&format!("create {line} tank {disk}"));
         assert_eq!(ran, refused(&format!("mountpoint '{at}' exists and is not empty\n{hint}")), "{line}");
         assert_eq!(daemon.zpool("list -H -o name"), said(""), "{line}");
     }
     assert_eq!(daemon.zpool(&format!("create -m none tank {disk}")), said(""));
-    assert_eq!(daemon.zpool(&format!("create -f -m /full other {}", daemon.file("b.img"))), said(""));
 }
 
 #[test]

@@ -19,15 +19,16 @@ use engine_api::{
     SendRequest, ServedVolume, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies,
     Volume, VolumePlan,
 };
-use env::Env;
+use env::{Env, lock};
 
+use super::cachefile::CacheFile;
 use super::convert::{api_error, prop_value, scan_command, space_explained};
 use super::counting::Counting;
 use super::ctldir::Ctldir;
 use super::open_once::OpenTable;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
 use super::volumes::{OpenVolume, VolumeHandle};
-use super::{compatibility, measure, pool_props, quotas, vdev_spec};
+use super::{cachefile, compatibility, measure, pool_props, quotas, vdev_spec};
 use crate::advise::rehearsal::Stage;
 use crate::zpl::path::path_of;
 
@@ -54,6 +55,8 @@ pub(super) struct LocalPool {
     /// Where the advisor rehearses.
     pub(super) stage: Option<Arc<dyn Stage>>,
     pub(super) counting: Arc<Counting>,
+    cachefile: Mutex<CacheFile>,
+    default_cachefile: Option<String>,
     pub(super) this: Weak<LocalPool>,
 }
 
@@ -63,6 +66,7 @@ impl LocalPool {
         pool: Arc<::pool::Pool>,
         generation: Arc<AtomicU64>,
         stage: Option<Arc<dyn Stage>>,
+        (cachefile, default_cachefile): (CacheFile, Option<String>),
     ) -> Arc<LocalPool> {
         Arc::new_cyclic(|this| LocalPool {
             this: this.clone(),
@@ -80,7 +84,19 @@ impl LocalPool {
             generation,
             stage,
             counting: Arc::default(),
+            cachefile: Mutex::new(cachefile),
+            default_cachefile,
         })
+    }
+
+    /// In which cache file it stands.
+    pub(super) fn cachefile(&self) -> CacheFile {
+        lock(&self.cachefile).clone()
+    }
+
+    /// The same as property; `None` where it is the daemon's own.
+    pub(super) fn cachefile_shown(&self) -> Option<String> {
+        self.cachefile().shown(self.default_cachefile.as_deref())
     }
 
     pub fn inner(&self) -> &Arc<::pool::Pool> {
@@ -257,6 +273,8 @@ fn new_vdevs(new: &engine_api::NewVdevs) -> NewVdevs {
     NewVdevs {
         data: new.data.iter().map(vdev_spec).collect(),
         logs: new.logs.iter().map(vdev_spec).collect(),
+        special: new.special.iter().map(vdev_spec).collect(),
+        dedup: new.dedup.iter().map(vdev_spec).collect(),
         cache: new.cache.clone(),
         spares: new.spares.clone(),
         ashift: new.ashift,
@@ -310,7 +328,7 @@ impl Pool for LocalPool {
     }
 
     fn properties(&self, names: &[String]) -> Result<Vec<PropValue>> {
-        pool_props::all(&self.pool, &self.status(), names)
+        pool_props::all(self, &self.status(), names)
     }
 
     fn upgradable(&self) -> Result<Upgradable> {
@@ -346,6 +364,7 @@ impl Pool for LocalPool {
             Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, &new_disk(new), history)),
             Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
             Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),
+            Change::ReopenVdevs => Some(self.pool.reopen(history)),
             Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
             Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
             Change::InitializeVdevs { guids, command } => Some(self.initialize(guids, *command, history)),
@@ -361,6 +380,15 @@ impl Pool for LocalPool {
             self.after_change();
             return Ok(Committed { txg });
         }
+        let (cachefile, rest) = cachefile::split(&self.name(), change)?;
+        if let Some(cachefile) = cachefile {
+            *lock(&self.cachefile) = cachefile;
+            if rest.is_none() {
+                self.pool.dsl.log_command(history).map_err(api_error)?;
+                return Ok(Committed { txg: 0 });
+            }
+        }
+        let change = rest.as_ref().unwrap_or(change);
         let (limits, rest) = quotas::split(change)?;
         let txg = match &rest {
             Some(rest) => self.commit_datasets(rest, history)?,

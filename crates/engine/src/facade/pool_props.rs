@@ -11,8 +11,10 @@ use ondisk::feature::{self, Feature, READONLY_COMPAT};
 use ondisk::prop::{FILESYSTEM, POOL, PropType};
 use ondisk::version;
 
+use super::cachefile::CacheFile;
 use super::compatibility::members;
 use super::convert::{api_error, prop_kind};
+use super::pool::LocalPool;
 
 /// What the options of `zpool create` come to.
 pub(super) struct ForCreate {
@@ -23,6 +25,7 @@ pub(super) struct ForCreate {
     pub stored: Vec<(String, String)>,
     pub compatibility: Option<String>,
     pub comment: Option<String>,
+    pub cachefile: CacheFile,
 }
 
 pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
@@ -35,6 +38,8 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
         stored: Vec::new(),
         compatibility: None,
         comment: None,
+        cachefile: CacheFile::of_new(&spec.props, spec.altroot.is_some() || spec.temporary_name.is_some())
+            .map_err(refuse)?,
     };
     let mut wanted: Vec<(&'static Feature, bool)> = Vec::new();
     for PropertyChange { name, value } in &spec.props {
@@ -193,13 +198,18 @@ pub(super) fn upgradable(pool: &::pool::Pool) -> Upgradable {
 }
 
 /// All properties of a pool, or those named.
-pub(super) fn all(pool: &::pool::Pool, status: &PoolStatus, names: &[String]) -> Result<Vec<PropValue>> {
+pub(super) fn all(pool: &LocalPool, status: &PoolStatus, names: &[String]) -> Result<Vec<PropValue>> {
+    let cachefile = pool.cachefile_shown();
+    let pool: &::pool::Pool = pool.inner();
     let stored = pool.dsl.pool_props().map_err(api_error)?;
     let mut values: Vec<PropValue> = Vec::new();
     for prop in POOL.iter().filter(|prop| !prop.hidden || names.iter().any(|name| name == prop.name)) {
         let (value, source) =
             match (computed(pool, status, prop.name), stored.iter().find(|(n, _)| n == prop.name)) {
                 (Some((value, source)), _) => (value, source),
+                _ if prop.name == "cachefile" && cachefile.is_some() => {
+                    (cachefile.clone().unwrap_or_default(), Source::Local)
+                }
                 (None, Some((_, RawValue::Number(object)))) if prop.name == "bootfs" => {
                     boot_of(pool, *object)?
                 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, CreateMode, Cred, Engine, FileSystem, Health, ImportOptions, NewNode, Pool, PoolSpec,
+    Change, CreateMode, Cred, Engine, FileSystem, Health, ImportOptions, NewDevice, NewNode, Pool, PoolSpec,
     PropertyChange, RenameMode, SetAttr, Stable, VdevSpec, XattrMode,
 };
 use env::Env;
@@ -217,7 +217,7 @@ fn a_destroyed_pool_comes_back() {
     let plain = ImportOptions { search: search.clone(), ..ImportOptions::default() };
     let destroyed = ImportOptions { destroyed: true, ..plain.clone() };
     let seen = || {
-        let found = engine.importable(&search).unwrap();
+        let found = engine.importable(&search, None).unwrap();
         (found[0].destroyed, found[0].exported)
     };
     assert_eq!(seen(), (true, false));
@@ -249,7 +249,7 @@ fn what_is_said_of_pools_that_are_not_well() {
     new_pool(&engine, &dir.0);
     engine.export("ours", false).unwrap();
     let place = [dir.0.to_str().unwrap().to_owned()];
-    let listed = || engine.importable(&place).unwrap().remove(0);
+    let listed = || engine.importable(&place, None).unwrap().remove(0);
     let well = listed();
     assert_eq!((well.health, well.status, well.vdevs.note), (Health::Online, None, None));
     // One disk is gone: the other still knows its name.
@@ -282,7 +282,7 @@ fn what_is_said_of_pools_that_are_not_well() {
     }
     // An engine that has read nothing of it yet.
     let engine = LocalEngine::new(Env::real(), Options::default());
-    let damaged = engine.importable(&place).unwrap().remove(0);
+    let damaged = engine.importable(&place, None).unwrap().remove(0);
     assert_eq!((damaged.health, damaged.vdevs.note.as_deref()), (Health::Faulted, Some("corrupted data")));
     assert_eq!(damaged.status.as_deref(), Some("The pool metadata is incomplete or corrupted."));
     assert_eq!(damaged.action, "The pool cannot be imported due to damaged devices or data.");
@@ -296,10 +296,111 @@ fn what_is_said_of_pools_that_are_not_well() {
 fn a_removed_vdev_is_not_listed() {
     let fixture = Fixture::unpack("removed");
     let engine = LocalEngine::new(Env::real(), Options::default());
-    let listed = engine.importable(&[fixture.images()]).unwrap().remove(0);
+    let listed = engine.importable(&[fixture.images()], None).unwrap().remove(0);
     assert_eq!((listed.health, listed.vdevs.children.len()), (Health::Online, 1));
     let fixture = Fixture::unpack("special");
-    let listed = engine.importable(&[fixture.images()]).unwrap().remove(0);
+    let listed = engine.importable(&[fixture.images()], None).unwrap().remove(0);
     let classes: Vec<_> = listed.vdevs.children.iter().map(|top| top.class.as_deref()).collect();
     assert_eq!(classes, [None, Some("special"), Some("dedup")]);
+}
+
+/// `zgenhostid` may come and go while the program runs; what it says counts at once.
+#[test]
+fn the_hostid_is_looked_at_each_time() {
+    let dir = Dir::new("hostid");
+    let given = dir.0.join("hostid");
+    let options = Options { hostid: 7, hostid_file: Some(given.clone()), ..Options::default() };
+    let engine = LocalEngine::new(Env::real(), options.clone());
+    std::fs::write(&given, 0x11u32.to_le_bytes()).unwrap();
+    new_pool(&engine, &dir.0);
+    let place = [dir.0.to_str().unwrap().to_owned()];
+    // The pool is in use: another engine looks at it.
+    let other = LocalEngine::new(Env::real(), options);
+    let foreign = || {
+        let listed = other.importable(&place, None).unwrap().remove(0);
+        listed.status.is_some_and(|status| status.contains("last accessed by another system"))
+    };
+    assert!(!foreign());
+    std::fs::write(&given, "22\n").unwrap();
+    assert!(foreign());
+    std::fs::remove_file(&given).unwrap();
+    assert!(foreign());
+    std::fs::write(&given, "0x00000011").unwrap();
+    assert!(!foreign());
+    engine.export("ours", false).unwrap();
+}
+
+#[test]
+fn a_temporary_name_is_not_kept() {
+    let dir = Dir::new("temporary");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let place = dir.0.to_str().unwrap().to_owned();
+    let disk = dir.0.join("disk0");
+    std::fs::File::create(&disk).unwrap().set_len(256 << 20).unwrap();
+    let spec = PoolSpec {
+        name: "ours".into(),
+        temporary_name: Some("guest".into()),
+        vdevs: vec![VdevSpec::Leaf(disk.to_str().unwrap().into())],
+        mountpoint: Some("none".into()),
+        ..PoolSpec::default()
+    };
+    let value = |pool: &Arc<dyn Pool>| pool.properties(&["cachefile".into()]).unwrap().remove(0).value;
+    let pool = engine.create(&spec).unwrap();
+    assert_eq!((pool.name(), value(&pool)), ("guest".into(), "none".into()));
+    assert!(engine.pool("ours").is_err());
+    drop(pool);
+    engine.export("guest", false).unwrap();
+    let pool = import(&engine, &place, "ours");
+    assert_eq!(value(&pool), "");
+    drop(pool);
+    engine.export("ours", false).unwrap();
+    let search = vec![place.clone()];
+    let mut options = ImportOptions { search, new_name: Some("guest".into()), ..ImportOptions::default() };
+    options.temporary = true;
+    let pool = engine.import("ours", &options).unwrap();
+    let dataset = Change::CreateFilesystem { name: "guest/fs".into(), parents: false, props: Vec::new() };
+    pool.commit(&dataset, "zfs create guest/fs").unwrap();
+    drop(pool);
+    engine.export("guest", false).unwrap();
+    zdb_finds_no_leak(&place, "ours");
+    import(&engine, &place, "ours").open_fs("ours/fs").unwrap();
+    engine.export("ours", false).unwrap();
+}
+
+#[test]
+fn a_pool_that_uses_a_shared_spare_is_exported_by_force_only() {
+    let dir = Dir::new("shared-spare");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let image = |name: &str| {
+        let path = dir.0.join(name);
+        std::fs::File::create(&path).unwrap().set_len(256 << 20).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let spare = image("spare");
+    let make = |name: &str| {
+        let sides = ["a", "b"].map(|side| VdevSpec::Leaf(image(&format!("{name}-{side}"))));
+        let spec = PoolSpec {
+            name: name.into(),
+            vdevs: vec![VdevSpec::Mirror(sides.to_vec())],
+            spares: vec![spare.clone()],
+            mountpoint: Some("none".into()),
+            ..PoolSpec::default()
+        };
+        engine.create(&spec).unwrap()
+    };
+    let (one, two) = (make("one"), make("two"));
+    engine.export("one", false).unwrap();
+    drop(one);
+    let one = import(&engine, dir.0.to_str().unwrap(), "one");
+    let guid = one.status().root.children[0].children[0].guid;
+    let new = NewDevice { path: Some(spare.clone()), ..NewDevice::default() };
+    one.commit(&Change::ReplaceVdev { guid, new }, "zpool replace").unwrap();
+    let refused = engine.export("one", false).unwrap_err().to_string();
+    assert!(
+        refused.contains("'one' has an active shared spare which could be used by other pools"),
+        "{refused}"
+    );
+    drop((one, two));
+    engine.export("two", false).unwrap();
+    engine.export("one", true).unwrap();
 }

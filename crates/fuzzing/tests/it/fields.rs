@@ -141,7 +141,7 @@ fn an_import_that_takes_its_time_keeps_nobody_and_can_be_cancelled() {
     let options = Options { cache: 8 << 20, search: vec!["/d".into()], hostid: 7, ..Options::default() };
     let engine = LocalEngine::new(disks.env(), options);
     let names: Vec<String> =
-        engine.importable(&[]).expect("two pools").iter().map(|pool| pool.name.clone()).collect();
+        engine.importable(&[], None).expect("two pools").iter().map(|pool| pool.name.clone()).collect();
     let (slow, quick) = names.iter().partition::<Vec<&String>, _>(|name| name.contains("single"));
     let (slow, quick) = (slow[0].as_str(), quick[0].as_str());
     let told = importing(&engine, slow);

@@ -106,7 +106,7 @@ fn exercise(disks: &Arc<ImageDisks>, writable: bool) -> Outcome {
     let mut outcome = Outcome::default();
     let options = Options { cache: CACHE, search: vec!["/d".into()], hostid: 7, ..Options::default() };
     let engine = LocalEngine::new(disks.env(), options);
-    let Ok(found) = engine.importable(&[]) else { return outcome };
+    let Ok(found) = engine.importable(&[], None) else { return outcome };
     for pool in found {
         let options = ImportOptions { readonly: !writable, force: true, ..ImportOptions::default() };
         let pool = match engine.import(&pool.guid.to_string(), &options) {
@@ -137,7 +137,7 @@ pub fn glance(disks: &Arc<ImageDisks>) -> Outcome {
     let mut outcome = Outcome::default();
     let options = Options { cache: CACHE, search: vec!["/d".into()], hostid: 7, ..Options::default() };
     let engine = LocalEngine::new(disks.env(), options);
-    for pool in engine.importable(&[]).unwrap_or_default() {
+    for pool in engine.importable(&[], None).unwrap_or_default() {
         let options = ImportOptions { force: true, ..ImportOptions::default() };
         match engine.import(&pool.guid.to_string(), &options) {
             Ok(pool) => {
@@ -511,7 +511,7 @@ fn a_panic_in_one_pool_stays_there() {
     let engine = LocalEngine::new(disks.env(), options);
     let import = ImportOptions { force: true, ..ImportOptions::default() };
     let names: Vec<String> =
-        engine.importable(&[]).expect("two pools").iter().map(|pool| pool.name.clone()).collect();
+        engine.importable(&[], None).expect("two pools").iter().map(|pool| pool.name.clone()).collect();
     assert_eq!(names.len(), 2);
     for name in &names {
         engine.import(name, &import).expect("a whole pool");

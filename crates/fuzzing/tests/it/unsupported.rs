@@ -26,7 +26,7 @@ fn see(edit: &dyn Fn(&mut NvList)) -> Seen {
     let disks = ImageDisks::new(forge.images());
     let options = Options { cache: 8 << 20, search: vec!["/d".into()], ..Options::default() };
     let engine = LocalEngine::new(disks.env(), options);
-    let found = engine.importable(&[]).expect("the disks are looked at");
+    let found = engine.importable(&[], None).expect("the disks are looked at");
     let [pool] = &found[..] else { panic!("{} pools", found.len()) };
     let options = ImportOptions { force: true, ..ImportOptions::default() };
     let refusal = engine.import(&pool.name, &options).map(drop).expect_err("refused").to_string();

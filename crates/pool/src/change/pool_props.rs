@@ -22,8 +22,8 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
         let (prop, raw) = parse_pool_value(name, value, &prefix)?;
         match prop.name {
             "version" => check_version(dsl, &prefix, &raw)?,
-            "altroot" | "cachefile" => {
-                let why = format!("property '{}' can only be set during pool creation or import", prop.name);
+            "altroot" => {
+                let why = "property 'altroot' can only be set during pool creation or import";
                 return Err(PoolError::Refused(format!("{prefix}: {why}")));
             }
             "multihost" if raw.number() != Some(0) && dsl.parts.hostid == 0 => {

@@ -444,6 +444,7 @@ impl Dsl {
                 primary: Scope::from_raw(props.number("primarycache")),
                 secondary: Scope::from_raw(props.number("secondarycache")),
             },
+            special_small: props.number("special_small_blocks"),
             dedup: dedup_of(props.number("dedup")),
         }
         .of_pool(self.version())

@@ -15,20 +15,13 @@ use crate::{PoolError, Result};
 pub const AUTO: u64 = u64::MAX;
 
 /// Known, but of no effect here unless at their default.
-const UNBUILT: [&str; 9] = [
-    "encryption",
-    "keyformat",
-    "keylocation",
-    "pbkdf2iters",
-    "mlslabel",
-    "special_small_blocks",
-    "longname",
-    "zoned",
-    "nbmand",
-];
+const UNBUILT: [&str; 8] =
+    ["encryption", "keyformat", "keylocation", "pbkdf2iters", "mlslabel", "longname", "zoned", "nbmand"];
 
 /// Largest record without `large_blocks`.
 const OLD_MAX: u64 = 128 << 10;
+/// Largest block of data that special vdevs take.
+const SPECIAL_MAX: u64 = 1 << 20;
 /// What the pool's version or features do not allow.
 const TOO_OLD: &str = "pool and or dataset must be upgraded to set this property or value";
 
@@ -189,6 +182,15 @@ impl Checker<'_> {
                     if feature("large_blocks") { (MAX_BLOCK, "16M") } else { (OLD_MAX, "128K") };
                 if !number.is_power_of_two() || !(512..=max).contains(&number) {
                     return Err(self.refuse(format_args!("'{name}' must be power of 2 from 512B to {words}")));
+                }
+            }
+            "special_small_blocks" if number != 0 => {
+                if !number.is_power_of_two() || !(512..=SPECIAL_MAX).contains(&number) {
+                    let why = "property: must be zero or a power of 2 from 512B to 1M";
+                    return Err(self.refuse(format_args!("invalid '{name}={value}' {why}")));
+                }
+                if !feature("allocation_classes") {
+                    return Err(self.refuse(TOO_OLD));
                 }
             }
             "mountpoint" if value != "none" && value != "legacy" => {

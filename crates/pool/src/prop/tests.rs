@@ -25,6 +25,10 @@ fn values_are_refused_in_openzfs_words() {
         (("used", "1"), "'used' is readonly"),
         (("casesensitivity", "mixed"), "'casesensitivity' is readonly"),
         (("nonsense", "1"), "invalid property 'nonsense'"),
+        (
+            ("special_small_blocks", "256"),
+            "invalid 'special_small_blocks=256' property: must be zero or a power of 2 from 512B to 1M",
+        ),
         (("recordsize", "100"), "'recordsize' must be power of 2 from 512B to 16M"),
         (("recordsize", "32M"), "'recordsize' must be power of 2 from 512B to 16M"),
         (("recsize", "3M"), "'recsize' must be power of 2 from 512B to 16M"),

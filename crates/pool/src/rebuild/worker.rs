@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use env::{Nanos, Next, Quirk, Worker, lock};
+use env::{Nanos, Next, Quirk, Tunable, Worker, lock};
 use ondisk::rebuild::RebuildPhys;
 use storage::Segment;
 
@@ -156,7 +156,8 @@ impl Worker for Rebuilder {
         if core.txgs.is_stopped() || active.is_empty() {
             return Next::WaitForWork;
         }
-        if core.storage.is_suspended() || core.env.quirk(Quirk::NoResilver) {
+        let stands_still = core.env.tunable(Tunable::ScanSuspendProgress) != 0;
+        if stands_still || core.storage.is_suspended() || core.env.quirk(Quirk::NoResilver) {
             return Next::WaitUntil(now + A_MOMENT);
         }
         let mut did = false;

@@ -36,6 +36,10 @@ impl Pool {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
         }
+        let begins = matches!(command, ScanCommand::Scrub | ScanCommand::Resilver);
+        if begins && self.refusal(command).is_none() {
+            self.core.give_up_foreign();
+        }
         let outcome = Arc::new(Mutex::new(None));
         let txgs = &self.core.txgs;
         let hold = txgs.enter(true)?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::bpobj::Bpobj;
-use dmu::zap::{Zap, ZapParams};
+use dmu::zap::{Value, Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::{DiskError, Env, Tunable};
 use ondisk::bpobj::BpobjForm;
@@ -20,7 +20,7 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
 use ondisk::version;
 use storage::arc::Cache;
-use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
+use storage::{Bias, OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
@@ -34,6 +34,7 @@ use crate::prop::RawProps;
 use crate::removed::Removed;
 use crate::spa::config::{Host, PoolConfig};
 use crate::spa::dtl::DirtyTimeLogs;
+use crate::spa::import::ALLOCATION_BIAS;
 use crate::spa::in_use::OpenPools;
 use crate::spa::spares::SparesInUse;
 use crate::spa::{Core, Pool, TXG_INITIAL, alloc_packed};
@@ -61,11 +62,16 @@ pub enum VdevSpec {
 /// A pool to make. Names, properties and features have been checked.
 pub struct CreateSpec {
     pub name: String,
+    /// What it is called until it is exported, instead.
+    pub temporary_name: Option<String>,
     /// One that [`version::is_known`].
     pub version: u64,
     pub vdevs: Vec<VdevSpec>,
     /// Top-level vdevs that hold intent logs and nothing else.
     pub logs: Vec<VdevSpec>,
+    /// Those for metadata and small blocks, and those for dedup tables.
+    pub special: Vec<VdevSpec>,
+    pub dedup: Vec<VdevSpec>,
     /// Paths of cache devices.
     pub cache: Vec<String>,
     /// Paths of hot spares.
@@ -114,18 +120,16 @@ impl Surroundings {
 /// Makes a pool and imports it.
 pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let env = &around.env;
-    check_specs(&spec.vdevs, &spec.logs)?;
-    check_version(
-        spec.version,
-        (&spec.vdevs, &spec.logs),
-        (&spec.cache, &spec.spares),
-        Purpose::Create(&spec.name),
-    )?;
-    let own = leaf_paths(&spec.vdevs).into_iter().chain(leaf_paths(&spec.logs));
+    let tops = Tops { data: &spec.vdevs, special: &spec.special, dedup: &spec.dedup, logs: &spec.logs };
+    let has_classes = spec.features.iter().any(|feature| feature.name == CLASSES);
+    check_specs(tops)?;
+    let extras = (&spec.cache[..], &spec.spares[..]);
+    check_version((spec.version, has_classes), tops, extras, Purpose::Create(&spec.name))?;
+    let own = tops.all().flat_map(|(_, top)| leaf_paths(std::slice::from_ref(top)));
     let paths: Vec<String> = own.chain(spec.cache.clone()).collect();
     around.open_pools.refuse_used(env, &paths, &spec.spares, spec.force)?;
     let guid = new_guid(env);
-    let tree = plan_tree(env, guid, spec);
+    let tree = plan_tree(env, guid, tops, spec.ashift);
     let storage = Storage::new(env.clone(), around.cache.clone(), guid);
     storage.open_tree(&tree, OpenIntent::Create).map_err(|error| unusable(&spec.name, &error))?;
     storage.update_config(|root| root.children.iter_mut().for_each(|top| size_metaslabs(env, top)));
@@ -218,7 +222,7 @@ fn first_group(
         ddt: Ddt::none(env, &mos, &storage),
         sweeps: Sweeps::new(env.clone()),
         dtl: DirtyTimeLogs::default(),
-        name: Arc::new(Mutex::new(spec.name.clone())),
+        name: Arc::new(Mutex::new(spec.temporary_name.as_ref().unwrap_or(&spec.name).clone())),
         version: Arc::new(AtomicU64::new(spec.version)),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),
@@ -254,6 +258,9 @@ fn first_group(
     }
     for feature in &spec.features {
         features.enable(feature, env.entropy.u64(), &tx)?;
+    }
+    for _ in spec.special.iter().chain(&spec.dedup) {
+        features.increment(CLASSES, &tx)?;
     }
     mos.set_policy(features.mos_policy(spec.version));
     dsl.create_root(&spec.fs_props, &tx)?;
@@ -304,13 +311,48 @@ pub(crate) fn dsl_parts(
     }
 }
 
+/// The feature that counts vdevs set apart.
+pub(super) const CLASSES: &str = "allocation_classes";
+
+/// What a top-level vdev is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Log,
+    Blocks(Bias),
+}
+
+/// Top-level vdevs to make, by what they are for.
+#[derive(Clone, Copy)]
+pub(super) struct Tops<'a> {
+    pub data: &'a [VdevSpec],
+    pub special: &'a [VdevSpec],
+    pub dedup: &'a [VdevSpec],
+    pub logs: &'a [VdevSpec],
+}
+
+impl<'a> Tops<'a> {
+    /// In the order in which they are numbered.
+    pub fn all(self) -> impl Iterator<Item = (Role, &'a VdevSpec)> {
+        let of = |role: Role, tops: &'a [VdevSpec]| tops.iter().map(move |top| (role, top));
+        of(Role::Blocks(Bias::None), self.data)
+            .chain(of(Role::Blocks(Bias::Special), self.special))
+            .chain(of(Role::Blocks(Bias::Dedup), self.dedup))
+            .chain(of(Role::Log, self.logs))
+    }
+
+    /// Whether some are set apart for some kinds of blocks.
+    fn has_classes(self) -> bool {
+        !self.special.is_empty() || !self.dedup.is_empty()
+    }
+}
+
 /// Refuses vdevs that ZFS does not have: groups of groups, and intent logs on raidz.
-pub(super) fn check_specs(data: &[VdevSpec], logs: &[VdevSpec]) -> Result<()> {
+pub(super) fn check_specs(tops: Tops<'_>) -> Result<()> {
     let refuse = |why: String| Err(PoolError::Refused(format!("invalid vdev specification: {why}")));
-    if logs.iter().any(|log| matches!(log, VdevSpec::Raidz { .. })) {
+    if tops.logs.iter().any(|log| matches!(log, VdevSpec::Raidz { .. })) {
         return refuse("unsupported 'log' device: raidz".into());
     }
-    for spec in data.iter().chain(logs) {
+    for (_, spec) in tops.all() {
         let (name, least, children) = match spec {
             VdevSpec::Leaf(_) => continue,
             VdevSpec::Mirror(children) => ("mirror".to_owned(), 1, children),
@@ -332,10 +374,10 @@ pub(super) fn check_specs(data: &[VdevSpec], logs: &[VdevSpec]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses devices that a pool of this version does not have.
+/// Refuses devices that a pool of this version, or without feature `allocation_classes`, does not have.
 pub(super) fn check_version(
-    version: u64,
-    (data, logs): (&[VdevSpec], &[VdevSpec]),
+    (version, has_classes): (u64, bool),
+    tops: Tops<'_>,
     (cache, spares): (&[String], &[String]),
     purpose: Purpose<'_>,
 ) -> Result<()> {
@@ -344,13 +386,13 @@ pub(super) fn check_version(
         VdevSpec::Raidz { parity: 2, .. } => version::SPARES,
         _ => version::INITIAL,
     };
-    let logs_since = if logs.is_empty() { version::INITIAL } else { version::LOGS };
-    let vdevs_since = data.iter().chain(logs).map(since).fold(logs_since, u64::max);
+    let logs_since = if tops.logs.is_empty() { version::INITIAL } else { version::LOGS };
+    let vdevs_since = tops.all().map(|(_, top)| since(top)).fold(logs_since, u64::max);
     let what = if !spares.is_empty() && version < version::SPARES {
         "hot spares"
     } else if !cache.is_empty() && version < version::CACHES {
         "cache devices"
-    } else if version < vdevs_since {
+    } else if version < vdevs_since || tops.has_classes() && !has_classes {
         "these vdevs"
     } else {
         return Ok(());
@@ -417,16 +459,27 @@ pub(super) fn new_guid(env: &Env) -> u64 {
     }
 }
 
-fn plan_tree(env: &Env, guid: u64, spec: &CreateSpec) -> VdevConfig {
+fn plan_tree(env: &Env, guid: u64, tops: Tops<'_>, ashift: Option<u64>) -> VdevConfig {
     let mut root = VdevConfig::new(VdevKind::Root, 0, guid);
     root.create_txg = Some(TXG_INITIAL);
-    for (id, vdev) in spec.vdevs.iter().chain(&spec.logs).enumerate() {
-        let mut top = plan_vdev(env, id as u64, vdev);
-        top.ashift = spec.ashift;
-        top.is_log = id >= spec.vdevs.len();
-        root.children.push(top);
-    }
+    root.children = tops.all().enumerate().map(|(id, top)| plan_top(env, id as u64, top, ashift)).collect();
     root
+}
+
+/// A top-level vdev with this number.
+pub(super) fn plan_top(
+    env: &Env,
+    id: u64,
+    (role, spec): (Role, &VdevSpec),
+    ashift: Option<u64>,
+) -> VdevConfig {
+    let mut top = plan_vdev(env, id, spec);
+    top.ashift = ashift;
+    match role {
+        Role::Log => top.is_log = true,
+        Role::Blocks(bias) => top.bias = bias,
+    }
+    top
 }
 
 pub(super) fn plan_vdev(env: &Env, id: u64, spec: &VdevSpec) -> VdevConfig {
@@ -512,7 +565,11 @@ pub(super) fn make_zaps(
     env: &Env,
     tx: &Tx,
 ) -> Result<()> {
-    top.top_zap = Some(make_vdev_zap(mos, all, env, tx)?);
+    let zap = make_vdev_zap(mos, all, env, tx)?;
+    top.top_zap = Some(zap);
+    if let Some(bias) = top.bias.name() {
+        Zap::open(mos, zap)?.add(ALLOCATION_BIAS, Value::text(bias), tx)?;
+    }
     let mut failed = None;
     top.visit_mut(&mut |vdev| {
         if vdev.kind.is_leaf() {

@@ -1,7 +1,7 @@
 //! Disks on their way into a pool that runs, and out of it.
 //!
-//! A new disk gets a blank label first and belongs to the pool with the next group. One that goes loses its label when
-//! the group is durable that does not list it: a crash between leaves a label that the pool does not know of. A hot spare
+//! A new disk gets a blank label first and belongs to the pool with the next group. One that goes gets another when the
+//! group is durable that does not list it: a crash between leaves a label that the pool does not know of. A hot spare
 //! is given the label of one again. Source: module/zfs/vdev_label.c (`vdev_label_init`).
 
 use env::{DiskError, lock};
@@ -21,6 +21,7 @@ const OPENING_GROUPS: usize = 8;
 /// A disk whose labels say that it is in the pool, until the group is durable that does not list it.
 pub(super) struct Leaving {
     pub device: Device,
+    pub guid: u64,
     /// Its guid as a hot spare, which it is again.
     pub spare: Option<u64>,
 }
@@ -30,12 +31,22 @@ impl Leaving {
     fn relabel(&self) {
         let done = match self.spare {
             Some(guid) => self.device.init(&spare_label(guid)),
-            None => self.device.clear(),
+            None => self.device.init(&left_label(self.guid)),
         };
         if let Err(error) = done {
             tracing::warn!(%error, "the label of a device that left the pool could not be written");
         }
     }
+}
+
+/// The label of a disk that has left its pool: nobody takes one of group 0 for a part of anything, and `zpool labelclear` finds
+/// something to clear, as behind OpenZFS (module/zfs/vdev_label.c, VDEV_LABEL_REMOVE).
+fn left_label(guid: u64) -> NvList {
+    NvList::new()
+        .with(key::VERSION, version::FEATURES)
+        .with(key::POOL_STATE, PoolState::Destroyed as u64)
+        .with(key::POOL_TXG, 0u64)
+        .with(key::GUID, guid)
 }
 
 /// The label of a hot spare that waits: it may do so for several pools, so it names none.
@@ -113,7 +124,7 @@ impl Core {
     pub(super) fn see_off(&self, guid: u64, spare: Option<u64>) {
         let open = self.storage.leaves().into_iter().find(|leaf| leaf.guid == guid);
         if let Some(leaf) = open {
-            lock(&self.topology.leaving).push(Leaving { device: leaf.device, spare });
+            lock(&self.topology.leaving).push(Leaving { device: leaf.device, guid, spare });
         }
     }
 
@@ -131,5 +142,9 @@ impl Core {
 
 /// A disk that was to join and may not: so that nothing takes it for a part of a pool.
 pub(super) fn turn_away(disks: &[OpenedLeaf]) {
-    disks.iter().for_each(|disk| Leaving { device: disk.device(), spare: None }.relabel());
+    for disk in disks {
+        if let Err(error) = disk.device().clear() {
+            tracing::warn!(%error, "the label of a device that was turned away could not be cleared");
+        }
+    }
 }

@@ -54,7 +54,7 @@ use crate::{PoolError, Result};
 /// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is incomplete.
 pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
 /// In a top-level vdev's ZAP: what it was set apart for.
-const ALLOCATION_BIAS: &str = "org.zfsonlinux:allocation_bias";
+pub(super) const ALLOCATION_BIAS: &str = "org.zfsonlinux:allocation_bias";
 /// Bytes of the cache with which a pool is looked into.
 const PEEK_CACHE: usize = 4 << 20;
 /// Largest packed configuration believed.
@@ -76,6 +76,8 @@ pub struct ImportSpec {
     /// Import though devices that hold intent logs are missing; what is in the logs there is lost (`-m`).
     pub missing_log: bool,
     pub new_name: Option<String>,
+    /// The new name counts until the pool is exported; its devices keep the old one (`-t`).
+    pub temporary: bool,
     pub altroot: Option<String>,
     pub host: Host,
     pub history: String,
@@ -328,7 +330,9 @@ fn load(
     // What is written next must be newer than all that was written, also after going back.
     let last = if readonly { uberblock.txg } else { newest.txg };
     let sweeps = Sweeps::load(around.env.clone(), &mos, &tree)?;
-    config.name = name.to_owned();
+    if !spec.temporary {
+        config.name = name.to_owned();
+    }
     config.tree = tree;
     config.state = PoolState::Active;
     config.host = spec.host.clone();

@@ -11,7 +11,7 @@ use dmu::Tx;
 use env::{DiskError, lock};
 use ondisk::label::config::key;
 use ondisk::version;
-use storage::{OpenedLeaf, VdevConfig, VdevKind};
+use storage::{OpenedLeaf, VdevConfig, VdevKind, VdevState};
 
 use super::create::{VdevSpec, make_vdev_zap, new_guid, plan_vdev};
 use super::disks::turn_away;
@@ -272,9 +272,14 @@ impl Pool {
         }
         let (top, rebuild) = (place.id(), new.rebuild && !place.top().is_log);
         let emptied = place.top().is_log.then(|| self.empty_log(place.id(), refused)).transpose()?;
-        // A disk that does not work may be open all the same, and be the one that is to come.
-        if place.vdev().path.as_deref() == Some(path) && !core.storage.is_usable(guid) {
-            core.release(guid)?;
+        // A disk that does not work, or has been wiped since, may be open all the same, and be the one that is to come.
+        if place.vdev().path.as_deref() == Some(path) {
+            let is_wiped = || core.can_do_without(place) && core.is_foreign(path, guid);
+            if !core.storage.is_usable(guid)
+                || is_wiped() && core.storage.set_leaf_state(guid, VdevState::Unavail)
+            {
+                core.release(guid)?;
+            }
         }
         let joined = self.open_side(place, path, spare, new.ashift, refused).and_then(|(mut leaf, disk)| {
             core.change_tree(Box::new(move |core, tx| {

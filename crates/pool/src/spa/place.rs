@@ -5,7 +5,7 @@
 //! disk. Source: module/zfs/vdev.c (`vdev_add_parent`, `vdev_remove_parent`, `vdev_get_min_asize`), spa.c.
 
 use ondisk::label::config::key;
-use storage::{VdevConfig, VdevKind};
+use storage::{Bias, VdevConfig, VdevKind};
 
 use super::status::vdev_name;
 
@@ -188,7 +188,7 @@ const TOP_PAIRS: [&str; 3] = [key::MIN_ALLOC, key::MAX_ALLOC, key::ALLOCATION_BI
 fn give_top(from: &VdevConfig, to: &mut VdevConfig) {
     (to.ashift, to.asize) = (from.ashift, from.asize);
     (to.metaslab_array, to.metaslab_shift) = (from.metaslab_array, from.metaslab_shift);
-    (to.is_log, to.top_zap) = (from.is_log, from.top_zap);
+    (to.is_log, to.top_zap, to.bias) = (from.is_log, from.top_zap, from.bias);
     for name in TOP_PAIRS {
         if let Some(value) = from.pairs.get(name) {
             to.pairs.set(name, value.clone());
@@ -200,7 +200,7 @@ fn without_top(vdev: &VdevConfig) -> VdevConfig {
     let mut side = vdev.clone();
     (side.ashift, side.asize) = (None, None);
     (side.metaslab_array, side.metaslab_shift) = (None, None);
-    (side.is_log, side.top_zap) = (false, None);
+    (side.is_log, side.top_zap, side.bias) = (false, None, Bias::None);
     for name in TOP_PAIRS.into_iter().chain([key::IS_LOG]) {
         side.pairs.remove(name);
     }

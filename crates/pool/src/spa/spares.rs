@@ -48,6 +48,14 @@ impl SparesInUse {
         lock(&self.users).insert(spare, pool.to_owned());
     }
 
+    /// Whether a pool uses a spare that another one lists, too.
+    pub fn has_shared_in_use(&self, pool: &str) -> bool {
+        let (users, held) = (lock(&self.users), lock(&self.held));
+        let is_listed_elsewhere =
+            |spare: &u64| held.get(spare).is_some_and(|held| held.pools.iter().any(|other| other != pool));
+        users.iter().any(|(spare, user)| user == pool && is_listed_elsewhere(spare))
+    }
+
     pub(super) fn release(&self, spare: u64) {
         lock(&self.users).remove(&spare);
     }
@@ -235,7 +243,11 @@ impl Core {
             let path = listed.config.path.as_deref().unwrap_or_default();
             let is_ours = super::labels::probe(&self.env, path).is_some_and(|found| found.guid == guid);
             if is_ours && let Ok(opened) = self.storage.open_leaf(&listed.config, 0) {
-                lock(&self.topology.leaving).push(Leaving { device: opened.device(), spare: Some(guid) });
+                lock(&self.topology.leaving).push(Leaving {
+                    device: opened.device(),
+                    guid,
+                    spare: Some(guid),
+                });
             }
         }
         self.hold_spares();

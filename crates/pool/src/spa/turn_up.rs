@@ -17,6 +17,7 @@ use storage::{VdevConfig, VdevState};
 
 use super::members::NewDisk;
 use super::{Core, Pool};
+use crate::{PoolError, Result};
 
 impl Pool {
     /// Takes disks out of use that are there no more, and those into use that have turned up.
@@ -49,7 +50,34 @@ impl Pool {
     }
 }
 
+impl Pool {
+    /// Looks at all disks anew (`zpool reopen`): one whose labels say that it is another's is used no more, one that had
+    /// vanished and is back is.
+    pub fn reopen(&self, history: &str) -> Result<u64> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        self.core.give_up_foreign();
+        self.look_for_disks();
+        self.list_vdevs(history)
+    }
+}
+
 impl Core {
+    /// Takes disks out of use that have been written over, or lie no more where they did, as far as the pool can do without
+    /// them (module/zfs/vdev.c, `vdev_validate`). One that cannot be read is judged by its errors instead.
+    pub(crate) fn give_up_foreign(&self) {
+        let tree = lock(&self.config).tree.clone();
+        tree.visit(&mut |vdev| {
+            let usable = vdev.kind.is_leaf() && self.storage.is_usable(vdev.guid);
+            let Some(path) = vdev.path.as_deref().filter(|_| usable) else { return };
+            if self.is_foreign(path, vdev.guid) && self.storage.set_leaf_state(vdev.guid, VdevState::Unavail)
+            {
+                tracing::warn!(path, "a disk has no label of its pool any more, and is not used");
+            }
+        });
+    }
+
     /// Disks that have vanished, and whose lack nobody has decided on; of logs those that have done so while in use. And
     /// whether they are logs'.
     fn vanished(&self) -> Vec<(VdevConfig, bool)> {
@@ -74,6 +102,12 @@ impl Core {
     /// Whether the disk of a leaf is at a path.
     pub(super) fn is_at(&self, path: &str, guid: u64) -> bool {
         self.look(path).is_some_and(|found| self.is_said_by(&found, guid))
+    }
+
+    /// Whether what is at the path of a leaf has labels that do not say so, or none.
+    pub(super) fn is_foreign(&self, path: &str, guid: u64) -> bool {
+        let found = self.look(path).filter(Device::can_read_labels);
+        found.is_some_and(|found| !self.is_said_by(&found, guid))
     }
 
     /// Where the disk of a leaf is: at its path, or in the same folder.

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use env::{Env, lock};
 use ondisk::version;
-use storage::{OpenedLeaf, VdevConfig, VdevKind};
+use storage::{Bias, OpenedLeaf, VdevConfig, VdevKind};
 
 use super::create::{
-    Purpose, VdevSpec, check_specs, check_version, leaf_paths, make_top_objects, new_guid, plan_vdev,
-    size_metaslabs,
+    CLASSES, Purpose, Tops, VdevSpec, check_specs, check_version, leaf_paths, make_top_objects, new_guid,
+    plan_top, size_metaslabs,
 };
 use super::disks::turn_away;
 use super::{Core, Pool};
@@ -25,12 +25,22 @@ use crate::{PoolError, Result};
 pub struct NewVdevs {
     pub data: Vec<VdevSpec>,
     pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
     /// Paths.
     pub cache: Vec<String>,
     /// Paths.
     pub spares: Vec<String>,
     /// log2 of the smallest write of new top-level vdevs; `None`: what the disks like best.
     pub ashift: Option<u64>,
+}
+
+impl NewVdevs {
+    fn tops(&self) -> Tops<'_> {
+        Tops { data: &self.data, special: &self.special, dedup: &self.dedup, logs: &self.logs }
+    }
 }
 
 impl Pool {
@@ -40,11 +50,12 @@ impl Pool {
         let core = &self.core;
         let name = self.name();
         let purpose = Purpose::Add(&name);
-        check_specs(&new.data, &new.logs)?;
-        check_version(core.version(), (&new.data, &new.logs), (&new.cache, &new.spares), purpose)?;
+        check_specs(new.tops())?;
+        let able = (core.version(), core.features.is_enabled(CLASSES));
+        check_version(able, new.tops(), (&new.cache, &new.spares), purpose)?;
         let new = &NewVdevs { ashift: new.ashift.or(self.dsl.new_ashift()?), ..new.clone() };
         let alone = core.alone()?;
-        let paths = leaf_paths(&new.data).into_iter().chain(leaf_paths(&new.logs));
+        let paths = new.tops().all().flat_map(|(_, top)| leaf_paths(std::slice::from_ref(top)));
         let paths: Vec<String> = paths.chain(new.cache.clone()).collect();
         core.open_pools.refuse_used(&core.env, &paths, &new.spares, force)?;
         // All of them or none: what the tree gets is added last, for that cannot be taken back.
@@ -66,22 +77,23 @@ impl Pool {
     /// Adds top-level vdevs and waits until they are in use.
     fn add_tops(&self, new: &NewVdevs, purpose: Purpose<'_>) -> Result<()> {
         let core = &*self.core;
-        if new.data.is_empty() && new.logs.is_empty() {
+        if new.tops().all().next().is_none() {
             return Ok(());
         }
         let mut tree = lock(&core.config).tree.clone();
         let is_raidz = |spec: &VdevSpec| matches!(spec, VdevSpec::Raidz { .. });
-        if new.data.iter().any(is_raidz) && tree.children.iter().any(|top| top.kind == VdevKind::Indirect) {
+        if new.tops().all().any(|(_, top)| is_raidz(top))
+            && tree.children.iter().any(|top| top.kind == VdevKind::Indirect)
+        {
             let why = "invalid config; a pool with removing/removed vdevs does not support adding raidz or dRAID vdevs";
             return Err(PoolError::Refused(format!("cannot add to '{}': {why}", self.name())));
         }
         let mut opened = Vec::new();
         let mut added = Vec::new();
-        for (number, spec) in new.data.iter().chain(&new.logs).enumerate() {
+        for spec in new.tops().all() {
             let hole = tree.children.iter().position(|top| top.kind == VdevKind::Hole);
             let id = hole.unwrap_or(tree.children.len());
-            let mut top = plan_vdev(&core.env, id as u64, spec);
-            (top.is_log, top.ashift) = (number >= new.data.len(), new.ashift);
+            let top = plan_top(&core.env, id as u64, spec, new.ashift);
             if let Err(error) = core.open_top(&top, purpose, &mut opened) {
                 turn_away(&opened);
                 return Err(error);
@@ -105,6 +117,9 @@ impl Pool {
                 top.visit_mut(&mut |vdev| vdev.create_txg = Some(tx.txg()));
                 let space = make_top_objects(&core.mos, &all, top, &core.env, tx)?;
                 core.maps.add_vdev(space);
+                if tree.children[id].bias != Bias::None {
+                    core.features.increment(CLASSES, tx)?;
+                }
                 lock(&spaces).push(space);
             }
             core.put_tree(tree, &[], &[])

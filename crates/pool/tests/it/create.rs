@@ -3,14 +3,19 @@ use std::sync::Arc;
 use dmu::{Holds, ObjectSpec};
 use env::{Disk, DiskError, Disks, Env, OpenMode};
 use ondisk::object_type::ObjectType;
+use pool::Pool;
 use pool::change::Change;
 use pool::spa::config::Host;
 use pool::spa::create::{CreateSpec, VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
+use pool::spa::members::NewDisk;
+use pool::spa::vdevs::NewVdevs;
+use storage::Bias;
 
 use crate::snapshots::{commit, is_whole, make};
 use crate::support::{Dir, around, zdb_accepts};
+use crate::vdevs::import_in;
 
 const SIZE: u64 = 128 << 20;
 
@@ -18,9 +23,12 @@ pub fn spec(name: &str, vdevs: Vec<VdevSpec>) -> CreateSpec {
     let features = ondisk::feature::FEATURES.iter().filter(|feature| pool::feature::is_built(feature));
     CreateSpec {
         name: name.into(),
+        temporary_name: None,
         version: ondisk::version::FEATURES,
         vdevs,
         logs: Vec::new(),
+        special: Vec::new(),
+        dedup: Vec::new(),
         cache: Vec::new(),
         spares: Vec::new(),
         features: features.collect(),
@@ -159,4 +167,47 @@ fn a_disk_is_a_disk_wherever_its_path_leads() {
     assert!(
         !Env::real().disks.is_block_device("/dev/null") && !Env::real().disks.is_block_device(&dir.path())
     );
+}
+
+#[test]
+fn special_and_dedup_vdevs_are_made_and_used() {
+    let dir = Dir::new("classes");
+    let image = |name: &str| VdevSpec::Leaf(dir.image(name, SIZE));
+    let around = around();
+    let without =
+        CreateSpec { features: Vec::new(), special: vec![image("s")], ..spec("tank", vec![image("a")]) };
+    let refused = create(&around, &without).err().map(|error| error.to_string());
+    assert!(refused.unwrap().contains("cannot create 'tank': unsupported version or feature"));
+    let wanted = CreateSpec {
+        special: vec![VdevSpec::Mirror(vec![image("s"), image("t")])],
+        dedup: vec![image("d")],
+        ..spec("tank", vec![image("a")])
+    };
+    let pool = create(&around, &wanted).unwrap();
+    let count = |pool: &Pool| pool.core().features.count("allocation_classes");
+    assert_eq!(count(&pool), Some(2));
+    let used = |pool: &Pool, vdev| pool.core().storage.vdev_space(vdev).unwrap().allocated;
+    // All that there is is metadata.
+    assert!(used(&pool, 1) > 0 && used(&pool, 0) == 0, "{} {}", used(&pool, 1), used(&pool, 0));
+    let logs = vec![image("l")];
+    let more = NewVdevs { special: vec![image("u")], logs, ..NewVdevs::default() };
+    pool.add_vdevs(&more, false, "zpool add").unwrap();
+    assert_eq!(count(&pool), Some(3));
+    let biases =
+        |pool: &Pool| -> Vec<Bias> { pool.report().root.children.iter().map(|top| top.stat.bias).collect() };
+    let all = [Bias::None, Bias::Special, Bias::Dedup, Bias::Special, Bias::None];
+    assert_eq!(biases(&pool), all);
+    // One that becomes a mirror, or is one no more, stays what it is.
+    let side = pool.report().root.children[2].stat.guid;
+    let new = NewDisk::at(&dir.image("e", SIZE));
+    pool.attach_vdev(side, &new, "zpool attach").unwrap();
+    assert_eq!(biases(&pool), all);
+    let new = pool.report().root.children[2].children[1].stat.guid;
+    pool.detach_vdev(new, "zpool detach").unwrap();
+    assert_eq!(biases(&pool), all);
+    pool.export().unwrap();
+    zdb_accepts(&dir, "tank");
+    let pool = import_in(&around, &dir);
+    assert_eq!(biases(&pool), all);
+    pool.export().unwrap();
 }

@@ -140,7 +140,7 @@ fn a_new_side_gets_what_was_on_the_removed_vdev_too() {
 }
 
 #[test]
-fn nothing_new_is_placed_on_special_and_dedup_vdevs() {
+fn special_and_dedup_vdevs_of_openzfs_are_used() {
     let dir = Dir::new("special");
     fixture(&dir, "special");
     let apart = |pool: &Pool| {
@@ -159,7 +159,7 @@ fn nothing_new_is_placed_on_special_and_dedup_vdevs() {
     let biases: Vec<Bias> = pool.report().root.children.iter().map(|top| top.stat.bias).collect();
     assert_eq!(biases, [Bias::None, Bias::Special, Bias::Dedup]);
     is_clean(&pool);
-    assert!(apart(&pool) < before, "what is replaced moves away");
+    assert!(apart(&pool) > before / 2, "what is replaced stays on such devices");
     is_clean(&pool);
     pool.export().unwrap();
     drop(pool);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dmu::Holds;
 use dmu::ObjectSpec;
-use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Quirk};
+use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, OpenMode, Quirk};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::Pool;
@@ -17,6 +17,7 @@ use pool::spa::status::VdevReport;
 use pool::spa::vdevs::NewVdevs;
 use stdx::prng::Prng;
 use storage::VdevState;
+use storage::labels::Device;
 
 use crate::create::spec;
 use crate::support::{self, Dir, crash, zdb, zdb_accepts};
@@ -206,6 +207,9 @@ fn a_disk_becomes_a_mirror_whose_new_side_is_behind() {
     pool.detach_vdev(guid(&pool, "b"), "zpool detach").unwrap();
     assert_eq!(shown(&pool), "a");
     assert!(search(&Env::real(), &[dir.image_path("b").to_str().unwrap().to_owned()]).is_empty());
+    // `zpool labelclear` has something to clear.
+    let left = Env::real().disks.open(dir.image_path("b").to_str().unwrap(), OpenMode::ReadWrite).unwrap();
+    assert_eq!(Device::locate(left).unwrap().clear_valid().unwrap(), 4);
     refused(pool.detach_vdev(guid(&pool, "a"), ""), "a: only applicable to mirror and replacing vdevs");
     files.write(&pool);
     assert_eq!(after_a_crash(&dir, &files), "a");
@@ -480,4 +484,56 @@ fn a_disk_that_was_detached_is_closed_when_the_command_ends() {
         detaching.join().unwrap().unwrap();
     });
     assert_eq!(shown(&pool), "a");
+}
+
+/// Writes over all of an image, which stays the same file.
+fn wipe(dir: &Dir, name: &str) {
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::OpenOptions::new().write(true).open(dir.image_path(name)).unwrap();
+    file.write_all_at(&vec![0; SIZE as usize], 0).unwrap();
+}
+
+#[test]
+fn a_disk_that_was_wiped_is_replaced_by_itself() {
+    let dir = Dir::new("vdev-wiped");
+    let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
+    files.write(&pool);
+    let same = |name: &str| NewDisk { force: true, ..NewDisk::at(dir.image_path(name).to_str().unwrap()) };
+    refused(pool.replace_vdev(guid(&pool, "b"), &same("b"), ""), "b is part of active pool 'tank'");
+    wipe(&dir, "b");
+    pool.replace_vdev(guid(&pool, "b"), &same("b"), "zpool replace -f").unwrap();
+    assert_eq!(shown(&pool), "mirror-0(a replacing-1(old- b-))");
+    files.write(&pool);
+    assert_eq!(after_a_crash(&dir, &files), "mirror-0(a replacing-1(old- b-))");
+    // The only one that has everything is not let go of.
+    wipe(&dir, "a");
+    refused(pool.replace_vdev(guid(&pool, "a"), &same("a"), ""), "a is busy");
+}
+
+#[test]
+fn disks_that_were_wiped_are_found_out() {
+    let dir = Dir::new("vdev-reopen");
+    let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
+    files.write(&pool);
+    pool.reopen("zpool reopen").unwrap();
+    assert_eq!(shown(&pool), "mirror-0(a b)");
+    wipe(&dir, "b");
+    pool.reopen("zpool reopen").unwrap();
+    assert_eq!(shown(&pool), "mirror-0(a b-)");
+    let state = |name: &str| pool.core().storage.leaf_state(guid(&pool, name));
+    assert_eq!(state("b"), Some(VdevState::Unavail));
+    // The last that there is stays, whatever its labels say.
+    wipe(&dir, "a");
+    pool.reopen("zpool reopen").unwrap();
+    assert_eq!(state("a"), Some(VdevState::Online));
+}
+
+#[test]
+fn a_scrub_looks_at_labels_first() {
+    let dir = Dir::new("vdev-scrub-labels");
+    let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
+    files.write(&pool);
+    wipe(&dir, "b");
+    pool.scan_command(pool::scan::ScanCommand::Scrub, "zpool scrub").unwrap();
+    assert_eq!(pool.core().storage.leaf_state(guid(&pool, "b")), Some(VdevState::Unavail));
 }

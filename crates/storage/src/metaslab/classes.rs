@@ -1,25 +1,31 @@
 //! All classes of a pool: where a block goes is the caller's choice, where it lies tells to whom it belongs.
 //!
 //! The log class is that of top-level vdevs which hold intent logs and nothing else. Its space is not the pool's: it is
-//! counted for the vdev alone. Special and dedup vdevs were set apart for metadata, small blocks and dedup tables: what
-//! lies there is read and freed, but nothing new is placed there yet; all of it may lie in the normal class too.
+//! counted for the vdev alone. Special and dedup vdevs are set apart for metadata, small blocks and dedup tables; where they
+//! are full, or not there, all of that lies in the normal class.
 //!
-//! Sources: module/zfs/spa.c (`spa_log_class`), metaslab.c.
+//! Sources: module/zfs/spa_misc.c (`spa_preferred_class`), spa.c (`spa_log_class`), metaslab.c.
 
 use std::sync::Arc;
 
 use ondisk::Dva;
+use ondisk::object_type::ObjectType;
 
 use super::epoch::{EpochGuard, Epochs};
 use super::{ALIQUOT, Class, Freed, Loan, Segment, SpaceChange, SpaceMapSource, SpaceStat};
-use crate::ReadError;
+use crate::{ReadError, WritePolicy};
+
+/// Percent of special vdevs that small blocks leave to metadata (`zfs_special_class_metadata_reserve_pct`).
+const METADATA_RESERVE: u64 = 25;
 
 pub struct Classes {
     pub normal: Class,
     /// Devices of intent logs. Each block goes to another one, so that they share the work.
     pub log: Class,
-    /// Devices set apart for some kinds of blocks.
-    pub apart: Class,
+    /// Devices set apart for metadata and small blocks.
+    pub special: Class,
+    /// Devices set apart for dedup tables.
+    pub dedup: Class,
     epochs: Arc<Epochs>,
 }
 
@@ -29,15 +35,37 @@ impl Default for Classes {
         Classes {
             normal: Class::new(epochs.clone(), ALIQUOT),
             log: Class::new(epochs.clone(), 0),
-            apart: Class::new(epochs.clone(), ALIQUOT),
+            special: Class::new(epochs.clone(), ALIQUOT),
+            dedup: Class::new(epochs.clone(), ALIQUOT),
             epochs,
         }
     }
 }
 
 impl Classes {
-    fn all(&self) -> [&Class; 3] {
-        [&self.normal, &self.log, &self.apart]
+    fn all(&self) -> [&Class; 4] {
+        [&self.normal, &self.log, &self.special, &self.dedup]
+    }
+
+    /// Whether the vdev is set apart for some kinds of blocks.
+    pub fn is_apart(&self, vdev: u32) -> bool {
+        self.special.has(vdev) || self.dedup.has(vdev)
+    }
+
+    /// The class that is asked first for a block of `psize` bytes; `None`: the normal one, which is asked last in any case.
+    pub fn preferred(&self, policy: &WritePolicy, psize: u64) -> Option<&Class> {
+        let special = || Some(&self.special).filter(|class| class.space().capacity > 0);
+        if policy.object_type == ObjectType::DDT_ZAP.0 && self.dedup.space().capacity > 0 {
+            return Some(&self.dedup);
+        }
+        if policy.is_metadata || policy.level > 0 {
+            return special();
+        }
+        let has_room = |class: &&Class| {
+            let space = class.space();
+            space.allocated < space.capacity / 100 * (100 - METADATA_RESERVE)
+        };
+        special().filter(|class| psize <= policy.small && has_room(class))
     }
 
     /// The class that has the vdev.
@@ -56,11 +84,12 @@ impl Classes {
 
     /// Space of the pool: all but logs.
     pub fn space(&self) -> SpaceStat {
-        let (normal, apart) = (self.normal.space(), self.apart.space());
+        let parts = [&self.normal, &self.special, &self.dedup].map(Class::space);
+        let sum = |of: fn(&SpaceStat) -> u64| parts.iter().map(of).sum();
         SpaceStat {
-            capacity: normal.capacity + apart.capacity,
-            allocated: normal.allocated + apart.allocated,
-            deferred: normal.deferred + apart.deferred,
+            capacity: sum(|part| part.capacity),
+            allocated: sum(|part| part.allocated),
+            deferred: sum(|part| part.deferred),
         }
     }
 

@@ -1,4 +1,7 @@
+use ondisk::object_type::ObjectType;
+
 use super::*;
+use crate::WritePolicy;
 use stdx::prng::Prng;
 
 /// By vdev and metaslab: allocated or freed, and what.
@@ -357,4 +360,29 @@ fn fragmentation_is_zero_where_free_space_is_whole_and_high_in_crumbs() {
     histogram = [0; 64];
     histogram[9] = 1000;
     assert_eq!(fragmentation(&histogram), Some(100));
+}
+
+#[test]
+fn each_kind_of_block_is_sent_where_it_belongs() {
+    let class = class(1, 8, &Arc::default());
+    let data = WritePolicy { small: 8192, ..WritePolicy::data(ObjectType::PLAIN_FILE_CONTENTS) };
+    let metadata = WritePolicy { is_metadata: true, ..data };
+    let table = WritePolicy { object_type: ObjectType::DDT_ZAP.0, ..metadata };
+    let sent = |policy: &WritePolicy, psize: u64| {
+        let vdev = |class: &Class| class.allocate(psize, 1, 1).expect("there is room")[0].vdev;
+        class.preferred(policy, psize).map(vdev)
+    };
+    assert_eq!([sent(&data, 512), sent(&metadata, 512), sent(&table, 512)], [None; 3]);
+    class.special.add_group(group(1, 4));
+    assert_eq!([sent(&data, 16384), sent(&data, 8192), sent(&metadata, 16384)], [None, Some(1), Some(1)]);
+    assert_eq!([sent(&WritePolicy { level: 1, small: 0, ..data }, 4096), sent(&table, 512)], [Some(1); 2]);
+    class.dedup.add_group(group(2, 4));
+    assert_eq!([sent(&table, 512), sent(&metadata, 512)], [Some(2), Some(1)]);
+    // Small blocks leave a quarter to metadata.
+    while sent(&data, 8192) == Some(1) {}
+    let space = class.vdev_space(1).expect("a vdev");
+    assert!(space.allocated * 4 >= space.capacity * 3 - 8192 * 4 && space.allocated < space.capacity);
+    assert_eq!(sent(&metadata, 8192), Some(1));
+    let sum: u64 = (0..3).filter_map(|vdev| class.vdev_space(vdev)).map(|space| space.allocated).sum();
+    assert_eq!(class.space().allocated, sum);
 }

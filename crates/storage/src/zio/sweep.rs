@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use env::{AlignedBuf, Disk, DiskError, IoClass, Tunable};
 
+use crate::leaf_queue::index;
 use crate::metaslab::{Loan, Segment};
 use crate::vdev::open::Tree;
 use crate::vdev::{Kind, Vdev};
@@ -123,7 +124,10 @@ fn sweep_part(
     let (_, offset) = disk.locate(part.start, part.len).map_err(SweepError::Disk)?;
     let device = disk.device().ok_or(SweepError::Gone)?;
     match sweep {
-        Sweep::Forget => device.disk.discard(offset, part.len).map_err(SweepError::Disk)?,
+        Sweep::Forget => {
+            device.disk.discard(offset, part.len).map_err(SweepError::Disk)?;
+            disk.counters.tallies.alone[index(IoClass::Trim)].record(part.len);
+        }
         Sweep::Fill(value) => fill(&*device.disk, offset, part.len, value),
     }
     Ok(part.len)

@@ -80,7 +80,7 @@ impl Placed {
     }
 }
 
-/// Space for so many copies.
+/// Space for so many copies in the normal class.
 pub(crate) fn allocate(
     storage: &Storage,
     psize: u64,
@@ -255,7 +255,11 @@ impl Storage {
         bp: BlkPtr,
         txg: u64,
     ) -> Result<Placed, WriteError> {
-        match allocate(self, stored.psize, usize::from(item.policy.copies), txg) {
+        let copies = usize::from(item.policy.copies);
+        let preferred = self.classes().preferred(&item.policy, stored.psize);
+        // One that is full, or has a space map that cannot be read, is passed over.
+        let apart = preferred.and_then(|class| class.allocate(stored.psize, copies, txg).ok());
+        match apart.map_or_else(|| allocate(self, stored.psize, copies, txg), Ok) {
             Ok(dvas) => Ok(Placed::plain(tree, bp, dvas, stored)),
             Err(WriteError::NoSpace) => self.place_gang(tree, stored, bp, &item.policy, txg, 0),
             Err(error) => Err(error),

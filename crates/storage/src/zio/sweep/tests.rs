@@ -21,18 +21,23 @@ fn no_block_that_lives_is_trimmed() {
     rig.storage.sync_done(4);
     let mut later: Vec<(u64, BlkPtr)> = Vec::new();
     let leaves: Vec<u64> = ["a", "b", "c"].map(|path| rig.leaf(path).guid).to_vec();
+    let mut trims = Vec::new();
     for guid in leaves {
-        let (mut at, mut bytes) = (0, 0);
+        let (mut at, mut bytes, mut count) = (0, 0, 0);
         while let Some(step) = rig.storage.sweep_next(guid, Sweep::Forget, at, 1 << 20).unwrap() {
             assert!(step.next > at);
-            (at, bytes) = (step.next, bytes + step.bytes);
+            (at, bytes, count) = (step.next, bytes + step.bytes, count + u64::from(step.bytes > 0));
             if later.len() < 300 {
                 let seed = 1000 + later.len() as u64;
                 later.push((seed, rig.write(&[noise(32 << 10, seed)], plain(), 5).remove(0).unwrap()));
             }
         }
         assert!(bytes > 30 << 20, "{bytes}");
+        trims.push(count);
     }
+    // Each is counted by its size, as `zpool iostat -r` shows it.
+    let counted = ["a", "b", "c"].map(|path| rig.leaf(path).io.tally.alone[5].iter().sum::<u64>());
+    assert_eq!(counted[..], trims[..]);
     for (n, bp) in bps.iter().enumerate() {
         assert!(rig.read(bp).unwrap()[..] == blocks[n][..], "block {n}");
     }
