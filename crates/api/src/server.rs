@@ -31,10 +31,12 @@ const GRACE: Duration = Duration::from_secs(5);
 /// waits for another's.
 const BLOCKING_THREADS: usize = PATIENT + PROMPT + MOST;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Config {
     /// Where to listen.
     pub socket: PathBuf,
+    /// The socket there, if it listens already: then it stays when the server stops.
+    pub inherited: Option<UnixListener>,
     /// Mount file systems locally when they are created, imported or get a mount point.
     pub auto_mount: bool,
     /// Of the daemon, as `zpool version` prints it.
@@ -44,6 +46,7 @@ pub struct Config {
 /// The running server. Dropping it stops it too.
 pub struct ApiServer {
     socket: PathBuf,
+    stays: bool,
     stop: Option<oneshot::Sender<()>>,
     runtime: Option<tokio::runtime::Runtime>,
     task: Option<tokio::task::JoinHandle<()>>,
@@ -51,7 +54,8 @@ pub struct ApiServer {
 
 /// Listens on the socket until stopped. `AddrInUse` where another daemon answers there.
 pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts>) -> io::Result<ApiServer> {
-    let listener = listen(&config.socket)?;
+    let stays = config.inherited.is_some();
+    let listener = config.inherited.map_or_else(|| listen(&config.socket), Ok)?;
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -84,7 +88,7 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
             tracing::error!(%error, "management API ended");
         }
     });
-    Ok(ApiServer { socket: config.socket, stop: Some(stop), runtime: Some(runtime), task: Some(task) })
+    Ok(ApiServer { socket: config.socket, stays, stop: Some(stop), runtime: Some(runtime), task: Some(task) })
 }
 
 /// Binds the socket for its owner alone, replacing one that nobody answers on.
@@ -106,7 +110,7 @@ impl ApiServer {
         &self.socket
     }
 
-    /// Takes no new request, lets those under way end, removes the socket.
+    /// Takes no new request, lets those under way end, removes the socket if it is its own.
     pub fn stop(mut self) {
         self.shut_down();
     }
@@ -119,7 +123,9 @@ impl ApiServer {
             let _ = runtime.block_on(async { tokio::time::timeout(GRACE, task).await });
         }
         runtime.shutdown_timeout(GRACE);
-        let _ = std::fs::remove_file(&self.socket);
+        if !self.stays {
+            let _ = std::fs::remove_file(&self.socket);
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
@@ -11,10 +10,11 @@ use std::thread;
 use api::{ApiServer, Config};
 use engine::{LocalEngine, Options as EngineOptions};
 use engine_api::Engine;
-use env::{Entropy, Env, Keepsake, MemoryFile};
+use env::{Env, Keepsake, MemoryFile};
 use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use sockets::inherited::Inherited;
 use sockets::{Budget, Limits};
 use stdx::behalf::on_behalf_of;
 use stdx::os_error::words;
@@ -68,6 +68,8 @@ struct Daemon {
 
 impl Daemon {
     fn start(options: &Options) -> Result<Daemon, String> {
+        // First of all: they are known by their numbers.
+        let inherited = Arc::new(Inherited::take().map_err(|error| words(&error))?);
         // Before anything is open: a signal during the start must not leave pools active.
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| error.to_string())?;
         fs::create_dir_all(&options.state)
@@ -105,6 +107,7 @@ impl Daemon {
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let config = Config {
             socket: socket.clone(),
+            inherited: inherited.unix(&socket),
             auto_mount: options.automount,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
@@ -116,17 +119,37 @@ impl Daemon {
             on_behalf_of(host::user().unwrap_or(0), make).map_err(|error| format!("first start: {error}"))?;
         }
         let nfs = match options.nfs {
-            Some(addr) => Some(start_nfs(addr, options.old_handles, appliance.clone(), budget.clone())?),
+            Some(addr) => {
+                let config = ServerConfig {
+                    register: host::is_root(),
+                    old_handles: options.old_handles,
+                    budget: budget.clone(),
+                    inherited: inherited.clone(),
+                    ..ServerConfig::new(addr)
+                };
+                Some(start_nfs(config, appliance.clone())?)
+            }
             None => None,
         };
         let iscsi = match &options.iscsi[..] {
             [] => None,
-            portals => Some(Arc::new(start_iscsi(portals, appliance.clone(), entropy, budget.clone())?)),
+            portals => {
+                let config = iscsi::ServerConfig {
+                    portals: portals.to_vec(),
+                    random: Arc::new(move || entropy.u64()),
+                    budget: budget.clone(),
+                    inherited: inherited.clone(),
+                };
+                Some(Arc::new(start_iscsi(config, appliance.clone())?))
+            }
         };
         if let Some(iscsi) = &iscsi {
             local.iscsi.get_or_init(|| iscsi.clone());
         }
-        let nbd = start_nbd(&socket, appliance.clone(), budget)?;
+        let nbd = start_nbd(&socket, appliance.clone(), budget, &inherited)?;
+        if let Some(socket) = inherited.rest().first() {
+            return Err(format!("socket {socket} was handed over, and no option names its address"));
+        }
         let watches = Watches::start(engine).map_err(|error| error.to_string())?;
         announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
         Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, watches, keep, told })
@@ -212,33 +235,28 @@ fn search(options: &Options, state: &Path) -> Vec<String> {
     vec!["/dev".to_owned(), disks.to_string_lossy().into_owned()]
 }
 
-fn start_nfs(
-    addr: SocketAddr,
-    old_handles: bool,
-    engine: Arc<dyn Engine>,
-    budget: Arc<Budget>,
-) -> Result<Server, String> {
-    let config = ServerConfig { register: host::is_root(), old_handles, budget, ..ServerConfig::new(addr) };
+fn start_nfs(config: ServerConfig, engine: Arc<dyn Engine>) -> Result<Server, String> {
+    let addr = config.addr;
     Server::start(config, engine).map_err(|error| format!("NFS cannot be served on {addr}: {error}"))
 }
 
-fn start_iscsi(
-    portals: &[iscsi::Portal],
-    engine: Arc<dyn Engine>,
-    entropy: Arc<dyn Entropy>,
-    budget: Arc<Budget>,
-) -> Result<iscsi::Server, String> {
-    let random = Arc::new(move || entropy.u64());
-    let config = iscsi::ServerConfig { portals: portals.to_vec(), random, budget };
+fn start_iscsi(config: iscsi::ServerConfig, engine: Arc<dyn Engine>) -> Result<iscsi::Server, String> {
     iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {error}"))
 }
 
 /// Beside the management socket, and for the same people.
-fn start_nbd(management: &Path, engine: Arc<dyn Engine>, budget: Arc<Budget>) -> Result<nbd::Server, String> {
+fn start_nbd(
+    management: &Path,
+    engine: Arc<dyn Engine>,
+    budget: Arc<Budget>,
+    inherited: &Inherited,
+) -> Result<nbd::Server, String> {
     let path = management.with_file_name(api_types::NBD_SOCKET);
     let failed = |error: std::io::Error| format!("{}: {}", path.display(), words(&error));
-    let listener = api::listen(&path).map_err(failed)?;
-    nbd::Server::start(listener, &path, Arc::new(nbd::EngineVolumes(engine)), budget).map_err(failed)
+    let handed = inherited.unix(&path);
+    let stays = handed.is_some();
+    let listener = handed.map_or_else(|| api::listen(&path), Ok).map_err(failed)?;
+    nbd::Server::start(listener, (&path, stays), Arc::new(nbd::EngineVolumes(engine)), budget).map_err(failed)
 }
 
 /// Says what is served where, with a command to paste.

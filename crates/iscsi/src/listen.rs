@@ -1,11 +1,12 @@
 //! Sockets: each connection has a thread that reads it.
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 
 use engine_api::Engine;
 use sockets::attentive::Lookout;
+use sockets::inherited::Inherited;
 use sockets::{Budget, Listening, Peer};
 
 use crate::catalogue::Catalogue;
@@ -25,6 +26,8 @@ pub struct ServerConfig {
     pub random: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// What initiators make the server hold is counted here.
     pub budget: Arc<Budget>,
+    /// Sockets that listen already.
+    pub inherited: Arc<Inherited>,
 }
 
 /// A running server. Dropping it stops it.
@@ -49,7 +52,7 @@ impl Server {
         let (mut listeners, mut portals) = (Vec::new(), Vec::new());
         for Portal { addr, group } in config.portals {
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{addr}: {error}"));
-            let listener = TcpListener::bind(addr).map_err(named)?;
+            let listener = config.inherited.tcp(addr).map_err(named)?;
             portals.push(Portal { addr: listener.local_addr()?, group });
             listeners.push(listener);
         }

@@ -123,8 +123,12 @@ fn units_are_worked_on_as_profiles_say() {
     };
     engine.set_volumes(vec![served(0), served(1)]);
     let portals = vec!["127.0.0.1:0".parse().unwrap()];
-    let config =
-        iscsi::ServerConfig { portals, random: std::sync::Arc::new(|| 7), budget: Default::default() };
+    let config = iscsi::ServerConfig {
+        portals,
+        random: std::sync::Arc::new(|| 7),
+        budget: Default::default(),
+        inherited: Default::default(),
+    };
     let server = iscsi::Server::start(config, engine).unwrap();
     let url = |lun: usize| format!("iscsi://{}/iqn.t:t/{lun}", server.portals()[0].addr);
     let units = [0, 1].map(|lun| Unit::parse(&url(lun)).unwrap());

@@ -22,14 +22,15 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Server {
     listening: Listening<UnixStream>,
     path: PathBuf,
+    stays: bool,
 }
 
 impl Server {
-    /// Serves on a socket that is bound at `path`, which goes when the server stops. What clients make it hold is counted
-    /// in `budget`.
+    /// Serves on a socket that is bound at `path`, which goes when the server stops, unless it `stays`. What clients make it
+    /// hold is counted in `budget`.
     pub fn start(
         listener: UnixListener,
-        path: &Path,
+        (path, stays): (&Path, bool),
         exports: Arc<dyn Exports>,
         budget: Arc<Budget>,
     ) -> io::Result<Server> {
@@ -46,7 +47,8 @@ impl Server {
             budget,
             drain: DRAIN,
         };
-        Ok(Server { listening: Listening::start(config, vec![listener], serve)?, path: path.to_owned() })
+        let listening = Listening::start(config, vec![listener], serve)?;
+        Ok(Server { listening, path: path.to_owned(), stays })
     }
 
     pub fn path(&self) -> &Path {
@@ -56,8 +58,10 @@ impl Server {
     /// Stops accepting, finishes what was begun, closes every connection. Returns when all is done.
     pub fn stop(&self) {
         self.listening.stop();
-        // Somebody else's by now, or gone: nothing is lost.
-        drop(std::fs::remove_file(&self.path));
+        if !self.stays {
+            // Somebody else's by now, or gone: nothing is lost.
+            drop(std::fs::remove_file(&self.path));
+        }
     }
 }
 

@@ -4,12 +4,13 @@
 //! off those that take too long.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine_api::Engine;
 use sockets::attentive::{Attentive, Lookout};
+use sockets::inherited::Inherited;
 use sockets::outbox::Outbox;
 use sockets::{Budget, Listening, Peer};
 use sunrpc::portmap;
@@ -38,6 +39,8 @@ pub struct ServerConfig {
     /// Take handles of servers before handles were sealed, which anybody can make, of pools that have sealed ones: for as
     /// long as clients hold some.
     pub old_handles: bool,
+    /// Sockets that listen already.
+    pub inherited: Arc<Inherited>,
 }
 
 impl ServerConfig {
@@ -49,6 +52,7 @@ impl ServerConfig {
             workers: WORKERS,
             budget: Arc::default(),
             old_handles: false,
+            inherited: Arc::default(),
         }
     }
 }
@@ -77,9 +81,9 @@ impl Server {
             pool: Pool::new(MAX_RECORD, LARGE_BUFFERS_KEPT),
             lookout: Lookout::default(),
         });
-        let mut listeners = vec![TcpListener::bind(config.addr)?];
+        let mut listeners = vec![config.inherited.tcp(config.addr)?];
         if let Some(addr) = config.mount_addr {
-            listeners.push(TcpListener::bind(addr)?);
+            listeners.push(config.inherited.tcp(addr)?);
         }
         let mut addrs = Vec::new();
         for listener in &listeners {

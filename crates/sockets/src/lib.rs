@@ -11,20 +11,22 @@
 //!   [`SLACK`].
 //! - Stopping first accepts nothing more, then lets connections read nothing more and finish what they have, then cuts them.
 //!   When [`Listening::stop`] returns, none of its threads runs.
+//! - A listening socket is closed, and never shut down: it may be somebody else's too ([`inherited`]).
 
 pub mod attentive;
 pub mod budget;
 mod drain;
 pub mod hurried;
+pub mod inherited;
 pub mod outbox;
 pub mod pace;
 mod place;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -52,8 +54,8 @@ pub trait Stream: Sized + Send + Sync + 'static {
     /// Where the peer is, if not on this machine. An error: it has gone again.
     fn from(&self) -> io::Result<Option<IpAddr>>;
     fn shut(&self, how: Shutdown) -> io::Result<()>;
-    /// The listening socket as something that can be shut: its acceptor wakes, whatever became of the address.
-    fn of_listener(listener: &Self::Listener) -> io::Result<Self>;
+    /// Accepting does not wait.
+    fn hurry(listener: &Self::Listener) -> io::Result<()>;
 }
 
 impl Stream for TcpStream {
@@ -74,8 +76,8 @@ impl Stream for TcpStream {
         self.shutdown(how)
     }
 
-    fn of_listener(listener: &TcpListener) -> io::Result<TcpStream> {
-        Ok(OwnedFd::from(listener.try_clone()?).into())
+    fn hurry(listener: &TcpListener) -> io::Result<()> {
+        listener.set_nonblocking(true)
     }
 }
 
@@ -94,8 +96,8 @@ impl Stream for UnixStream {
         self.shutdown(how)
     }
 
-    fn of_listener(listener: &UnixListener) -> io::Result<UnixStream> {
-        Ok(OwnedFd::from(listener.try_clone()?).into())
+    fn hurry(listener: &UnixListener) -> io::Result<()> {
+        listener.set_nonblocking(true)
     }
 }
 
@@ -137,7 +139,8 @@ pub struct Config {
 /// Sockets that are listened on. Dropping it stops it.
 pub struct Listening<S: Stream> {
     shared: Arc<Shared<S>>,
-    sockets: Vec<S>,
+    /// Acceptors wake when it is closed.
+    running: Mutex<Option<PipeWriter>>,
     acceptors: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -238,12 +241,13 @@ impl<S: Stream> Listening<S> {
             next: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
         });
-        let sockets = listeners.iter().map(S::of_listener).collect::<io::Result<_>>()?;
-        let listening = Listening { shared, sockets, acceptors: Mutex::default() };
+        let (stopped, running) = io::pipe()?;
+        let listening = Listening { shared, running: Mutex::new(Some(running)), acceptors: Mutex::default() };
         for (place, listener) in listeners.into_iter().enumerate() {
-            let shared = listening.shared.clone();
+            S::hurry(&listener)?;
+            let (shared, stopped) = (listening.shared.clone(), stopped.try_clone()?);
             let thread = thread::Builder::new().name(format!("{}-accept", shared.config.name));
-            listening.acceptors().push(thread.spawn(move || accept(&shared, place, &listener))?);
+            listening.acceptors().push(thread.spawn(move || accept(&shared, place, &listener, &stopped))?);
         }
         Ok(listening)
     }
@@ -255,8 +259,7 @@ impl<S: Stream> Listening<S> {
     /// Stops accepting, has what was read finished, closes every connection. Returns when all is done.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        // Only fails where nobody listens.
-        self.sockets.iter().for_each(|socket| drop(socket.shut(Shutdown::Both)));
+        drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
         for acceptor in std::mem::take(&mut *self.acceptors()) {
             drop(acceptor.join());
         }
@@ -280,12 +283,18 @@ impl<S: Stream> Drop for Listening<S> {
     }
 }
 
-fn accept<S: Stream>(shared: &Arc<Shared<S>>, place: usize, listener: &S::Listener) {
+fn accept<S: Stream>(shared: &Arc<Shared<S>>, place: usize, listener: &S::Listener, stopped: &PipeReader) {
     let mut looked = Instant::now();
     loop {
-        let mut wanted = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        let mut wanted = [
+            PollFd::new(listener.as_fd(), PollFlags::POLLIN),
+            PollFd::new(stopped.as_fd(), PollFlags::POLLIN),
+        ];
         // Interrupted: as if somebody had come, which is found out below.
         let ready = poll(&mut wanted, PollTimeout::from(LOOK.as_millis() as u16));
+        if shared.stopping.load(Ordering::SeqCst) {
+            return;
+        }
         if looked.elapsed() >= LOOK {
             shared.sweep();
             looked = Instant::now();
@@ -293,14 +302,15 @@ fn accept<S: Stream>(shared: &Arc<Shared<S>>, place: usize, listener: &S::Listen
         if ready == Ok(0) {
             continue;
         }
-        let accepted = S::accept(listener);
-        if shared.stopping.load(Ordering::SeqCst) {
-            return;
-        }
-        if let Err(error) = accepted.and_then(|stream| begin(shared, place, stream)) {
-            tracing::warn!(protocol = shared.config.name, %error, "connection not accepted");
-            // Out of descriptors or threads: trying again at once would only spin.
-            thread::sleep(Duration::from_millis(20));
+        match S::accept(listener).and_then(|stream| begin(shared, place, stream)) {
+            Ok(()) => {}
+            // It has gone again, or somebody else has taken it.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
+                tracing::warn!(protocol = shared.config.name, %error, "connection not accepted");
+                // Out of descriptors or threads: trying again at once would only spin.
+                thread::sleep(Duration::from_millis(20));
+            }
         }
     }
 }

@@ -38,15 +38,16 @@ fn the_socket_is_its_owners_alone_and_a_stale_one_is_replaced() {
     let socket = daemon.folder.join("cistern.sock");
     let mode = |path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&socket), 0o600);
-    let config = api::Config { socket: socket.clone(), auto_mount: false, version: String::new() };
-    let again = api::serve(config.clone(), daemon.engine.clone(), daemon.mounts.clone());
+    let config =
+        || api::Config { socket: socket.clone(), inherited: None, auto_mount: false, version: String::new() };
+    let again = api::serve(config(), daemon.engine.clone(), daemon.mounts.clone());
     assert_eq!(again.map(|_| ()).expect_err("one is enough").kind(), std::io::ErrorKind::AddrInUse);
     daemon.server.take().expect("running").stop();
     assert!(!socket.exists());
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket that nobody listens on"));
     assert!(socket.exists());
-    let second =
-        api::serve(config, daemon.engine.clone(), daemon.mounts.clone()).expect("the stale one is replaced");
+    let second = api::serve(config(), daemon.engine.clone(), daemon.mounts.clone())
+        .expect("the stale one is replaced");
     assert_eq!(daemon.zpool("list").status, 0);
     second.stop();
 }

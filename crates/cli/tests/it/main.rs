@@ -117,8 +117,12 @@ impl Daemon {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let (engine, mounts) = (Arc::new(engine), Arc::new(FakeMounts::default()));
-        let config =
-            Config { socket: folder.join("cistern.sock"), auto_mount: true, version: "1.2.3".into() };
+        let config = Config {
+            socket: folder.join("cistern.sock"),
+            inherited: None,
+            auto_mount: true,
+            version: "1.2.3".into(),
+        };
         let server = ::api::serve(config, engine.clone(), mounts.clone()).expect("the API starts");
         Daemon { engine, mounts, folder, server: Some(server) }
     }
