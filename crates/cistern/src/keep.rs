@@ -1,6 +1,8 @@
-//! Where the daemon keeps what volumes have answered and no group has yet: a file in memory, one for each state folder.
+//! Where the daemon keeps what volumes have answered and no group has yet, and what clients of file systems were answered
+//! lately: a file in memory, one for each state folder.
 //!
-//! It stays when the program dies, and the next one finds it by its name; it goes with the power, and with a clean stop.
+//! It stays when the program dies, and the next one finds it by its name; it goes with the power, and with a clean stop, unless
+//! a client may ask again.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -10,6 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use engine::ANSWERS;
 use env::MemoryFile;
 
 /// Where Linux has a file system in memory.
@@ -17,7 +20,7 @@ pub const FOLDER: &str = "/dev/shm";
 /// How often, and how long each time, a process that is just dying is waited for.
 const LOOKS: u32 = 50;
 const A_MOMENT: Duration = Duration::from_millis(100);
-/// Bytes at least, so many that it takes as much as may be unwritten in memory, and at most.
+/// Bytes for volumes at least, so many that it takes as much as may be unwritten in memory, and at most.
 const LEAST: u64 = 16 << 20;
 const EQUAL: u64 = 256 << 20;
 const MOST: u64 = 1 << 30;
@@ -35,7 +38,7 @@ pub fn open(folder: &Path, state: &Path, dirty: u64) -> Result<Option<Arc<Memory
     let path = folder.join(name(state).map_err(|error| format!("{}: {error}", state.display()))?);
     let mut looks = 0;
     loop {
-        match MemoryFile::open(&path, size(dirty)) {
+        match MemoryFile::open(&path, size(dirty) + ANSWERS) {
             Ok(file) => return Ok(Some(Arc::new(file))),
             Err(error) if error.kind() == ErrorKind::WouldBlock && looks < LOOKS => {
                 looks += 1;
@@ -45,7 +48,7 @@ pub fn open(folder: &Path, state: &Path, dirty: u64) -> Result<Option<Arc<Memory
                 return Err(format!("{}: another process uses it", path.display()));
             }
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "writes of volumes that are not flushed die with the program");
+                tracing::warn!(path = %path.display(), %error, "writes of volumes that are not flushed, and what clients were answered, die with the program");
                 return Ok(None);
             }
         }

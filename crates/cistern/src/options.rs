@@ -26,7 +26,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
                        send and have not taken yet                        (default: a quarter of memory, at most 4G)
   --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
   --keep DIR           a folder in memory: what volumes have answered is there for the next process when this one dies,
-                       flushed or not; 'off': it is lost                  (default: /dev/shm)
+                       flushed or not, and so is what NFS clients were told of changes; 'off': it is lost
+                       (default: /dev/shm)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
   --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info);

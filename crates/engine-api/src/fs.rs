@@ -294,6 +294,13 @@ impl ReadBuf {
     }
 }
 
+/// A call that an earlier program has done, of which the file system has what it changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// None where that program died before it had one.
+    pub answer: Option<Vec<u8>>,
+}
+
 /// Which side of a hole to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seek {
@@ -344,6 +351,11 @@ pub trait FileSystem: Send + Sync {
     /// One of its snapshots, by the id that file handles have; `None` for any other.
     fn snapshot(&self, id: FsId) -> Result<Option<Arc<dyn FileSystem>>> {
         let _ = id;
+        Ok(None)
+    }
+    /// What is known of a call with this digest (`stdx::call`), where an earlier program has done it.
+    fn happened(&self, digest: &[u8; 32]) -> Result<Option<Happened>> {
+        let _ = digest;
         Ok(None)
     }
     /// The file system's space; at a directory that hands on a project with a limit, what that one leaves.

@@ -129,7 +129,7 @@ impl LocalEngine {
         let (env, injections) = inject::Injections::over(env);
         let limits = Limits { dirty_max: options.dirty, ..Limits::default() };
         let cache = Cache::beside(options.cache, options.outside.clone());
-        let kept = env.keepsake.clone().and_then(|memory| keep_in(memory, &cache));
+        let kept = env.keepsake.clone().and_then(|memory| keep_in(memory, &env, &cache));
         let fs_format = Arc::new(ZplFormat::new(env.clone()));
         let around = Surroundings {
             env,
@@ -314,9 +314,9 @@ impl LocalEngine {
 }
 
 /// What an earlier process has left in this memory. It counts with the cache.
-fn keep_in(memory: Arc<dyn Keepsake>, cache: &Arc<Cache>) -> Option<Arc<Kept>> {
+fn keep_in(memory: Arc<dyn Keepsake>, env: &Env, cache: &Arc<Cache>) -> Option<Arc<Kept>> {
     let cache = cache.clone();
-    let kept = Kept::open(memory, Box::new(move |bytes| cache.lend(bytes)));
+    let kept = Kept::open(memory, env.clock.clone(), Box::new(move |bytes| cache.lend(bytes)));
     kept.inspect_err(|error| {
         tracing::error!(%error, "writes of volumes that are not flushed die with the program: no memory can be had for them");
     })

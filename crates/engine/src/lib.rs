@@ -8,5 +8,7 @@ mod rlock;
 pub mod zpl;
 mod zvol;
 
+/// Bytes, of the memory that outlives the program, for what clients were answered.
+pub use ::pool::kept::ANSWERS;
 pub use advise::rehearsal;
 pub use facade::{LocalEngine, Options};

@@ -195,7 +195,7 @@ impl Zvol {
         self.check(offset, len)?;
         let tx = self.free_range(offset, len)?;
         let record = Record::Truncate(LrTruncate { object: zvol::DATA, offset, length: len });
-        zil.log_of(&tx, zvol::DATA, record.encode());
+        zil.log_of(&tx, zvol::DATA, record.encode(), None);
         let made = self.keeping.note(&tx, offset, Change::Hole(len));
         drop(tx);
         drop(range);
@@ -313,7 +313,7 @@ impl Zvol {
     /// The transaction has done what the record says: while it replays, the log takes no more than that from this.
     fn replayed(&self, tx: &Tx) {
         if let Some(zil) = &self.zil {
-            zil.log(tx, Vec::new());
+            zil.log(tx, Vec::new(), None);
         }
     }
 
@@ -361,7 +361,7 @@ impl Zvol {
         self.put(offset, data, |zil, tx| {
             if data.len() <= ONE_RECORD {
                 let write = LrWrite { object: zvol::DATA, offset, length: data.len() as u64 };
-                zil.log_of(tx, zvol::DATA, write.encode_with(data));
+                zil.log_of(tx, zvol::DATA, write.encode_with(data), None);
             } else {
                 zil.unlogged(tx);
             }

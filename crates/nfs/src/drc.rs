@@ -11,6 +11,9 @@
 //! - Memory is bounded twice: what one client keeps, and what all keep. A client at its bound forgets its own oldest
 //!   reply; at the bound of all, the client that keeps most does. So no number of calls costs others their replies.
 //! - A running call is never forgotten, and does not count: connections bound how many there are.
+//!
+//! What this keeps dies with the program. The engine keeps the answers to calls that have changed something for the next one
+//! ([`id`]), and knows there which of the changes are in the pool.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -18,6 +21,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::quality::FixedState;
+use stdx::call::CallId;
 use sunrpc::msg::{Call, Credential};
 
 use crate::limits::{DRC_BYTES, DRC_BYTES_CLIENT, DRC_MAX_REPLY, DRC_SECONDS};
@@ -53,6 +57,29 @@ impl Key {
             sum: sum(call.args),
         }
     }
+}
+
+/// The call for the next program: nobody can make another one with the same digest.
+pub fn id(addr: IpAddr, call: &Call<'_>) -> CallId {
+    let mut all = blake3::Hasher::new();
+    let mut word = |word: u32| {
+        all.update(&word.to_be_bytes());
+    };
+    [call.xid, call.program, call.version, call.procedure].into_iter().for_each(&mut word);
+    match &call.credential {
+        Credential::None => word(0),
+        Credential::Sys(sys) => {
+            [1, sys.uid, sys.gid, sys.gids().len() as u32].into_iter().for_each(&mut word);
+            sys.gids().iter().copied().for_each(&mut word);
+        }
+    }
+    match addr {
+        IpAddr::V4(addr) => all.update(&[4]).update(&addr.octets()),
+        IpAddr::V6(addr) => all.update(&[6]).update(&addr.octets()),
+    };
+    all.update(call.args);
+    let place = FixedState::default().hash_one(sockets::place(addr));
+    CallId { place, digest: *all.finalize().as_bytes() }
 }
 
 /// Who sends arguments of one sum twice, with all else alike, cheats nobody but himself.

@@ -14,15 +14,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine_api::{Engine, Promise, ReadBuf};
+use engine_api::{Engine, Happened, Promise, ReadBuf};
 use sockets::outbox::Pieces;
+use stdx::call::{Keeping, working_on};
 use stdx::patience::hurried;
 use sunrpc::msg::{Accepted, Call, Credential, NotCall, parse_call, put_accepted, put_denied};
 use sunrpc::record;
 use sunrpc::xdr::{Decoder, Encoder, Malformed, padding};
 
-use crate::drc::{Cache, Key, Ticket, Verdict};
-use crate::limits::{LIST_REPLY, MAX_PATH, MAX_TRANSFER, USUAL_REPLY};
+use crate::drc::{self, Cache, Key, Ticket, Verdict};
+use crate::limits::{DRC_SECONDS, LIST_REPLY, MAX_PATH, MAX_TRANSFER, USUAL_REPLY};
 use crate::mount::{self, Mounts};
 use crate::shares::{Shares, Table};
 use crate::stats::{ClientStats, Counters, PROCEDURES, Stats, add};
@@ -133,6 +134,8 @@ pub(crate) struct Promised {
     xid: u32,
     procedure: u32,
     ticket: Option<Ticket>,
+    /// Where the next program finds the answer.
+    keeping: Option<Arc<dyn Keeping>>,
 }
 
 impl Promised {
@@ -146,7 +149,7 @@ impl Promised {
         let promises = self.promises;
         let keep = || hurried(|| promises.into_iter().try_for_each(|promise| promise()));
         let reply = match catch_unwind(AssertUnwindSafe(keep)) {
-            Ok(Ok(())) => self.reply,
+            Ok(Ok(())) => return answered(self.reply, self.ticket),
             Ok(Err(error)) => bare(|enc| {
                 put_accepted(enc, self.xid, Accepted::Success);
                 v3::put_failure(self.procedure, Status::from(error), enc);
@@ -156,11 +159,17 @@ impl Promised {
                 bare(|enc| put_accepted(enc, self.xid, Accepted::SystemErr))
             }
         };
-        if let Some(ticket) = self.ticket {
-            ticket.done(&reply.head);
-        }
-        reply
+        self.keeping.inspect(|keeping| keeping.answer(&reply.head));
+        answered(reply, self.ticket)
     }
+}
+
+/// The reply may leave: a repeated call gets it too.
+fn answered(reply: Reply, ticket: Option<Ticket>) -> Reply {
+    if let Some(ticket) = ticket {
+        ticket.done(&reply.head);
+    }
+    reply
 }
 
 /// Kinds of work that take about equally long: NFS procedures, then everything else.
@@ -243,28 +252,48 @@ impl Service {
         }
         let work = |out: &mut Out| hurried(|| v3::run(cx, call.procedure, call.args, out));
         let mut ticket = None;
+        let (addr, now) = (cx.client.ip().to_canonical(), self.start.elapsed().as_secs());
         if v3::is_remembered(call.procedure) {
-            let now = self.start.elapsed().as_secs();
-            match self.cache.begin(Key::new(cx.client.ip().to_canonical(), call), now) {
+            match self.cache.begin(Key::new(addr, call), now) {
                 Verdict::Run(given) => ticket = Some(given),
                 Verdict::Drop => return Begun::Answer(Answer::Nothing),
-                Verdict::Replay(head) => {
-                    add(&cx.counters.replays, 1);
-                    let reply = Reply { head: head.to_vec(), body: ReadBuf::default(), pad: 0 };
-                    return Begun::Answer(Answer::Reply(reply));
-                }
+                Verdict::Replay(head) => return Begun::Answer(Answer::Reply(again(cx, head.to_vec()))),
             }
         }
-        let reply = execute(cx, call, work);
+        let (reply, keeping) = if v3::is_kept(call.procedure) {
+            let id = drc::id(addr, call);
+            let find = || hurried(|| v3::find(cx, call.args, &id.digest));
+            if now <= DRC_SECONDS
+                && let Some(happened) = find()
+            {
+                let reply = again_from_before(cx, call, happened);
+                return Begun::Answer(Answer::Reply(answered(reply, ticket)));
+            }
+            working_on(id, || execute(cx, call, work))
+        } else {
+            (execute(cx, call, work), None)
+        };
+        keeping.as_ref().inspect(|keeping| keeping.answer(&reply.head));
         let promises = cx.promises.take();
         if promises.is_empty() {
-            if let Some(ticket) = ticket {
-                ticket.done(&reply.head);
-            }
-            return Begun::Answer(Answer::Reply(reply));
+            return Begun::Answer(Answer::Reply(answered(reply, ticket)));
         }
         let (xid, procedure) = (call.xid, call.procedure);
-        Begun::Promised(Promised { reply, promises, xid, procedure, ticket })
+        Begun::Promised(Promised { reply, promises, xid, procedure, ticket, keeping })
+    }
+}
+
+/// The reply that a call got before.
+fn again(cx: &Context<'_>, head: Vec<u8>) -> Reply {
+    add(&cx.counters.replays, 1);
+    Reply { head, body: ReadBuf::default(), pad: 0 }
+}
+
+/// The reply to a call that an earlier program has done.
+fn again_from_before(cx: &Context<'_>, call: &Call<'_>, happened: Happened) -> Reply {
+    match happened.answer {
+        Some(head) => again(cx, head),
+        None => execute(cx, call, |out| hurried(|| v3::put_done(cx, call.procedure, call.args, out))),
     }
 }
 

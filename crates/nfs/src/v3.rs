@@ -6,11 +6,13 @@
 pub(crate) mod attr;
 mod change;
 mod dir;
+mod done;
 mod file;
 mod info;
 mod names;
 pub(crate) mod target;
 
+pub(crate) use done::{find, put_done};
 use engine_api::ReadBuf;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
@@ -56,6 +58,11 @@ pub struct Out {
 /// Whether a second execution could give another result than the first.
 pub fn is_remembered(procedure: u32) -> bool {
     matches!(procedure, procedure::SETATTR | procedure::WRITE..=procedure::LINK)
+}
+
+/// Whether the next program has to know that this one has done it: the same bytes may be written twice.
+pub fn is_kept(procedure: u32) -> bool {
+    is_remembered(procedure) && procedure != procedure::WRITE
 }
 
 /// The results of a procedure that changes something, when it did not succeed and nothing more is told.

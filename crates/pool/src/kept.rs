@@ -19,7 +19,8 @@
 //! the middle leaves no tail.
 //!
 //! ```text
-//!   │ magic, chunks │ pools: guid, two groups with the checksums of their roots │ chunks: guid, group, life │ chunks …
+//!   │ magic, chunks, levels │ pools: guid, two groups with the checksums of their roots │ chunks: guid, group, life │ chunks …
+//!   │ answers to calls: [`replies`]
 //!   chunk: │ head (9 words) │ bytes │ tail │ padding to 8 │ head …       a life is 0, or never was that of another chunk
 //! ```
 //! Invariants:
@@ -30,13 +31,19 @@
 //!   between leaves can be done again once more.
 
 mod arena;
+mod replies;
 
 use std::sync::Arc;
 
 use dmu::DmuError;
 use ondisk::uberblock::Uberblock;
+use stdx::call::{CallId, Keeping};
 
 pub use arena::{Again, Kept};
+pub use replies::Happened;
+
+/// Bytes for what clients were answered.
+pub const ANSWERS: u64 = replies::LEVEL * replies::LEVELS;
 
 /// Bytes of a chunk.
 pub const CHUNK: u64 = 1 << 20;
@@ -94,12 +101,32 @@ impl KeptPool {
         self.kept.drop_groups(self.guid, txg);
     }
 
-    /// The pool has been let go of, with all that was in it. What could not be done again waits for the next import, but not for
-    /// that of a pool that is `destroyed`.
+    /// The pool has been let go of, with all that was in it; see [`Kept::let_go`].
     pub(crate) fn let_go(&self, destroyed: bool) {
-        if destroyed || self.waiting().is_empty() {
-            self.kept.forget(self.guid, self.slot);
-        }
+        self.kept.let_go(self.guid, self.slot, destroyed);
+    }
+
+    // ── What clients were answered ──
+
+    /// The place for the answer to a call that has changed something of a dataset, by its guid, in this group. The caller is in
+    /// it.
+    pub fn note_call(&self, call: &CallId, dataset: u64, txg: u64) -> Option<Arc<dyn Keeping>> {
+        self.kept.replies.as_ref()?.note(call, (self.guid, dataset), txg)
+    }
+
+    /// The records of a log up to this one have been done again, in groups up to `txg`. The log is still there.
+    pub fn replayed(&self, log: u64, record: u64, txg: u64) {
+        self.kept.replies.as_ref().inspect(|replies| replies.replayed(self.guid, log, record, txg));
+    }
+
+    /// The dataset is open: what was in its log has been done again, and nothing else has happened.
+    pub fn opened(&self, dataset: u64) {
+        self.kept.replies.as_ref().inspect(|replies| replies.opened(self.guid, dataset));
+    }
+
+    /// What is known of a call that an earlier program has done to a dataset that is open.
+    pub fn recall(&self, dataset: u64, digest: &[u8; 32]) -> Option<Happened> {
+        self.kept.replies.as_ref()?.recall((self.guid, dataset), digest)
     }
 
     /// Volumes with something to be done again.

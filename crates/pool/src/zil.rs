@@ -36,6 +36,7 @@ use dmu::{DmuError, Objset, Tx};
 use env::metric::{Counter, Waits};
 use env::{Env, lock};
 use ondisk::zil::ZilHeader;
+use stdx::call::Keeping;
 use storage::Storage;
 
 use crate::frees::FreeQueue;
@@ -92,6 +93,9 @@ pub enum LogBias {
 /// From so many bytes on a write of a file is large; volumes have large writes only where their blocks are larger than
 /// this (`zfs_immediate_write_sz`, `zvol_immediate_write_sz`).
 pub const IMMEDIATE_SIZE: u64 = 32 << 10;
+
+/// Where the answer to a call is kept, and is told of the records of what the call has changed.
+pub type Answer = Option<Arc<dyn Keeping>>;
 
 /// Who can give the bytes of a file to a commit.
 pub trait LogData: Send + Sync {
@@ -227,14 +231,17 @@ impl Zil {
         self.mode() == SyncMode::Always
     }
 
-    /// Remembers a change of names: it goes out with the next commit of whatever object, in order.
-    pub fn log(&self, tx: &Tx, record: Vec<u8>) {
-        self.remember(tx, |queue, txg| queue.push(Itx { txg, what: What::Record(record) }));
+    /// Remembers a change of names: it goes out with the next commit of whatever object, in order. `answer`: of the call that
+    /// it was made for.
+    pub fn log(&self, tx: &Tx, record: Vec<u8>, answer: Answer) {
+        self.remember(tx, |queue, txg| queue.push(Itx { txg, what: What::Record(record), answer }));
     }
 
     /// Remembers a change of one object, which goes out when that is committed.
-    pub fn log_of(&self, tx: &Tx, object: u64, record: Vec<u8>) {
-        self.remember(tx, |queue, txg| queue.push_own(object, Itx { txg, what: What::Record(record) }));
+    pub fn log_of(&self, tx: &Tx, object: u64, record: Vec<u8>, answer: Answer) {
+        self.remember(tx, |queue, txg| {
+            queue.push_own(object, Itx { txg, what: What::Record(record), answer });
+        });
     }
 
     /// Remembers a write; see [`LoggedWrite`].
@@ -247,10 +254,10 @@ impl Zil {
             write.is_large && !self.parts.storage.has_log_devices() || self.throughput.load(Relaxed);
         self.remember(tx, |queue, txg| {
             if !indirect {
-                return queue.push_own(write.object, Itx { txg, what: What::of_write(write) });
+                return queue.push_own(write.object, Itx { txg, what: What::of_write(write), answer: None });
             }
             for what in What::blocks_of(write) {
-                queue.push_own(write.object, Itx { txg, what });
+                queue.push_own(write.object, Itx { txg, what, answer: None });
             }
         });
     }

@@ -5,6 +5,7 @@
 pub mod behalf;
 pub mod bits;
 pub mod bounded;
+pub mod call;
 pub mod cursor;
 pub mod mark;
 pub mod number;

@@ -23,8 +23,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, NewNode, NodeId, NodeKind, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
-    Time, Verifier, Written, XattrMode,
+    FsStat, Happened, NewNode, NodeId, NodeKind, Project, Promise, ReadBuf, RenameMode, Result, Seek,
+    SetAttr, Stable, Time, Verifier, Written, XattrMode,
 };
 
 use super::convert::api_error;
@@ -236,6 +236,14 @@ impl FileSystem for Ctldir {
 
     fn is_waiting(&self) -> bool {
         self.pool().is_ok_and(|pool| pool.inner().core().storage.suspension().makes_wait())
+    }
+
+    fn happened(&self, digest: &[u8; 32]) -> Result<Option<Happened>> {
+        // Whoever opens it does again what its log says: before that nobody knows.
+        self.fs()?;
+        let pool = self.pool()?;
+        let known = pool.inner().core().kept.get().and_then(|kept| kept.recall(self.id.dataset_guid, digest));
+        Ok(known.map(|known| Happened { answer: known.answer }))
     }
 
     fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {

@@ -3,34 +3,41 @@
 use std::sync::{Arc, Mutex};
 
 use ::pool::feature::Features;
+use ::pool::kept::KeptPool;
 use ::pool::prop::FsProps;
-use ::pool::zil::{LogBias, LogData, LoggedRecord, LoggedWrite, Replay, SyncMode, Zil};
+use ::pool::zil::{Answer, LogBias, LogData, LoggedRecord, LoggedWrite, Replay, SyncMode, Zil};
 use dmu::{DmuError, Tx};
 use engine_api::Error;
 use env::lock;
+use stdx::call;
 
 use crate::zpl::{IntentLog, Zpl};
 use crate::zvol::Zvol;
 
 /// The log of a dataset, as its file system uses it.
 pub(super) struct FileSystemLog {
-    zil: Arc<Zil>,
-    features: Arc<Features>,
+    pub zil: Arc<Zil>,
+    pub features: Arc<Features>,
+    /// The guid.
+    pub dataset: u64,
+    pub kept: Option<Arc<KeptPool>>,
 }
 
 impl FileSystemLog {
-    pub fn new(zil: Arc<Zil>, features: Arc<Features>) -> FileSystemLog {
-        FileSystemLog { zil, features }
+    /// The place of the answer to the call that this thread works on, if its transaction changes something for one.
+    fn answer(&self, tx: &Tx) -> Answer {
+        let kept = self.kept.as_ref()?;
+        call::keep(tx.txg(), |call| kept.note_call(call, self.dataset, tx.txg()))
     }
 }
 
 impl IntentLog for FileSystemLog {
     fn log(&self, tx: &Tx, record: Vec<u8>) {
-        self.zil.log(tx, record);
+        self.zil.log(tx, record, self.answer(tx));
     }
 
     fn log_of(&self, tx: &Tx, object: u64, record: Vec<u8>) {
-        self.zil.log_of(tx, object, record);
+        self.zil.log_of(tx, object, record, self.answer(tx));
     }
 
     fn log_write(&self, tx: &Tx, write: &LoggedWrite<'_>) {
@@ -46,12 +53,13 @@ impl IntentLog for FileSystemLog {
     }
 
     fn unlogged(&self, tx: &Tx) {
+        self.answer(tx);
         self.zil.unlogged(tx);
     }
 
     fn replayed(&self, tx: &Tx) {
         // While it replays, the log takes nothing from this but that the transaction belongs to the record.
-        self.zil.log(tx, Vec::new());
+        self.zil.log(tx, Vec::new(), None);
     }
 
     fn commit(&self, object: Option<u64>) -> Result<(), DmuError> {
@@ -103,6 +111,7 @@ fn dmu_error(error: &Error) -> DmuError {
 /// Applies records, and keeps the words of what went wrong.
 struct Again<'a> {
     apply: &'a (dyn Fn(&LoggedRecord<'_>) -> engine_api::Result<()> + Sync),
+    kept: Option<&'a KeptPool>,
     failure: Mutex<Option<String>>,
 }
 
@@ -114,6 +123,10 @@ impl Replay for Again<'_> {
             dmu_error(&error)
         })
     }
+
+    fn reached(&self, log: u64, record: u64, txg: u64) {
+        self.kept.inspect(|kept| kept.replayed(log, record, txg));
+    }
 }
 
 /// Does again what the log says; in words what went wrong, else. A log that holds nothing is given back all the same.
@@ -121,8 +134,9 @@ fn run(
     zil: &Zil,
     name: &str,
     apply: &(dyn Fn(&LoggedRecord<'_>) -> engine_api::Result<()> + Sync),
+    kept: Option<&KeptPool>,
 ) -> Result<(), String> {
-    let again = Again { apply, failure: Mutex::default() };
+    let again = Again { apply, kept, failure: Mutex::default() };
     let done = zil.replay(&again).map_err(|error| {
         let words = lock(&again.failure).take();
         words.unwrap_or_else(|| error.to_string())
@@ -134,24 +148,26 @@ fn run(
 }
 
 /// As [`run`], for a file system. What lost its last name before the crash goes first: its number may be taken by a record.
-pub(super) fn replay(fs: &Zpl, zil: &Zil, name: &str) -> Result<(), String> {
+/// What clients were answered is told of it.
+pub(super) fn replay(fs: &Zpl, zil: &Zil, name: &str, kept: Option<&KeptPool>) -> Result<(), String> {
     let apply = |record: &LoggedRecord<'_>| {
         fs.replay_record(&record.head, record.bytes, record.endian, record.data.as_deref())
     };
     if !zil.needs_replay() {
-        return run(zil, name, &apply);
+        return run(zil, name, &apply, kept);
     }
     fs.while_replaying(|| {
         fs.drain_unlinked().map_err(|error| error.to_string())?;
-        run(zil, name, &apply)
+        run(zil, name, &apply, kept)
     })
 }
 
 /// As [`run`], for a volume.
 pub(super) fn replay_volume(zvol: &Zvol, zil: &Zil, name: &str) -> Result<(), String> {
-    run(zil, name, &|record| {
+    let apply = |record: &LoggedRecord<'_>| {
         zvol.replay_record(&record.head, record.bytes, record.endian, record.data.as_deref())
-    })
+    };
+    run(zil, name, &apply, None)
 }
 
 /// Properties of the dataset that the log goes by.

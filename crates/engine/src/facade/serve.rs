@@ -214,7 +214,12 @@ impl LocalPool {
         let id = FsId { pool_guid: self.pool.guid(), dataset_guid: dataset.guid() };
         let open = |frozen: bool| {
             let zil = dataset.zil().filter(|_| !frozen);
-            let log = zil.map(|zil| FileSystemLog::new(zil.clone(), core.features.clone()));
+            let log = zil.map(|zil| FileSystemLog {
+                zil: zil.clone(),
+                features: core.features.clone(),
+                dataset: id.dataset_guid,
+                kept: core.kept.get().cloned(),
+            });
             let (txgs, storage) = (core.txgs.clone(), core.storage.clone());
             let host = Arc::new(PoolHost { txgs, storage, dataset: dataset.clone(), log });
             let (objset, env) = (dataset.objset().clone(), self.env.clone());
@@ -228,7 +233,8 @@ impl LocalPool {
         let fs = open(false)?;
         if let Some(zil) = dataset.zil() {
             intent::set_mode(zil, &props);
-            if let Err(why) = intent::replay(&fs, zil, name) {
+            let kept = core.kept.get().map(|kept| &**kept);
+            if let Err(why) = intent::replay(&fs, zil, name, kept) {
                 if unreplayable == Unreplayable::Keep {
                     tracing::error!(
                         name,
@@ -241,6 +247,7 @@ impl LocalPool {
                 tracing::error!(name, why, "the intent log is given up: its last records are lost");
                 zil.abandon().map_err(|error| api_error(error.into()))?;
             }
+            kept.inspect(|kept| kept.opened(id.dataset_guid));
             let source: Weak<dyn LogData> = Arc::<Zpl>::downgrade(&fs);
             zil.attach(source);
         }

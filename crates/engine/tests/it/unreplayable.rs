@@ -80,7 +80,7 @@ fn leave_log(engine: &LocalEngine, fs: &dyn FileSystem) {
     let node = LoggedNode { object: 1000, slots: 1, mode: 0o100_644, ..LoggedNode::default() };
     let nowhere = LrCreate { dir: 999, node, name: b"nowhere", ..LrCreate::default() };
     let tx = dataset.objset().begin(Holds::new(0, 1)).unwrap();
-    dataset.zil().unwrap().log(&tx, Record::Create(nowhere).encode());
+    dataset.zil().unwrap().log(&tx, Record::Create(nowhere).encode(), None);
     drop(tx);
     fs.write(&ROOT, file, 22, b"behind", Stable::FileSync).unwrap();
     assert_eq!(below.core().zil_stats.fell_back.get(), 1, "all but the first is in the log");

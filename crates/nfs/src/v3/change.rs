@@ -138,7 +138,7 @@ fn answer(
     }
 }
 
-fn put_handle_and_attr(out: &mut Encoder, target: &Target, attr: &Attr) {
+pub(super) fn put_handle_and_attr(out: &mut Encoder, target: &Target, attr: &Attr) {
     out.bool(true);
     out.opaque(&target.share.handle(attr.node));
     put_post(out, target.fs_id(), Some(attr));

@@ -8,9 +8,10 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use env::{Keepsake, lock};
+use env::{Clock, Keepsake, lock};
 use ondisk::uberblock::Uberblock;
 
+use super::replies::{LEVEL, LEVELS, Replies};
 use super::{AGAIN, CHUNK, Change, KeptPool, Noted, VolumeKey};
 use crate::txg::Observer;
 
@@ -18,6 +19,10 @@ use crate::txg::Observer;
 const MAGIC: u64 = 0x4369_7374_6b65_7031;
 /// Pools that are known at a time.
 const POOLS: usize = 64;
+/// Where it says how many levels of answers there are behind the chunks.
+const LEVELS_AT: u64 = 16;
+/// Answers take one part of so many, at the most.
+const ANSWERS: u64 = 4;
 const POOLS_AT: u64 = 64;
 /// Bytes of a pool: its guid, then its two last groups.
 const POOL: u64 = 128;
@@ -49,7 +54,9 @@ pub struct Kept {
     state: Mutex<State>,
     /// Numbers of notes and lives.
     last: AtomicU64,
-    lend: Observer,
+    lend: Arc<Observer>,
+    /// None where there is no room for them.
+    pub(super) replies: Option<Arc<Replies>>,
 }
 
 struct State {
@@ -64,6 +71,8 @@ struct State {
     groups: Vec<Group>,
     /// Guids; 0 where there is none.
     pools: Vec<u64>,
+    /// Of those, the ones that are open.
+    open: BTreeSet<u64>,
     /// The list on the medium says something else than this one: nothing is noted any more.
     is_broken: bool,
 }
@@ -121,12 +130,13 @@ impl Note {
 
 impl Kept {
     /// What an earlier process left in this memory, or nothing. `lend` hears of the memory that is taken.
-    pub fn open(memory: Arc<dyn Keepsake>, lend: Observer) -> io::Result<Arc<Kept>> {
+    pub fn open(memory: Arc<dyn Keepsake>, clock: Arc<dyn Clock>, lend: Observer) -> io::Result<Arc<Kept>> {
         let mut head = [0; 2];
         memory.read_words(0, &mut head)?;
         let found = usize::try_from(head[1]).unwrap_or(usize::MAX);
-        let fits = |chunks: usize| chunks_at(chunks).checked_add(CHUNK * chunks as u64);
-        let known = head[0] == MAGIC && fits(found).is_some_and(|end| end <= memory.size());
+        let fits =
+            |chunks: usize| chunks as u64 <= memory.size() / CHUNK && place(chunks, chunks) <= memory.size();
+        let known = head[0] == MAGIC && fits(found);
         if head[0] != 0 && !known {
             tracing::error!(
                 "what an earlier program kept of volumes is of a form that is not known: it is lost"
@@ -140,21 +150,55 @@ impl Kept {
             room: 0,
             groups: Vec::new(),
             pools: vec![0; POOLS],
+            open: BTreeSet::new(),
             is_broken: false,
         };
-        let mut kept = Kept { memory, count: 0, state: Mutex::new(state), last: AtomicU64::new(0), lend };
+        let (lend, last) = (Arc::new(lend), AtomicU64::new(0));
+        let mut kept = Kept { memory, count: 0, state: Mutex::new(state), last, lend, replies: None };
         if known {
+            kept.count = found;
+            kept.open_replies(&clock, false);
             kept.load(found)?;
         }
         if kept.is_empty() {
+            kept.replies = None;
             kept.format()?;
+            kept.open_replies(&clock, true);
         }
         Ok(Arc::new(kept))
+    }
+
+    /// Volumes do without answers. Those that nobody follows now are none to the next program either.
+    fn open_replies(&mut self, clock: &Arc<dyn Clock>, fresh: bool) {
+        if let Err(error) = self.try_open_replies(clock, fresh) {
+            tracing::error!(%error, "what clients are answered dies with the program");
+            let is_broken = self.memory.write_words(LEVELS_AT, &[0]).is_err();
+            self.state.get_mut().expect("nobody has it yet").is_broken |= is_broken;
+        }
+    }
+
+    /// Answers stand behind the chunks. A program from before there were any has left no room, but the memory may be larger now.
+    fn try_open_replies(&mut self, clock: &Arc<dyn Clock>, fresh: bool) -> io::Result<()> {
+        let at = place(self.count, self.count);
+        let room = (self.memory.size().saturating_sub(at) / LEVEL).min(LEVELS);
+        let mut levels = [0];
+        self.memory.read_words(LEVELS_AT, &mut levels)?;
+        let fresh = fresh || !(1..=room).contains(&levels[0]);
+        if fresh {
+            levels = [room];
+            self.memory.write_words(LEVELS_AT, &levels)?;
+        }
+        if room > 0 {
+            let (memory, lend) = (self.memory.clone(), self.lend.clone());
+            self.replies = Some(Replies::open(memory, (at, levels[0]), clock.clone(), lend, fresh)?);
+        }
+        Ok(())
     }
 
     /// Takes all memory that there is.
     fn format(&mut self) -> io::Result<()> {
         let size = self.memory.size();
+        let size = size - (size / ANSWERS / LEVEL).min(LEVELS) * LEVEL;
         let all = (size / CHUNK) as usize;
         let chunks = (0..=all).rev().find(|&chunks| place(chunks, chunks) <= size).unwrap_or(0);
         self.memory.reserve(0, chunks_at(chunks))?;
@@ -192,11 +236,12 @@ impl Kept {
         }
         let used = owners.iter().filter(|owner| owner.life != 0).count();
         let state = self.state.get_mut().expect("nobody has it yet");
-        // Without chunks it does not matter which groups a pool had.
-        pools
-            .iter_mut()
-            .filter(|guid| !owners.iter().any(|owner| owner.life != 0 && owner.guid == **guid))
-            .for_each(|guid| *guid = 0);
+        // Without chunks and answers it does not matter which groups a pool had.
+        let answered = self.replies.as_ref().map_or_else(Vec::new, |replies| replies.pools());
+        let has_some = |guid: &u64| {
+            answered.contains(guid) || owners.iter().any(|owner| owner.life != 0 && owner.guid == *guid)
+        };
+        pools.iter_mut().filter(|guid| !has_some(guid)).for_each(|guid| *guid = 0);
         state.pools = pools;
         state.room = chunks;
         state.cold = (0..chunks).rev().filter(|&chunk| owners[chunk].life == 0).collect();
@@ -209,6 +254,7 @@ impl Kept {
     /// Whether nothing is noted.
     pub fn is_empty(&self) -> bool {
         lock(&self.state).chunks.iter().all(|owner| owner.life == 0)
+            && self.replies.as_ref().is_none_or(|replies| replies.is_empty())
     }
 
     /// Drops what is noted of pools that are none of these, and will not come back.
@@ -216,10 +262,7 @@ impl Kept {
         let pools = lock(&self.state).pools.clone();
         for (slot, guid) in pools.into_iter().enumerate() {
             if guid != 0 && !guids.contains(&guid) {
-                tracing::warn!(
-                    guid,
-                    "what was kept of the volumes of a pool that is used here no more is dropped"
-                );
+                tracing::warn!(guid, "what was kept of a pool that is used here no more is dropped");
                 self.forget(guid, slot);
             }
         }
@@ -227,6 +270,7 @@ impl Kept {
 
     /// Gives memory back that nobody needed since this was called last.
     pub fn trim(&self) {
+        self.replies.as_ref().inspect(|replies| replies.trim());
         let mut state = lock(&self.state);
         let idle = state.idle.min(state.warm.len());
         for _ in 0..idle {
@@ -253,7 +297,7 @@ impl Kept {
             let mut state = lock(&self.state);
             let known = state.pools.iter().position(|known| *known == guid);
             let slot = known.or_else(|| state.pools.iter().position(|known| *known == 0));
-            let Some(slot) = slot else {
+            let Some(slot) = slot.or_else(|| self.give_up_pool(&mut state)) else {
                 tracing::warn!(
                     guid,
                     "writes of volumes that are not flushed die with the program: too many pools"
@@ -266,6 +310,7 @@ impl Kept {
                 state.pools[slot] = guid;
                 state.is_broken |= self.memory.write_words(slot_at(slot), &fresh).is_err();
             }
+            state.open.insert(guid);
             slot
         };
         let is_ours = uberblock.is_some_and(|uberblock| !back && self.is_root(slot, uberblock));
@@ -293,7 +338,16 @@ impl Kept {
                 "the pool was changed elsewhere, or goes back, since this program was ended in the middle of its work: writes of volumes that nobody had flushed are lost"
             );
         }
+        self.replies.as_ref().inspect(|replies| replies.judge(guid, is_ours.then_some(txg)));
         Some(Arc::new(KeptPool { kept: self.clone(), guid, slot }))
+    }
+
+    /// The place of a pool that is not open and has nothing but answers: they are given up.
+    fn give_up_pool(&self, state: &mut State) -> Option<usize> {
+        let has_notes = |guid: u64| state.chunks.iter().any(|owner| owner.life != 0 && owner.guid == guid);
+        let slot = state.pools.iter().position(|guid| !state.open.contains(guid) && !has_notes(*guid))?;
+        self.replies.as_ref().inspect(|replies| replies.drop_pool(state.pools[slot]));
+        Some(slot)
     }
 
     fn mark_again(&self, chunk: usize) {
@@ -330,8 +384,19 @@ impl Kept {
         }
     }
 
-    pub(super) fn forget(&self, guid: u64, slot: usize) {
+    /// The pool is open no more. What could not be done again stays for the next import, and what clients were answered, but
+    /// not of a pool that is `destroyed`.
+    pub(super) fn let_go(&self, guid: u64, slot: usize, destroyed: bool) {
+        lock(&self.state).open.remove(&guid);
+        let is_answered = || self.replies.as_ref().is_some_and(|replies| replies.pools().contains(&guid));
+        if destroyed || self.waiting(guid).is_empty() && !is_answered() {
+            self.forget(guid, slot);
+        }
+    }
+
+    fn forget(&self, guid: u64, slot: usize) {
         self.drop_groups(guid, AGAIN);
+        self.replies.as_ref().inspect(|replies| replies.drop_pool(guid));
         let mut state = lock(&self.state);
         state.pools[slot] = 0;
         state.is_broken |= self.memory.write_words(slot_at(slot), &[0]).is_err();

@@ -4,21 +4,24 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
-use env::{Keepsake, MemKeepsake};
+use env::{Keepsake, MemKeepsake, RealClock};
 use ondisk::uberblock::Uberblock;
 
-use super::{CHUNK, Change, Kept, KeptPool, Noted, VolumeKey};
+use super::replies::LEVEL;
+use super::{ANSWERS, CHUNK, Change, Kept, KeptPool, Noted, VolumeKey};
 
 const GUID: u64 = 77;
 const VOLUME: VolumeKey = VolumeKey { object: 5, guid: 50 };
 const OTHER: VolumeKey = VolumeKey { object: 6, guid: 60 };
 
 fn open(memory: &Arc<MemKeepsake>) -> Arc<Kept> {
-    Kept::open(memory.clone(), Box::new(|_| ())).unwrap()
+    Kept::open(memory.clone(), Arc::new(RealClock::new()), Box::new(|_| ())).unwrap()
 }
 
+/// Of every fourth part answers may take what is a whole level.
 fn chunks(count: u64) -> Arc<MemKeepsake> {
-    Arc::new(MemKeepsake::new((count * CHUNK + (16 << 10)) as usize))
+    let answers = (count / 3 * LEVEL).min(ANSWERS);
+    Arc::new(MemKeepsake::new((count * CHUNK + answers + (16 << 10)) as usize))
 }
 
 fn uberblock(txg: u64) -> Uberblock {
@@ -176,7 +179,7 @@ impl Keepsake for Scarce {
 #[test]
 fn a_share_is_of_the_memory_that_there_is() {
     let memory = Arc::new(Scarce { memory: chunks(30), left: AtomicI64::new(6) });
-    let kept = Kept::open(memory.clone(), Box::new(|_| ())).unwrap();
+    let kept = Kept::open(memory.clone(), Arc::new(RealClock::new()), Box::new(|_| ())).unwrap();
     let pool = kept.of_pool(GUID, None, false).unwrap();
     let whole = vec![1; CHUNK as usize * 3 / 4];
     let note = |txg| pool.note(txg, VOLUME, 0, Change::Bytes(&whole));
@@ -200,7 +203,7 @@ fn memory_is_bounded_and_comes_back() {
     let lend = move |bytes| {
         count.fetch_add(bytes, SeqCst);
     };
-    let kept = Kept::open(memory.clone(), Box::new(lend)).unwrap();
+    let kept = Kept::open(memory.clone(), Arc::new(RealClock::new()), Box::new(lend)).unwrap();
     let pool = kept.of_pool(GUID, None, false).unwrap();
     let half = vec![1; CHUNK as usize / 2];
     let note = |txg| pool.note(txg, VOLUME, 0, Change::Bytes(&half));

@@ -11,6 +11,11 @@ const BLOCK_MAX: usize = 128 << 10;
 /// So many of the last blocks are asked how large the next should be.
 const MEMORY: usize = 16;
 
+/// Which chain a block is of, as far as a word can tell.
+pub(super) fn log_id(bp: &BlkPtr) -> u64 {
+    bp.checksum()[0]
+}
+
 /// A block of the chain.
 pub(super) struct Block {
     pub bp: BlkPtr,
@@ -73,6 +78,11 @@ impl Chain {
     /// Whether a commit may rely on it, `synced` being the last durable group.
     pub fn is_usable(&self, synced: u64) -> bool {
         !self.retiring && self.since <= synced
+    }
+
+    /// What all its blocks have in common, and those of no other chain.
+    pub fn id(&self) -> u64 {
+        self.blocks.front().map_or(0, |block| log_id(&block.bp))
     }
 
     /// The block to be filled; `None` where a chain ends for want of space.

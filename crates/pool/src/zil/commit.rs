@@ -288,13 +288,16 @@ impl Zil {
                 let mut state = lock(&self.state);
                 let wanted = state.queue.bytes();
                 let chain = state.chain.as_ref()?;
-                let (room, seq) = (chain.room(), chain.seq);
+                let (room, seq, log) = (chain.room(), chain.seq, chain.id());
                 if room == 0 {
                     return None;
                 }
                 let (batch, upto) = state.queue.take(room);
                 let newest = batch.iter().map(|itx| itx.txg).max().unwrap_or(0);
-                (batch, Cargo { upto, wanted, seq, newest, tops: Vec::new(), bytes: vec![0; CHAIN_SIZE] })
+                (
+                    batch,
+                    Cargo { log, upto, wanted, seq, newest, tops: Vec::new(), bytes: vec![0; CHAIN_SIZE] },
+                )
             };
             let newest = cargo.newest;
             let some = !batch.is_empty();
@@ -356,9 +359,10 @@ impl Zil {
     /// The records as they go to disk; bytes of files are fetched here, with no lock held.
     fn encode(&self, batch: Vec<(Itx, Option<BlkPtr>)>, mut cargo: Cargo) -> Option<Cargo> {
         for (itx, place) in batch {
-            let txg = itx.txg;
+            let (txg, answer) = (itx.txg, itx.answer.clone());
             let Some(mut record) = self.record(itx, place).ok()? else { continue };
             cargo.seq += 1;
+            answer.inspect(|answer| answer.logged(cargo.log, cargo.seq));
             stamp(&mut record, txg, cargo.seq);
             cargo.bytes.extend_from_slice(&record);
             self.parts.stats.records.add(1);
@@ -368,7 +372,7 @@ impl Zil {
 
     /// Gives the open block its content and its successor.
     fn chain_up(&self, cargo: Cargo) -> Option<Load> {
-        let Cargo { upto, wanted, seq, newest, tops, mut bytes } = cargo;
+        let Cargo { log: _, upto, wanted, seq, newest, tops, mut bytes } = cargo;
         let tx = self.enter().ok()?;
         let mut state = lock(&self.state);
         let chain = state.chain.as_mut()?;
@@ -463,6 +467,8 @@ impl Promise {
 
 /// What a block will hold.
 struct Cargo {
+    /// Which chain.
+    log: u64,
     /// The order is written up to here with it.
     upto: u64,
     /// Bytes that would have been written, had there been room.

@@ -2,17 +2,28 @@
 //!
 //! Changes of names stand in one order for all. Changes of one object are kept apart until somebody commits that object
 //! (or a change of names depends on them): who syncs one file does not pay for another's.
+//!
+//! The records of one call go into one block, so that all of them are in the log or none.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use ondisk::zil::record::{LrWrite, WRITE_HEAD};
 
-use super::LoggedWrite;
+use super::{Answer, LoggedWrite};
 
 /// A remembered change.
 pub(super) struct Itx {
     pub txg: u64,
     pub what: What,
+    /// Of the call that it is for.
+    pub answer: Answer,
+}
+
+impl Itx {
+    fn is_of_call(&self, answer: &Answer) -> bool {
+        matches!((&self.answer, answer), (Some(own), Some(other)) if Arc::ptr_eq(own, other))
+    }
 }
 
 pub(super) enum What {
@@ -158,15 +169,17 @@ impl Queue {
     pub fn take(&mut self, room: usize) -> (Vec<Itx>, u64) {
         let mut left = room;
         let mut batch = Vec::new();
-        while let Some(front) = self.ordered.front_mut() {
+        while let Some(front) = self.ordered.front() {
             let size = front.what.size();
-            if size <= left {
+            let others = self.ordered.iter().skip(1).take_while(|next| next.is_of_call(&front.answer));
+            if size + others.map(|next| next.what.size()).sum::<usize>() <= left {
                 left -= size;
                 self.bytes -= size;
                 batch.extend(self.ordered.pop_front());
                 continue;
             }
-            if let What::Write { object, generation, offset, len } = &mut front.what
+            if let Some(front) = self.ordered.front_mut()
+                && let What::Write { object, generation, offset, len } = &mut front.what
                 && left >= WRITE_HEAD + PIECE_MIN
             {
                 let piece = ((left - WRITE_HEAD) / 512 * 512) as u64;
@@ -175,7 +188,7 @@ impl Queue {
                 *offset += piece;
                 *len -= piece;
                 self.bytes = self.bytes - size + front.what.size();
-                batch.push(Itx { txg: front.txg, what });
+                batch.push(Itx { txg: front.txg, what, answer: None });
             }
             break;
         }

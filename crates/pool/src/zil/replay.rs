@@ -14,7 +14,7 @@ use ondisk::{BlkPtr, Endian};
 use storage::LogBlock;
 
 use super::Zil;
-use super::chain::Chain;
+use super::chain::{Chain, log_id};
 use super::commit::SEQUENCE;
 use super::walk::{Targets, Walk, records};
 
@@ -33,6 +33,12 @@ pub trait Replay {
     /// In transactions of its own, each of which logs as usual, which here only notes how far the replay has come. `Ok`
     /// too when there is nothing to do because the object is gone.
     fn replay(&self, record: &LoggedRecord<'_>) -> Result<(), DmuError>;
+
+    /// All records of this log up to this one have been done again, now or by an earlier import, in groups up to `txg`. The log
+    /// is still there, and goes in no earlier group.
+    fn reached(&self, log: u64, record: u64, txg: u64) {
+        let _ = (log, record, txg);
+    }
 }
 
 impl Zil {
@@ -89,7 +95,7 @@ impl Zil {
     }
 
     fn replay_records(&self, header: &ZilHeader, to: &dyn Replay) -> Result<u64, DmuError> {
-        let (mut done, mut reached) = (0, 0);
+        let (mut done, mut reached, mut over) = (0, 0, 0);
         let result = Walk::new(&self.parts.storage, header)
             .filter_map(|found| found.content.ok())
             .try_for_each(|block: LogBlock| {
@@ -104,10 +110,12 @@ impl Zil {
                         to.replay(&LoggedRecord { head, bytes, endian, data })?;
                         done += 1;
                     }
+                    over = over.max(head.seq.min(header.claim_lr_seq));
                 }
                 Ok(())
             });
         self.replaying.store(0, Relaxed);
+        to.reached(log_id(&header.log), over, self.parts.txgs.open());
         result?;
         // The claim has seen that there is more: a device does not answer, and what it holds was promised.
         let counted = header.flags & FLAG_CLAIM_LR_SEQ_VALID != 0;

@@ -371,7 +371,7 @@ fn a_change_of_names_goes_out_with_any_commit_and_a_destroyed_dataset_leaves_no_
     let file = file(&pool, "tank/gone");
     let tx = fs.objset().begin(Holds::new(0, 1)).unwrap();
     let truncate = LrTruncate { object: 99, offset: 0, length: 0 };
-    fs.zil().unwrap().log(&tx, Record::Truncate(truncate).encode());
+    fs.zil().unwrap().log(&tx, Record::Truncate(truncate).encode(), None);
     drop(tx);
     file.write(0, b"own", true);
     file.commit();

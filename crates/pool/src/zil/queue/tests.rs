@@ -1,11 +1,11 @@
 use super::*;
 
 fn record(txg: u64, len: usize) -> Itx {
-    Itx { txg, what: What::Record(vec![0; len]) }
+    Itx { txg, what: What::Record(vec![0; len]), answer: None }
 }
 
 fn write(txg: u64, offset: u64, len: u64) -> Itx {
-    Itx { txg, what: What::Write { object: 7, generation: 1, offset, len } }
+    Itx { txg, what: What::Write { object: 7, generation: 1, offset, len }, answer: None }
 }
 
 fn pieces(batch: &[Itx]) -> Vec<(u64, u64)> {
@@ -96,7 +96,7 @@ fn a_write_is_led_to_block_by_block() {
         is_large: false,
         data: None,
     };
-    let itxs: Vec<Itx> = What::blocks_of(&write).map(|what| Itx { txg: 5, what }).collect();
+    let itxs: Vec<Itx> = What::blocks_of(&write).map(|what| Itx { txg: 5, what, answer: None }).collect();
     assert_eq!(pieces(&itxs), [(1000, 3096), (4096, 4096), (8192, 1808)]);
     let mut queue = Queue::default();
     itxs.into_iter().for_each(|itx| queue.push(itx));
@@ -105,4 +105,27 @@ fn a_write_is_led_to_block_by_block() {
     let back: Vec<Itx> = batch.drain(1..).collect();
     assert_eq!(queue.put_back(back), 1);
     assert_eq!(pieces(&queue.take(1 << 20).0), [(4096, 4096), (8192, 1808)]);
+}
+
+struct Call;
+
+impl stdx::call::Keeping for Call {
+    fn changed(&self, _group: u64) {}
+    fn logged(&self, _log: u64, _record: u64) {}
+    fn answer(&self, _reply: &[u8]) {}
+}
+
+#[test]
+fn records_of_one_call_are_not_torn_apart() {
+    let of = |call: &Answer, len| Itx { answer: call.clone(), ..record(5, len) };
+    let [one, other]: [Answer; 2] = [(); 2].map(|()| Some(Arc::new(Call) as _));
+    let mut queue = Queue::default();
+    for itx in [of(&one, 100), of(&other, 100), of(&other, 200), of(&one, 100), record(5, 100)] {
+        queue.push(itx);
+    }
+    let (batch, upto) = queue.take(399);
+    assert_eq!((batch.len(), upto), (1, 1), "the second call's would not all fit");
+    assert_eq!(queue.take(299).0.len(), 0);
+    assert_eq!(queue.take(400).0.len(), 3);
+    assert_eq!((queue.take(400).0.len(), queue.bytes()), (1, 0));
 }

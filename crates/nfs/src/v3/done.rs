@@ -1,0 +1,64 @@
+//! Calls that an earlier program has done: what the engine knows of them, and answers to those that had none yet.
+
+use engine_api::{Attr, Happened};
+use sunrpc::xdr::{Decoder, Result};
+
+use super::attr::{put_post, put_wcc};
+use super::change::put_handle_and_attr;
+use super::target::{Place, Target, get_handle};
+use super::{Out, procedure, put_failure};
+use crate::service::Context;
+use crate::status::Status;
+
+/// What is known of a call that changes something, which begins with the handle of what is changed. Who may not change it
+/// learns nothing.
+pub fn find(cx: &Context<'_>, args: &[u8], digest: &[u8; 32]) -> Option<Happened> {
+    let target = Target::for_change(cx, get_handle(&mut Decoder::new(args)).ok()?).ok()?;
+    // The call itself will meet the error.
+    target.fs().happened(digest).ok()?
+}
+
+/// The results of a procedure that has succeeded, as far as they can be had now. `Ok(false)`: it is none that is kept.
+pub fn put_done(cx: &Context<'_>, procedure: u32, args: &[u8], out: &mut Out) -> Result<bool> {
+    let d = &mut Decoder::new(args);
+    let enc = &mut out.enc;
+    let handle = get_handle(d)?;
+    let put_now = |target: &Target, enc: &mut _| put_wcc(enc, target.fs_id(), None, target.attr().as_ref());
+    let first = match Target::for_change(cx, handle) {
+        Ok(target) => target,
+        Err(status) => {
+            put_failure(procedure, status, enc);
+            return Ok(true);
+        }
+    };
+    enc.u32(Status::OK.0);
+    match procedure {
+        procedure::SETATTR | procedure::REMOVE | procedure::RMDIR => put_now(&first, enc),
+        procedure::CREATE | procedure::MKDIR | procedure::SYMLINK | procedure::MKNOD => {
+            match made(&first, &Place::get(&mut Decoder::new(args))?) {
+                Some(attr) => put_handle_and_attr(enc, &first, &attr),
+                None => (0..2).for_each(|_| enc.bool(false)),
+            }
+            put_now(&first, enc);
+        }
+        procedure::RENAME | procedure::LINK => {
+            if procedure == procedure::LINK {
+                put_post(enc, first.fs_id(), first.attr().as_ref());
+            } else {
+                let _name = d.opaque(u32::MAX)?;
+                put_now(&first, enc);
+            }
+            match Target::for_change(cx, get_handle(d)?) {
+                Ok(dir) => put_now(&dir, enc),
+                Err(_) => (0..2).for_each(|_| enc.bool(false)),
+            }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// What has the name now.
+fn made(dir: &Target, place: &Place<'_>) -> Option<Attr> {
+    dir.fs().lookup(&dir.cred, dir.node, place.name().ok()?).ok()
+}
