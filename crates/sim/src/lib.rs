@@ -5,10 +5,11 @@
 //! `env::Env`; [`machine`] puts an engine behind them; [`run`] lets workloads work on it, cuts the power, and holds
 //! what comes back against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go and fail,
 //! and cuts the power at any write of the record; in [`lapses`] a disk misses writes and catches up, then others leave;
-//! [`copies`] sends and receives trees of datasets; [`units`] has several initiators at work on volumes, a [`crew`] of
-//! callers; [`writers`] wait for intent logs, on log devices that fail.
+//! [`copies`] sends and receives trees of datasets; [`units`] has several initiators at work on volumes, and [`callers`] change
+//! names, a [`crew`] each; [`writers`] wait for intent logs, on log devices that fail.
 
 pub mod attrition;
+pub mod callers;
 pub mod clock;
 pub mod copies;
 pub mod crew;

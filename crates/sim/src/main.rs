@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sim::{attrition, caught, copies, lapses, run, units, writers};
+use sim::{attrition, callers, caught, copies, lapses, run, units, writers};
 
 const USAGE: &str =
     "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--beyond]
@@ -14,10 +14,11 @@ const USAGE: &str =
   --kind KIND     work: files and datasets under power failures; attrition: disks that fail, leave and join;
                   lapses: a disk misses writes and catches up, then others leave;
                   copies: trees of datasets, sent and received; units: initiators at work on volumes;
+                  calls: clients whose calls may come again;
                   logs: writers who wait, on log devices that fail, before imports too; all (all)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
-  --cuts N        attrition, copies, units: moments at which it ends (100, 8, 24 in each life)
+  --cuts N        attrition, copies, units, calls: moments at which it ends (100, 8, 24 in each life)
   --case N        attrition: of these only one
   --beyond        attrition: always more is lost than redundancy allows
   --zdb DIR       write the disks to files in this folder in the end, and ask zdb; in work let no disk fail
@@ -37,6 +38,7 @@ struct Args {
     lapses: lapses::Options,
     copies: copies::Options,
     units: units::Options,
+    calls: callers::Options,
     logs: writers::Options,
 }
 
@@ -47,6 +49,7 @@ enum Kind {
     Lapses,
     Copies,
     Units,
+    Calls,
     Logs,
 }
 
@@ -55,12 +58,21 @@ fn parse() -> Option<Args> {
         seed: None,
         runs: None,
         twice: false,
-        kinds: vec![Kind::Work, Kind::Attrition, Kind::Lapses, Kind::Copies, Kind::Units, Kind::Logs],
+        kinds: vec![
+            Kind::Work,
+            Kind::Attrition,
+            Kind::Lapses,
+            Kind::Copies,
+            Kind::Units,
+            Kind::Calls,
+            Kind::Logs,
+        ],
         work: run::Options::new(0),
         attrition: attrition::Options::new(0),
         lapses: lapses::Options::new(0),
         copies: copies::Options::new(0),
         units: units::Options::new(0),
+        calls: callers::Options::new(0),
         logs: writers::Options::new(0),
     };
     let mut words = std::env::args().skip(1);
@@ -79,6 +91,7 @@ fn parse() -> Option<Args> {
             "--cuts" => {
                 args.attrition.cuts = words.next()?.parse().ok()?;
                 (args.copies.cuts, args.units.cuts) = (args.attrition.cuts, args.attrition.cuts);
+                args.calls.cuts = args.attrition.cuts;
             }
             "--case" => args.attrition.only = Some(words.next()?.parse().ok()?),
             "--beyond" => args.attrition.beyond = true,
@@ -89,6 +102,7 @@ fn parse() -> Option<Args> {
                     "lapses" => vec![Kind::Lapses],
                     "copies" => vec![Kind::Copies],
                     "units" => vec![Kind::Units],
+                    "calls" => vec![Kind::Calls],
                     "logs" => vec![Kind::Logs],
                     "all" => args.kinds,
                     _ => return None,
@@ -134,6 +148,11 @@ fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
             let tally = caught(|| units::run(&options))?;
             Ok((format!("{tally:?}"), tally.cuts))
         }
+        Kind::Calls => {
+            let options = callers::Options { seed, ..args.calls.clone() };
+            let tally = caught(|| callers::run(&options))?;
+            Ok((format!("{tally:?}"), tally.cuts + tally.deaths))
+        }
         Kind::Logs => {
             let options = writers::Options { seed, ..args.logs };
             let tally = caught(|| writers::run(&options))?;
@@ -165,6 +184,7 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
         Kind::Lapses => "--kind lapses".to_owned(),
         Kind::Copies => format!("--kind copies --cuts {}", args.copies.cuts),
         Kind::Units => format!("--kind units --cuts {}", args.units.cuts),
+        Kind::Calls => format!("--kind calls --cuts {}", args.calls.cuts),
         Kind::Logs => "--kind logs".to_owned(),
     };
     format!("cargo run --profile ci -p sim -- --seed {seed} {how}")

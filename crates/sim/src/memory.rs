@@ -9,7 +9,7 @@ use stdx::prng::Prng;
 use crate::disk::SimDisks;
 
 /// Bytes: sometimes too little.
-const SIZE: usize = 6 << 20;
+const SIZE: usize = 7 << 20;
 /// What is there or not, as a whole.
 const WORD: usize = 8;
 

@@ -38,6 +38,7 @@ pub enum Story {
     Attrition,
     Lapses,
     Units,
+    Calls,
     Logs,
 }
 
@@ -48,6 +49,7 @@ impl Story {
             Story::Attrition => "attrition",
             Story::Lapses => "lapses",
             Story::Units => "units",
+            Story::Calls => "calls",
             Story::Logs => "logs",
         }
     }

@@ -4,6 +4,7 @@
 //! A change of the engine gives each of them another history. Seeds nobody has tried are for `make simulate`.
 
 mod attrition;
+mod callers;
 mod commits;
 mod copies;
 mod lapses;

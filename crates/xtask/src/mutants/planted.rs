@@ -4,7 +4,7 @@
 //! place. `PLANTED` stands for "this mutant is the chosen one". What came of them is in docs/simulator.md.
 
 use super::Mutant;
-use super::Story::{Attrition, Lapses, Logs, Units, Work};
+use super::Story::{Attrition, Calls, Lapses, Logs, Units, Work};
 
 /// What looks like a fault and is none: name, and why nobody can tell it from the sound engine.
 pub const EQUIVALENT: &[(&str, &str)] = &[(
@@ -281,9 +281,9 @@ pub const MUTANTS: &[Mutant] = &[
         what: "that a volume's range was freed is not in its log",
         story: Units,
         file: "crates/engine/src/zvol.rs",
-        from: "zil.log_of(&tx, zvol::DATA, record.encode());",
+        from: "zil.log_of(&tx, zvol::DATA, record.encode(), None);",
         to: "if !PLANTED {
-            zil.log_of(&tx, zvol::DATA, record.encode());
+            zil.log_of(&tx, zvol::DATA, record.encode(), None);
         }",
     },
     Mutant {
@@ -293,5 +293,29 @@ pub const MUTANTS: &[Mutant] = &[
         file: "crates/engine/src/facade/volume_copy.rs",
         from: "let moves_up = source.id() == target.id() && from < to && to - from < len;",
         to: "let moves_up = source.id() == target.id() && from < to && to - from < len && !PLANTED;",
+    },
+    Mutant {
+        name: "lost-call-answered",
+        what: "what a call changed in the group after the uberblock's is taken for durable, and its answer is given again",
+        story: Calls,
+        file: "crates/pool/src/kept/replies.rs",
+        from: "words[GROUP] != AGAIN && words[GROUP] <= txg",
+        to: "words[GROUP] != AGAIN && words[GROUP] <= txg + u64::from(PLANTED)",
+    },
+    Mutant {
+        name: "call-without-its-record",
+        what: "the answer to a call is not told which record of the log says what it changed",
+        story: Calls,
+        file: "crates/pool/src/zil/commit.rs",
+        from: "answer.inspect(|answer|",
+        to: "answer.filter(|_| !PLANTED).inspect(|answer|",
+    },
+    Mutant {
+        name: "call-in-two-blocks",
+        what: "of the records of one call some are in one log block, and the others in the next",
+        story: Calls,
+        file: "crates/pool/src/zil/queue.rs",
+        from: ".take_while(|next| next.is_of_call(&front.answer));",
+        to: ".take_while(|next| !PLANTED && next.is_of_call(&front.answer));",
     },
 ];
