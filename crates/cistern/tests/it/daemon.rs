@@ -9,6 +9,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -166,6 +167,22 @@ fn end_with_parent() -> io::Result<()> {
     }
 }
 
+/// Gives the process that begins these as its descriptors from 3 on: ten at the most.
+fn hand_over(sockets: &[RawFd]) -> io::Result<()> {
+    let done = |fd: RawFd| if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) };
+    // Out of the way first, for one may have the number of another.
+    let mut copies = [0; 10];
+    for (copy, socket) in copies.iter_mut().zip(sockets) {
+        // SAFETY: it takes plain numbers.
+        *copy = done(unsafe { libc::fcntl(*socket, libc::F_DUPFD_CLOEXEC, 64) })?;
+    }
+    for (fd, copy) in (3..).zip(&copies[..sockets.len()]) {
+        // SAFETY: as above.
+        done(unsafe { libc::dup2(*copy, fd) })?;
+    }
+    Ok(())
+}
+
 /// A running `cistern serve`.
 pub struct Daemon {
     pub state: PathBuf,
@@ -176,6 +193,8 @@ pub struct Daemon {
     env: Vec<(&'static str, String)>,
     /// `cgroup.procs` of the group of processes that it is to be in.
     group: Option<PathBuf>,
+    /// Listening sockets that it is started with, as systemd does it.
+    handed: Vec<OwnedFd>,
     child: Option<Child>,
 }
 
@@ -205,6 +224,7 @@ impl Daemon {
             extra: extra.iter().map(|&word| word.to_owned()).collect(),
             env: env.to_vec(),
             group: None,
+            handed: Vec::new(),
             child: None,
         };
         daemon.begin();
@@ -222,14 +242,34 @@ impl Daemon {
         daemon
     }
 
+    /// From its next start on it is given these sockets.
+    pub fn hand(&mut self, sockets: Vec<OwnedFd>) {
+        self.handed = sockets;
+    }
+
     /// Starts the process and waits until it says that it is there.
     pub fn begin(&mut self) {
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
+        let shell = |script: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]);
+            shell
+        };
         let mut command = match &self.group {
             // A shell enters the group, and becomes the daemon.
             Some(group) => {
-                let mut shell = Command::new("sh");
-                shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(group).arg(PROGRAM);
+                let mut shell = shell("echo $$ > \"$0\" && exec \"$@\"");
+                shell.arg(group).arg(PROGRAM);
+                shell
+            }
+            // The sockets are for the process of this number alone.
+            None if !self.handed.is_empty() => {
+                let mut shell = shell("LISTEN_PID=$$ exec \"$0\" \"$@\"");
+                shell.arg(PROGRAM).env("LISTEN_FDS", self.handed.len().to_string());
+                shell.env("LISTEN_FDNAMES", vec!["test"; self.handed.len()].join(":"));
+                let handed: Vec<RawFd> = self.handed.iter().map(AsRawFd::as_raw_fd).collect();
+                // SAFETY: between fork and exec, system calls that take plain numbers.
+                unsafe { shell.pre_exec(move || hand_over(&handed)) };
                 shell
             }
             None => Command::new(PROGRAM),

@@ -34,6 +34,7 @@ mod qemu;
 mod quotas;
 mod raidz;
 mod refusals;
+mod restart;
 mod roots;
 mod shares;
 mod snapshots;
