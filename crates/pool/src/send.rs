@@ -35,6 +35,7 @@ use crate::resume::Resume;
 use crate::stream::RecordWriter;
 use crate::{PoolError, Result};
 use alone::Alone;
+pub use alone::head_of_stream;
 use emit::Emit;
 use source::Source;
 
@@ -188,15 +189,20 @@ impl Dsl {
         })
     }
 
-    /// As [`Dsl::prepare_send`], of the rest of a stream that was interrupted; `flags` beside those that it had.
+    /// As [`Dsl::prepare_send`], or of a head as [`Dsl::prepare_head`], of the rest of a stream that was interrupted; `flags`
+    /// beside those that it had.
     pub fn prepare_resume(
         &self,
-        snapshot: &str,
+        name: &str,
         from: Option<&str>,
         resume: &Resume,
         flags: Flags,
     ) -> std::result::Result<Sending, Failure> {
-        let mut sending = self.prepare_send(snapshot, from, flags.and(resume.flags))?;
+        let flags = flags.and(resume.flags);
+        let mut sending = match name.contains('@') {
+            true => self.prepare_send(name, from, flags)?,
+            false => self.prepare_head(name, from, flags)?,
+        };
         let point = resume.point;
         let object = match sending.dataset.objset().hold(point.object) {
             Err(DmuError::NotFound) => return Err(Failure::NoObject),

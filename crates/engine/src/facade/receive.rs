@@ -92,6 +92,8 @@ impl LocalPool {
         if let Some(replication) = &mut replication {
             replication.run(&mut received, tell);
         }
+        // Some had a name for the time being only.
+        received.new.retain(|name| self.pool.dsl.object_of(name).is_ok());
         Ok(received)
     }
 

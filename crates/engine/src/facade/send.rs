@@ -9,7 +9,7 @@ use std::io::Write;
 
 use ::pool::PoolError;
 use ::pool::resume::{self, Resume};
-use ::pool::send::{Failure, Flags, Sending};
+use ::pool::send::{Failure, Flags, Sending, head_of_stream};
 use ::pool::stream::RecordWriter;
 use engine_api::{Error, Pool, Result, SendEvent, SendRequest, TokenContents};
 use env::{Clock, Nanos};
@@ -50,7 +50,10 @@ impl LocalPool {
             }
             let sending = match snapshot.contains('@') || request.dry_run {
                 true => self.pool.dsl.prepare_send(snapshot, from.as_deref(), flags),
-                false => self.take_head(snapshot, from.as_deref(), flags),
+                false => {
+                    let prepare = || self.pool.dsl.prepare_head(snapshot, from.as_deref(), flags);
+                    self.take_head(snapshot, prepare)
+                }
             };
             let sending = sending.map_err(failed)?;
             let (snapshot, from) = (snapshot.clone(), from.clone());
@@ -90,8 +93,7 @@ impl LocalPool {
     fn take_head(
         &self,
         head: &str,
-        from: Option<&str>,
-        flags: Flags,
+        prepare: impl FnOnce() -> std::result::Result<Sending, Failure>,
     ) -> std::result::Result<Sending, Failure> {
         let object = self.pool.dsl.object_of(head)?;
         if self.is_in_use(object) {
@@ -101,7 +103,7 @@ impl LocalPool {
             if !self.pool.core().readonly {
                 self.pool.core().txgs.sync_now()?;
             }
-            self.pool.dsl.prepare_head(head, from, flags)
+            prepare()
         })
     }
 
@@ -118,10 +120,11 @@ impl LocalPool {
         tell(SendEvent::Token(token.contents().shown));
         let resume = &token.resume;
         self.can_send(&resume.to_name)?;
-        let snapshot = self.sent_by(resume)?;
+        let name = self.sent_by(resume)?;
         let from = self.source_of(resume, &resume.to_name)?;
-        let sending = self.pool.dsl.prepare_resume(&snapshot, from.as_deref(), resume, flags);
-        self.send_single(sending, (&snapshot, from.as_deref()), dry_run, to, tell)
+        let prepare = || self.pool.dsl.prepare_resume(&name, from.as_deref(), resume, flags);
+        let sending = if name.contains('@') { prepare() } else { self.take_head(&name, prepare) };
+        self.send_single(sending, (&name, from.as_deref()), dry_run, to, tell)
     }
 
     /// Sends what an interrupted receive has left of a dataset.
@@ -186,11 +189,16 @@ impl LocalPool {
         self.pool.dsl.send(sending, &mut watched)
     }
 
-    /// The snapshot that was sent; it may have been renamed since, but has its guid.
+    /// The snapshot or head that was sent; it may have been renamed since, but has its guid.
     fn sent_by(&self, resume: &Resume) -> Result<String> {
         let name = &resume.to_name;
         let is_ours = name.split(['/', '@']).next() == Some(self.name().as_str());
-        let found = if is_ours { self.by_guid(resume.to_guid, name)? } else { None };
+        let heads = || self.pool.dsl.heads_by_guid(resume.to_guid).map_err(api_error);
+        let found = match head_of_stream(name) {
+            _ if !is_ours => None,
+            Some(head) => nearest(heads()?, head),
+            None => self.by_guid(resume.to_guid, name)?,
+        };
         found.ok_or_else(|| {
             let why = match self.pool.dsl.object_of(name).is_ok() {
                 true => "is no longer the same snapshot used in the initial send",

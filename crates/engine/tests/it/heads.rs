@@ -12,7 +12,7 @@ use env::Env;
 use model::{Compare, dump};
 
 use crate::disks::{Dir, new_pool, prop, zdb_is_content};
-use crate::streams::names;
+use crate::streams::{names, value};
 
 const ROOT: Cred = Cred::root();
 
@@ -97,6 +97,28 @@ fn heads_that_nobody_uses_are_sent() {
             tree.differences(&dump(&*pool.open_fs(name).unwrap()).unwrap(), Compare { times: true });
         assert!(differences.is_empty(), "{name}: {differences:#?}");
     }
+
+    // A stream of a head is resumed as one of a snapshot is, by the head's guid.
+    let request = ReceiveRequest { target: "ours/d".into(), resumable: true, ..ReceiveRequest::default() };
+    pool.receive(&request, &mut &stream.bytes[..stream.bytes.len() / 2], &mut |_| {}).unwrap_err();
+    let token = value(&*pool, "ours/d", "receive_resume_token").0;
+    let rename = |from: &str, to: &str| {
+        let change = Change::Rename { from: from.into(), to: to.into(), parents: false, recursive: false };
+        pool.commit(&change, "").unwrap();
+    };
+    rename("ours/a", "ours/moved");
+    let rest = SendRequest { token: Some(token), ..SendRequest::default() };
+    let fs = pool.open_fs("ours/moved").unwrap();
+    let why = pool.send(&rest, &mut Vec::new(), &mut |_| {}).unwrap_err().to_string();
+    assert_eq!(why, BUSY.replace("ours/a", "ours/moved"));
+    drop(fs);
+    let mut stream = Vec::new();
+    pool.send(&rest, &mut stream, &mut |_| {}).unwrap();
+    rename("ours/moved", "ours/a");
+    pool.receive(&request, &mut &stream[..], &mut |_| {}).unwrap();
+    let got = dump(&*pool.open_fs("ours/d@--head--").unwrap()).unwrap();
+    let differences = tree.differences(&got, Compare { times: true });
+    assert!(differences.is_empty(), "{differences:#?}");
 
     // Only the list that goes before a stream asks which snapshot it is.
     let listed = SendRequest { snapshot: "ours/b".into(), props: true, ..SendRequest::default() };

@@ -53,7 +53,11 @@ impl Trees {
                 told.push(line);
             }
         };
-        self.0.receive(&request, &mut &stream[..], tell).unwrap_or_else(|error| panic!("{to}: {error}"));
+        let received =
+            self.0.receive(&request, &mut &stream[..], tell).unwrap_or_else(|error| panic!("{to}: {error}"));
+        // Whoever mounts is not sent to what had a name for the time being only.
+        let there = names(&*self.0);
+        assert!(received.new.iter().all(|name| there.contains(name)), "{received:#?}");
         told
     }
 
@@ -136,9 +140,24 @@ fn copies_of_trees_follow_them() {
     assert!(told.contains(&"attempting destroy ours/b/z".to_owned()), "{told:#?}");
     trees.are_alike();
 
+    // What cannot go before what is below it has another name until then.
+    trees.create("ours/a/p");
+    trees.create("ours/a/p/q");
+    trees.snapshot("ours/a@8");
+    trees.replicate(Some("7"), "8", true);
+    trees.are_alike();
+    trees.destroy(&["ours/a/p/q@8", "ours/a/p/q", "ours/a/p@8", "ours/a/p"]);
+    trees.snapshot("ours/a@9");
+    let told = trees.replicate(Some("8"), "9", true);
+    assert!(
+        told.iter().any(|line| line.starts_with("failed - trying rename ours/b/p to ours/b/recv-")),
+        "{told:#?}"
+    );
+    trees.are_alike();
+
     // Left out with what is below it; what only begins like it is not.
     let request = SendRequest {
-        snapshot: "ours/a@7".into(),
+        snapshot: "ours/a@9".into(),
         replicate: true,
         exclude: vec!["ours/a/new".into(), "ours/a/clon".into()],
         ..SendRequest::default()

@@ -109,6 +109,17 @@ impl Dsl {
         found.map(|(_, object)| self.dataset_name(object)).collect()
     }
 
+    /// Names of the heads of this guid.
+    pub fn heads_by_guid(&self, guid: u64) -> Result<Vec<String>> {
+        let _config = self.reading();
+        let mut names = Vec::new();
+        for name in self.names_below(&self.root()?)? {
+            let head = self.head_of(&self.find_dir(&name)?)?;
+            names.extend(head.filter(|head| head.phys.guid == guid).map(|_| name));
+        }
+        Ok(names)
+    }
+
     /// Names of the bookmarks of snapshots of this guid.
     pub fn bookmarks_by_guid(&self, guid: u64) -> Result<Vec<String>> {
         let _config = self.reading();

@@ -15,6 +15,11 @@ use crate::resume::Resume;
 /// What stands for the snapshot in the name of a stream that is of none.
 const HEAD: &str = "@--head--";
 
+/// The head whose stream has this name.
+pub fn head_of_stream(name: &str) -> Option<&str> {
+    name.strip_suffix(HEAD)
+}
+
 /// While there is one, a dataset counts as being received.
 pub(super) struct Alone {
     dsl: Weak<Dsl>,
