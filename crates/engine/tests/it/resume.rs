@@ -217,7 +217,8 @@ fn changes_of_a_hidden_clone_by_its_name() {
     let mut stream = &next[..];
     let request = ReceiveRequest { target: "ours/fs/%recv".into(), ..ReceiveRequest::default() };
     assert!(to.pool.receive(&request, &mut stream, &mut |_| {}).is_err());
-    to.pool.commit(&Change::Destroy { names: vec![hidden()], defer: false }, "").unwrap();
+    // Named twice, it has gone when its second turn comes.
+    to.pool.commit(&Change::Destroy { names: vec![hidden(), hidden()], defer: false }, "").unwrap();
     assert_eq!(token(&*to.pool, "ours/fs"), "");
     to.equals("ours/fs@s10", "g_snap/fs@s10");
     from.engine.export("g_snap", false).unwrap();

@@ -69,8 +69,9 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], defer: bool) -> Result<()>
             continue;
         }
         let found = match cx.dsl.find(name) {
-            // A snapshot may have gone with the last of its clones.
-            Err(PoolError::NotFound) if name.contains('@') => continue,
+            // It was there when this was checked, and went with another: a snapshot with the last of its clones, what a
+            // receive left with its dataset, what is named twice.
+            Err(PoolError::NotFound) => continue,
             found => found?,
         };
         if found.is_snapshot() {

@@ -58,7 +58,10 @@ impl Dsl {
         {
             return busy("dataset is busy");
         }
-        if self.left_clone(found)?.is_some_and(|clone| self.is_receiving(clone.object)) {
+        // What a receive has left goes along, if it is nothing but that.
+        if let Some(clone) = self.left_clone(found)?
+            && (self.is_receiving(clone.object) || !self.mos.entries(clone.phys.snapnames_zapobj)?.is_empty())
+        {
             return busy("dataset is busy");
         }
         Ok(())
