@@ -4,6 +4,7 @@
 //! DELETE that answers with a [`Job`] to wait for. Every refusal is a [`Problem`]. Unknown fields in a request are an
 //! error, so that a misspelt option never passes silently; unknown fields in an answer are to be ignored.
 
+mod allow;
 mod dataset;
 mod dedup;
 mod event;
@@ -21,6 +22,7 @@ mod stream;
 mod tunable;
 mod upgrade;
 
+pub use allow::*;
 pub use dataset::*;
 pub use dedup::*;
 pub use event::*;

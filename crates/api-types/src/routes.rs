@@ -97,6 +97,12 @@ pub const DATASET_ROLLBACK: &str = "/v1/datasets/{name}/rollback";
 pub const DATASET_PROMOTE: &str = "/v1/datasets/{name}/promote";
 /// POST [`crate::AbortReceive`]
 pub const DATASET_ABORT_RECEIVE: &str = "/v1/datasets/{name}/abort-receive";
+/// GET [`crate::Delegation`]s of a dataset and those above it
+pub const DATASET_PERMISSIONS: &str = "/v1/datasets/{name}/permissions";
+/// POST [`crate::Allow`]
+pub const DATASET_ALLOW: &str = "/v1/datasets/{name}/allow";
+/// POST [`crate::Unallow`]
+pub const DATASET_UNALLOW: &str = "/v1/datasets/{name}/unallow";
 /// GET [`crate::Hold`]s of a snapshot
 pub const DATASET_HOLDS: &str = "/v1/datasets/{name}/holds";
 /// GET [`crate::DeletedFiles`]

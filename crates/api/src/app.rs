@@ -1,6 +1,6 @@
 //! What every handler shares, and the hop from the runtime to a blocking thread.
 
-use crate::caller::on_behalf;
+use crate::caller::{asker, on_behalf};
 use crate::jobs::{Jobs, Reporter};
 use crate::local::LocalMounts;
 use crate::problem::{of_error, problem};
@@ -22,10 +22,15 @@ const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Requests that are in the engine at one time, of those that may have to wait for a pool, and of those that do not: they
 /// are answered whatever becomes of the others.
-pub const PATIENT: usize = 64;
-pub const PROMPT: usize = 16;
+const PATIENT: usize = 64;
+const PROMPT: usize = 16;
+/// Likewise of guests, who are no administrators: they have a part of their own, and wait for each other alone.
+const GUESTS: usize = 16;
+/// Together.
+pub const BLOCKING: usize = PATIENT + PROMPT + GUESTS;
 /// Streams, and requests that wait for what is to happen: each has a thread of its own.
 const APART: usize = 256;
+const GUESTS_APART: usize = 32;
 
 pub struct App {
     pub engine: Arc<dyn Engine>,
@@ -40,7 +45,9 @@ pub struct App {
 pub struct Room {
     patient: Semaphore,
     prompt: Semaphore,
+    guests: Semaphore,
     apart: Arc<Semaphore>,
+    guests_apart: Arc<Semaphore>,
 }
 
 impl Room {
@@ -48,7 +55,23 @@ impl Room {
         Room {
             patient: Semaphore::new(PATIENT),
             prompt: Semaphore::new(PROMPT),
+            guests: Semaphore::new(GUESTS),
             apart: Arc::new(Semaphore::new(APART)),
+            guests_apart: Arc::new(Semaphore::new(GUESTS_APART)),
+        }
+    }
+}
+
+impl Room {
+    /// Where who asks in this task waits for his turn.
+    fn of<'a>(&'a self, administrators: &'a Semaphore) -> &'a Semaphore {
+        if asker().is_administrator { administrators } else { &self.guests }
+    }
+
+    fn apart(&self) -> (&Arc<Semaphore>, usize) {
+        match asker().is_administrator {
+            true => (&self.apart, APART),
+            false => (&self.guests_apart, GUESTS_APART),
         }
     }
 }
@@ -110,7 +133,7 @@ pub async fn blocking<T: Serialize + Send + 'static>(
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Response {
     let own = app.clone();
-    let _permit = own.room.patient.acquire().await;
+    let _permit = own.room.of(&own.room.patient).acquire().await;
     hop(app, work).await
 }
 
@@ -120,14 +143,15 @@ pub async fn prompt<T: Serialize + Send + 'static>(
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Response {
     let own = app.clone();
-    let _permit = own.room.prompt.acquire().await;
+    let _permit = own.room.of(&own.room.prompt).acquire().await;
     hop(app, work).await
 }
 
 /// Runs `work`, which may take as long as its client wants, on a thread of its own.
 pub fn apart(app: Shared, work: impl FnOnce(&App) + Send + 'static) -> Result<(), Problem> {
-    let Ok(permit) = app.room.apart.clone().try_acquire_owned() else {
-        return Err(problem(kind::BUSY, format!("{APART} streams are under way already; try again later")));
+    let (room, most) = app.room.apart();
+    let Ok(permit) = room.clone().try_acquire_owned() else {
+        return Err(problem(kind::BUSY, format!("{most} streams are under way already; try again later")));
     };
     let thread = thread::Builder::new().name("api-stream".to_owned()).spawn(on_behalf(move || {
         let _permit = permit;

@@ -1,37 +1,43 @@
-//! Who asks: the user of the program at the other end of the socket, as the kernel says it (SO_PEERCRED).
+//! Who asks: the user of the program at the other end of the socket, as the kernel says it
+//! (SO_PEERCRED, SO_PEERGROUPS).
 //!
-//! A connection is one program's. Its user goes with each of its requests, and with the work that these start on blocking
-//! threads, into the histories of pools.
+//! A connection is one program's. Its user goes with each of its requests, and with the work that
+//! these start on blocking threads: into the histories of pools, and to where it is decided what
+//! may be done (`engine`'s `rights`).
 
+use crate::door::Door;
 use axum::extract::connect_info::Connected;
-use axum::extract::{ConnectInfo, Request};
-use axum::middleware::Next;
-use axum::response::Response;
 use axum::serve::IncomingStream;
-use tokio::net::UnixListener;
+use std::sync::Arc;
+use stdx::behalf::{self, Caller};
 
 /// The user of a connection.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller(u32);
+#[derive(Clone, Debug)]
+pub struct Asker(pub Arc<Caller>);
 
-impl Connected<IncomingStream<'_, UnixListener>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Caller {
-        // A kernel that does not tell, which none does: then it was nobody that could be named.
-        Caller(stream.io().peer_cred().map_or(NOBODY, |peer| peer.uid()))
+impl Connected<IncomingStream<'_, Door>> for Asker {
+    fn connect_info(stream: IncomingStream<'_, Door>) -> Asker {
+        Asker(stream.io().caller())
     }
 }
 
 const NOBODY: u32 = 65534;
 
-tokio::task_local!(static CALLER: Caller);
+tokio::task_local!(static ASKER: Asker);
 
-/// Has the user of its connection known while a request is handled.
-pub async fn known(ConnectInfo(caller): ConnectInfo<Caller>, request: Request, next: Next) -> Response {
-    CALLER.scope(caller, next.run(request)).await
+/// Has it known who asks while something is done.
+pub async fn known<T>(asker: Asker, work: impl Future<Output = T>) -> T {
+    ASKER.scope(asker, work).await
+}
+
+/// Who asks in this task. Where that is not known, it is nobody who may do anything.
+pub fn asker() -> Arc<Caller> {
+    let nobody = || Arc::new(Caller { user: NOBODY, groups: vec![NOBODY], is_administrator: false });
+    ASKER.try_with(|asker| asker.0.clone()).unwrap_or_else(|_| nobody())
 }
 
 /// Work for another thread, to be done for who asks in this task.
 pub fn on_behalf<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
-    let Caller(user) = CALLER.try_with(|caller| *caller).unwrap_or(Caller(NOBODY));
-    move || stdx::behalf::on_behalf_of(user, work)
+    let asker = asker();
+    move || behalf::on_behalf_of(asker, work)
 }

@@ -510,3 +510,30 @@ pub fn diff_entry(entry: &engine::DiffEntry) -> wire::DiffEntry {
         ctime_nanos: entry.ctime.nanos,
     }
 }
+
+pub fn grant(grant: api_types::Grant) -> engine_api::Grant {
+    let api_types::Grant { who, local, descendent, permissions } = grant;
+    let who = match who {
+        api_types::Grantee::User(number) => engine_api::Grantee::User(number),
+        api_types::Grantee::Group(number) => engine_api::Grantee::Group(number),
+        api_types::Grantee::Everyone => engine_api::Grantee::Everyone,
+        api_types::Grantee::Creator => engine_api::Grantee::Creator,
+        api_types::Grantee::Set(name) => engine_api::Grantee::Set(name),
+    };
+    engine_api::Grant { who, local, descendent, permissions }
+}
+
+pub fn delegation(found: engine_api::Delegation) -> api_types::Delegation {
+    let grant = |grant: engine_api::Grant| {
+        let engine_api::Grant { who, local, descendent, permissions } = grant;
+        let who = match who {
+            engine_api::Grantee::User(number) => api_types::Grantee::User(number),
+            engine_api::Grantee::Group(number) => api_types::Grantee::Group(number),
+            engine_api::Grantee::Everyone => api_types::Grantee::Everyone,
+            engine_api::Grantee::Creator => api_types::Grantee::Creator,
+            engine_api::Grantee::Set(name) => api_types::Grantee::Set(name),
+        };
+        api_types::Grant { who, local, descendent, permissions }
+    };
+    api_types::Delegation { dataset: found.dataset, grants: found.grants.into_iter().map(grant).collect() }
+}

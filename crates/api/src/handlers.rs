@@ -6,6 +6,7 @@ pub mod faults;
 pub mod jobs;
 pub mod measure;
 pub mod mounts;
+pub mod permissions;
 pub mod pools;
 pub mod projects;
 pub mod snapshots;

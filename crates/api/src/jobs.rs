@@ -3,12 +3,13 @@
 //! A job runs on a blocking thread. It is never cancelled, since the change that it makes is whole or not at all; a
 //! client that stops waiting finds it again by number. The last [`KEPT`] that ended are remembered.
 
-use crate::caller::on_behalf;
+use crate::caller::{asker, on_behalf};
 use crate::problem::problem;
 use api_types::{Job, JobResult, JobState, Problem, Progress, kind};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use stdx::behalf::Caller;
 use tokio::sync::watch;
 
 /// Ended jobs remembered.
@@ -16,12 +17,27 @@ const KEPT: usize = 256;
 /// Jobs that run at one time, and more of them that bring back what others may be waiting for.
 const RUNNING: usize = 32;
 const REMEDIES: [&str; 3] = ["pool.clear", "pool.online", "pool.replace"];
+/// And of guests, who are no administrators: running, and ended ones remembered.
+const GUESTS: usize = 8;
+const GUESTS_KEPT: usize = 64;
 /// Together.
-pub const MOST: usize = RUNNING + 8;
+pub const MOST: usize = RUNNING + 8 + GUESTS;
 
 struct State {
     next: u64,
-    jobs: BTreeMap<u64, Job>,
+    jobs: BTreeMap<u64, Owned>,
+}
+
+/// A job, and who has asked for it: nobody else sees it but administrators.
+struct Owned {
+    job: Job,
+    owner: Arc<Caller>,
+}
+
+impl Owned {
+    fn is_seen_by(&self, caller: &Caller) -> bool {
+        caller.is_administrator || self.owner.user == caller.user
+    }
 }
 
 /// All jobs.
@@ -57,29 +73,45 @@ impl Jobs {
     }
 
     fn update(&self, id: u64, change: impl FnOnce(&mut Job)) {
-        if let Some(job) = self.lock().jobs.get_mut(&id) {
-            change(job);
+        if let Some(owned) = self.lock().jobs.get_mut(&id) {
+            change(&mut owned.job);
         }
         self.changed.send_modify(|generation| *generation += 1);
     }
 
+    /// Those that who asks in this task may see.
     pub fn all(&self) -> Vec<Job> {
-        self.lock().jobs.values().cloned().collect()
+        let asker = asker();
+        let state = self.lock();
+        let seen = state.jobs.values().filter(|owned| owned.is_seen_by(&asker));
+        seen.map(|owned| owned.job.clone()).collect()
     }
 
-    pub fn get(&self, id: u64) -> Option<Job> {
-        self.lock().jobs.get(&id).cloned()
+    fn get(&self, id: u64) -> Option<Job> {
+        let asker = asker();
+        let state = self.lock();
+        state.jobs.get(&id).filter(|owned| owned.is_seen_by(&asker)).map(|owned| owned.job.clone())
     }
 
     fn register(&self, kind: &str, target: &str) -> Result<Job, Problem> {
+        let owner = asker();
         let mut state = self.lock();
-        let running = state.jobs.values().filter(|job| job.state == JobState::Running).count();
-        if running >= if REMEDIES.contains(&kind) { MOST } else { RUNNING } {
+        // Guests and administrators take nothing from each other.
+        let of_kin = |of: &&Owned| of.owner.is_administrator == owner.is_administrator;
+        let is_running = |of: &&Owned| of.job.state == JobState::Running;
+        let running = state.jobs.values().filter(of_kin).filter(is_running).count();
+        let (most, kept) = match (owner.is_administrator, REMEDIES.contains(&kind)) {
+            (true, true) => (MOST - GUESTS, KEPT),
+            (true, false) => (RUNNING, KEPT),
+            (false, _) => (GUESTS, GUESTS_KEPT),
+        };
+        if running >= most {
             return Err(problem(kind::BUSY, format!("{running} jobs are running already; try again later")));
         }
-        while state.jobs.len() - running > KEPT {
-            let oldest = state.jobs.values().find(|job| job.state != JobState::Running).map(|job| job.id);
-            oldest.and_then(|id| state.jobs.remove(&id));
+        let ended = state.jobs.values().filter(of_kin).filter(|of| !is_running(of)).map(|of| of.job.id);
+        let ended: Vec<u64> = ended.collect();
+        for id in &ended[..ended.len().saturating_sub(kept)] {
+            state.jobs.remove(id);
         }
         let job = Job {
             id: state.next,
@@ -91,7 +123,7 @@ impl Jobs {
             problem: None,
         };
         state.next += 1;
-        state.jobs.insert(job.id, job.clone());
+        state.jobs.insert(job.id, Owned { job: job.clone(), owner });
         Ok(job)
     }
 

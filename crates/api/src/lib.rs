@@ -3,18 +3,22 @@
 //! A handler parses, hops to a blocking thread at once and calls the engine there; nothing of the engine ever runs on
 //! the runtime's own threads. Work that may take long becomes a job. Every `engine_api::Error` becomes a problem in one
 //! function ([`problem`]). Bodies are bounded, but for
-//! streams ([`flow`]); the socket belongs to its owner alone (mode 0600).
+//! streams ([`flow`]). Everybody on this machine may connect ([`door`]); who may do what is said route by route
+//! ([`server`], [`rights`]) and decided in the engine.
 
 mod app;
 mod caller;
 mod convert;
+mod door;
 mod flow;
 mod handlers;
 mod jobs;
 mod local;
 mod mounting;
 mod problem;
+mod rights;
 mod server;
 
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec};
-pub use server::{ApiServer, Config, listen, serve};
+pub use rights::Right;
+pub use server::{ApiServer, Config, FOR_OWNER, listen, routes, serve};

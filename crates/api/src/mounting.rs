@@ -1,5 +1,8 @@
 //! Local mounts follow the datasets: what is created, imported or moved is mounted, what goes is unmounted first.
 //!
+//! Only administrators mount and unmount, as with OpenZFS on Linux: what others make is not mounted, and what is mounted they
+//! can neither move nor destroy. A rollback, which takes the file system from under its users and gives it back, is none of that.
+//!
 //! Order matters in two ways: a parent's mount point holds its child's directory, so mounting goes down the paths and
 //! unmounting up.
 
@@ -8,6 +11,7 @@ use crate::local::{LocalMount, MountSpec};
 use crate::problem::of_error;
 use api_types::{Problem, kind};
 use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error};
+use stdx::behalf;
 
 /// A file system and where it belongs.
 #[derive(Clone, Debug)]
@@ -73,7 +77,7 @@ pub fn mount_failure(dataset: &str, mountpoint: &str, error: &Error) -> String {
         Error::Busy => "filesystem already mounted".to_owned(),
         Error::NotEmpty => format!("cannot mount '{mountpoint}': directory is not empty"),
         Error::KeyNotLoaded => "encryption key not loaded".to_owned(),
-        Error::Denied | Error::NotPermitted => "insufficient privileges".to_owned(),
+        Error::Denied | Error::NotPermitted => "Insufficient privileges".to_owned(),
         other => other.to_string(),
     };
     if why.starts_with("cannot ") { why } else { format!("cannot mount '{dataset}': {why}") }
@@ -118,12 +122,25 @@ pub fn mount_all(
             options: options.to_vec(),
             overlay: overlay || one.overlay,
         };
-        match app.local.mount(&spec) {
+        match mount(app, &spec) {
             Ok(()) => done.push(one.dataset.clone()),
             Err(error) => failed.push(mount_failure(&one.dataset, &one.mountpoint, &error)),
         }
     }
     (done, failed)
+}
+
+fn mount(app: &App, spec: &MountSpec) -> engine_api::Result<()> {
+    if behalf::caller().is_administrator { app.local.mount(spec) } else { Err(Error::Denied) }
+}
+
+/// Mounts what was made at and below `root`; gives what is to be said where it is not.
+pub fn mount_made(app: &App, root: &str) -> Vec<String> {
+    let (_, failed) = mount_all(app, root, &[], false, |_, _, _| {});
+    match failed.is_empty() || behalf::caller().is_administrator {
+        true => failed,
+        false => vec!["filesystem successfully created, but it may only be mounted by root".to_owned()],
+    }
 }
 
 /// The local mounts at and below a dataset, deepest path first.
@@ -143,6 +160,10 @@ pub fn mounted_at(app: &App, dataset: &str) -> Vec<LocalMount> {
 /// in use stays mounted, even with `-f`, as with OpenZFS on Linux.
 pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
     let mounts = mounted_within(app, root);
+    if let Some(first) = mounts.first().filter(|_| !behalf::caller().is_administrator) {
+        let text = unmount_failure(&first.mountpoint, &Error::Denied);
+        return Err(crate::problem::problem(kind::DENIED, text));
+    }
     for (count, mount) in mounts.iter().enumerate() {
         match app.local.unmount(&mount.dataset, false) {
             Ok(()) | Err(Error::NotFound) => {}
@@ -176,6 +197,10 @@ pub fn restore(app: &App, mounts: &[LocalMount]) -> Vec<String> {
     mounts.iter().rev().filter_map(again).collect()
 }
 
+fn not_mounted(mount: &LocalMount) -> String {
+    mount_failure(&mount.dataset, &mount.mountpoint, &Error::Denied)
+}
+
 /// Makes a change that may move mount points at and below `before`, which is called `after` afterwards: unmount,
 /// change, mount where things belong now. Gives the change's result and what could not be mounted again.
 pub fn moving<T>(
@@ -193,7 +218,13 @@ pub fn moving<T>(
         }
         Ok(done) => {
             let warnings = match candidates(app, after, None) {
-                Ok(now) => restore(app, &moved(app.auto_mount, (before, &places), (after, &now), &mounts)),
+                Ok(now) => {
+                    let moved = moved(app.auto_mount, (before, &places), (after, &now), &mounts);
+                    match behalf::caller().is_administrator {
+                        true => restore(app, &moved),
+                        false => moved.iter().map(not_mounted).collect(),
+                    }
+                }
                 Err(why) => vec![why.to_string()],
             };
             Ok((done, warnings))

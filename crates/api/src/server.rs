@@ -1,19 +1,23 @@
 //! The socket, the routes and the runtime that serves them.
 
-use crate::app::{App, PATIENT, PROMPT, Refusal, Room};
-use crate::caller::{self, Caller};
+use crate::app::{App, BLOCKING, Refusal, Room, Shared};
+use crate::caller::Asker;
+use crate::door::Door;
 use crate::handlers::{
-    datasets, events, faults, jobs, measure, mounts, pools, projects, snapshots, streams, tunables,
+    datasets, events, faults, jobs, measure, mounts, permissions, pools, projects, snapshots, streams,
+    tunables,
 };
 use crate::jobs::{Jobs, MOST};
 use crate::local::LocalMounts;
 use crate::problem::problem;
+use crate::rights::{Right, admit};
 use api_types::{kind, routes};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
 use axum::http::{Method, Uri};
 use axum::middleware::from_fn;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use engine_api::Engine;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -29,7 +33,7 @@ const BODY_MAX: usize = 1 << 20;
 const GRACE: Duration = Duration::from_secs(5);
 /// Blocking threads: as many requests and jobs are in the engine at one time. There is one for each that may be, so none
 /// waits for another's.
-const BLOCKING_THREADS: usize = PATIENT + PROMPT + MOST;
+const BLOCKING_THREADS: usize = BLOCKING + MOST;
 
 #[derive(Debug)]
 pub struct Config {
@@ -55,7 +59,7 @@ pub struct ApiServer {
 /// Listens on the socket until stopped. `AddrInUse` where another daemon answers there.
 pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts>) -> io::Result<ApiServer> {
     let stays = config.inherited.is_some();
-    let listener = config.inherited.map_or_else(|| listen(&config.socket), Ok)?;
+    let listener = config.inherited.map_or_else(|| listen(&config.socket, FOR_ALL), Ok)?;
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -75,7 +79,7 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
     let (stop, stopped) = oneshot::channel();
     let listener = {
         let _inside = runtime.enter();
-        tokio::net::UnixListener::from_std(listener)?
+        Door::new(tokio::net::UnixListener::from_std(listener)?)
     };
     let service = router(app);
     let task = runtime.spawn(async move {
@@ -83,7 +87,7 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
             // A dropped sender means stop as well.
             let _ = stopped.await;
         };
-        let service = service.into_make_service_with_connect_info::<Caller>();
+        let service = service.into_make_service_with_connect_info::<Asker>();
         if let Err(error) = axum::serve(listener, service).with_graceful_shutdown(until).await {
             tracing::error!(%error, "management API ended");
         }
@@ -91,8 +95,12 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
     Ok(ApiServer { socket: config.socket, stays, stop: Some(stop), runtime: Some(runtime), task: Some(task) })
 }
 
-/// Binds the socket for its owner alone, replacing one that nobody answers on.
-pub fn listen(path: &Path) -> io::Result<UnixListener> {
+/// Who may connect to a socket, as a mode: its owner alone, or everybody on this machine.
+pub const FOR_OWNER: u32 = 0o600;
+const FOR_ALL: u32 = 0o666;
+
+/// Binds a socket, replacing one that nobody answers on.
+pub fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
     if path.exists() {
         if UnixStream::connect(path).is_ok() {
             let text = format!("another daemon answers on {}", path.display());
@@ -101,7 +109,7 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
         std::fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
     Ok(listener)
 }
 
@@ -135,83 +143,129 @@ impl Drop for ApiServer {
     }
 }
 
+/// A request that there is, and whom it is for.
+struct Route {
+    verb: &'static str,
+    path: &'static str,
+    right: Right,
+    handler: MethodRouter<Shared>,
+}
+
+fn read<H: Handler<T, Shared>, T: 'static>(right: Right, path: &'static str, handler: H) -> Route {
+    Route { verb: "GET", path, right, handler: get(handler) }
+}
+
+fn change<H: Handler<T, Shared>, T: 'static>(right: Right, path: &'static str, handler: H) -> Route {
+    Route { verb: "POST", path, right, handler: post(handler) }
+}
+
+/// Every request that there is.
+fn table() -> Vec<Route> {
+    use Right::{Administrator, Anyone, Delegated};
+    vec![
+        read(Anyone, routes::VERSION, jobs::version),
+        read(Anyone, routes::JOBS, jobs::list),
+        read(Anyone, routes::JOB, jobs::one),
+        read(Anyone, routes::POOLS, pools::list),
+        change(Administrator, routes::POOLS, pools::create),
+        read(Anyone, routes::POOL, pools::one),
+        change(Administrator, routes::POOL_EXPORT, pools::export),
+        change(Administrator, routes::POOL_DESTROY, pools::destroy),
+        change(Administrator, routes::POOL_VDEVS, pools::add),
+        change(Administrator, routes::POOL_REMOVE, pools::remove),
+        change(Administrator, routes::POOL_ONLINE, pools::online),
+        change(Administrator, routes::POOL_OFFLINE, pools::offline),
+        change(Administrator, routes::POOL_ATTACH, pools::attach),
+        change(Administrator, routes::POOL_DETACH, pools::detach),
+        change(Administrator, routes::POOL_REPLACE, pools::replace),
+        change(Administrator, routes::POOL_CLEAR, pools::clear),
+        change(Administrator, routes::POOL_TRIM, pools::trim),
+        change(Administrator, routes::POOL_INITIALIZE, pools::initialize),
+        change(Administrator, routes::POOL_REGUID, pools::reguid),
+        change(Administrator, routes::POOL_REOPEN, pools::reopen),
+        change(Administrator, routes::POOL_SCAN, pools::scan),
+        read(Administrator, routes::POOL_ERRORS, pools::errors),
+        change(Anyone, routes::POOL_SYNC, pools::sync),
+        change(Administrator, routes::POOL_PREFETCH, pools::prefetch),
+        read(Anyone, routes::POOL_PROPERTIES, pools::properties),
+        change(Administrator, routes::POOL_PROPERTIES, pools::set),
+        read(Anyone, routes::POOL_UPGRADE, pools::upgradable),
+        read(Anyone, routes::FEATURES, pools::features),
+        read(Administrator, routes::POOL_HISTORY, pools::history),
+        read(Anyone, routes::POOL_LOG, measure::log),
+        read(Anyone, routes::POOL_IOSTAT, measure::iostat),
+        read(Administrator, routes::POOL_ADVICE, measure::advice),
+        read(Administrator, routes::POOL_DEDUP_ESTIMATE, measure::dedup_estimate),
+        change(Administrator, routes::POOL_CONDEMN, faults::condemn),
+        read(Administrator, routes::FAULTS, faults::list),
+        change(Administrator, routes::FAULTS, faults::inject),
+        change(Administrator, routes::FAULT_CANCEL, faults::cancel),
+        read(Administrator, routes::EVENTS, events::list),
+        change(Administrator, routes::EVENTS_CLEAR, events::clear),
+        read(Anyone, routes::CACHE, measure::cache),
+        read(Administrator, routes::LOG, measure::log_filter),
+        change(Administrator, routes::LOG, measure::set_log_filter),
+        change(Administrator, routes::CACHE_DROP, measure::drop_cache),
+        change(Administrator, routes::IMPORTABLE, pools::importable),
+        change(Administrator, routes::IMPORTS, pools::import),
+        change(Administrator, routes::LABELCLEAR, pools::label_clear),
+        read(Anyone, routes::DATASETS, datasets::list),
+        change(Delegated, routes::DATASETS, datasets::create),
+        change(Anyone, routes::DATASET_PLAN, datasets::plan),
+        read(Anyone, routes::DATASET_DESTROY, datasets::destroy_preview),
+        change(Delegated, routes::DATASET_DESTROY, datasets::destroy),
+        change(Delegated, routes::DATASET_PROPERTIES, datasets::set),
+        change(Delegated, routes::DATASET_INHERIT, datasets::inherit),
+        change(Delegated, routes::DATASET_RENAME, datasets::rename),
+        change(Delegated, routes::DATASET_ROLLBACK, snapshots::rollback),
+        change(Delegated, routes::DATASET_PROMOTE, snapshots::promote),
+        change(Delegated, routes::DATASET_ABORT_RECEIVE, streams::abort),
+        read(Anyone, routes::DATASET_PERMISSIONS, permissions::list),
+        change(Delegated, routes::DATASET_ALLOW, permissions::allow),
+        change(Delegated, routes::DATASET_UNALLOW, permissions::unallow),
+        read(Anyone, routes::DATASET_HOLDS, snapshots::holds),
+        read(Anyone, routes::DATASET_DELETED, datasets::deleted),
+        read(Delegated, routes::DATASET_DIFF, snapshots::diff),
+        read(Anyone, routes::DATASET_SPACE, datasets::explain_space),
+        read(Delegated, routes::DATASET_SPACE_USE, datasets::space_use),
+        read(Administrator, routes::DATASET_PROJECTS, projects::page),
+        change(Administrator, routes::DATASET_PROJECTS, projects::set),
+        change(Delegated, routes::SNAPSHOTS, snapshots::create),
+        change(Delegated, routes::CLONES, snapshots::clone),
+        change(Delegated, routes::BOOKMARKS, snapshots::bookmark),
+        change(Delegated, routes::HOLDS, snapshots::hold),
+        change(Delegated, routes::RELEASES, snapshots::release),
+        change(Delegated, routes::SEND, streams::send),
+        change(Delegated, routes::RECEIVE, streams::receive),
+        read(Anyone, routes::MOUNTS, mounts::mounted),
+        change(Administrator, routes::MOUNTS, mounts::mount),
+        change(Administrator, routes::UNMOUNTS, mounts::unmount),
+        read(Anyone, routes::SHARES, mounts::shared),
+        change(Administrator, routes::SHARES, mounts::share),
+        change(Administrator, routes::UNSHARES, mounts::unshare),
+        read(Administrator, routes::ISCSI_SESSIONS, measure::iscsi_sessions),
+        read(Anyone, routes::PROPERTIES, datasets::tables),
+        read(Anyone, routes::TUNABLES, tunables::list),
+        change(Administrator, routes::TUNABLES, tunables::set),
+    ]
+}
+
+/// Verb and path of every request, and whom it is for.
+pub fn routes() -> Vec<(&'static str, &'static str, Right)> {
+    table().into_iter().map(|route| (route.verb, route.path, route.right)).collect()
+}
+
 fn router(app: App) -> Router {
-    Router::new()
-        .route(routes::VERSION, get(jobs::version))
-        .route(routes::JOBS, get(jobs::list))
-        .route(routes::JOB, get(jobs::one))
-        .route(routes::POOLS, get(pools::list).post(pools::create))
-        .route(routes::POOL, get(pools::one))
-        .route(routes::POOL_EXPORT, post(pools::export))
-        .route(routes::POOL_DESTROY, post(pools::destroy))
-        .route(routes::POOL_VDEVS, post(pools::add))
-        .route(routes::POOL_REMOVE, post(pools::remove))
-        .route(routes::POOL_ONLINE, post(pools::online))
-        .route(routes::POOL_OFFLINE, post(pools::offline))
-        .route(routes::POOL_ATTACH, post(pools::attach))
-        .route(routes::POOL_DETACH, post(pools::detach))
-        .route(routes::POOL_REPLACE, post(pools::replace))
-        .route(routes::POOL_CLEAR, post(pools::clear))
-        .route(routes::POOL_TRIM, post(pools::trim))
-        .route(routes::POOL_INITIALIZE, post(pools::initialize))
-        .route(routes::POOL_REGUID, post(pools::reguid))
-        .route(routes::POOL_REOPEN, post(pools::reopen))
-        .route(routes::POOL_SCAN, post(pools::scan))
-        .route(routes::POOL_ERRORS, get(pools::errors))
-        .route(routes::POOL_SYNC, post(pools::sync))
-        .route(routes::POOL_PREFETCH, post(pools::prefetch))
-        .route(routes::POOL_PROPERTIES, get(pools::properties).post(pools::set))
-        .route(routes::POOL_UPGRADE, get(pools::upgradable))
-        .route(routes::FEATURES, get(pools::features))
-        .route(routes::POOL_HISTORY, get(pools::history))
-        .route(routes::POOL_LOG, get(measure::log))
-        .route(routes::POOL_IOSTAT, get(measure::iostat))
-        .route(routes::POOL_ADVICE, get(measure::advice))
-        .route(routes::POOL_DEDUP_ESTIMATE, get(measure::dedup_estimate))
-        .route(routes::POOL_CONDEMN, post(faults::condemn))
-        .route(routes::FAULTS, get(faults::list).post(faults::inject))
-        .route(routes::FAULT_CANCEL, post(faults::cancel))
-        .route(routes::EVENTS, get(events::list))
-        .route(routes::EVENTS_CLEAR, post(events::clear))
-        .route(routes::CACHE, get(measure::cache))
-        .route(routes::LOG, get(measure::log_filter).post(measure::set_log_filter))
-        .route(routes::CACHE_DROP, post(measure::drop_cache))
-        .route(routes::IMPORTABLE, post(pools::importable))
-        .route(routes::IMPORTS, post(pools::import))
-        .route(routes::LABELCLEAR, post(pools::label_clear))
-        .route(routes::DATASETS, get(datasets::list).post(datasets::create))
-        .route(routes::DATASET_PLAN, post(datasets::plan))
-        .route(routes::DATASET_DESTROY, get(datasets::destroy_preview).post(datasets::destroy))
-        .route(routes::DATASET_PROPERTIES, post(datasets::set))
-        .route(routes::DATASET_INHERIT, post(datasets::inherit))
-        .route(routes::DATASET_RENAME, post(datasets::rename))
-        .route(routes::DATASET_ROLLBACK, post(snapshots::rollback))
-        .route(routes::DATASET_PROMOTE, post(snapshots::promote))
-        .route(routes::DATASET_ABORT_RECEIVE, post(streams::abort))
-        .route(routes::DATASET_HOLDS, get(snapshots::holds))
-        .route(routes::DATASET_DELETED, get(datasets::deleted))
-        .route(routes::DATASET_DIFF, get(snapshots::diff))
-        .route(routes::DATASET_SPACE, get(datasets::explain_space))
-        .route(routes::DATASET_SPACE_USE, get(datasets::space_use))
-        .route(routes::DATASET_PROJECTS, get(projects::page).post(projects::set))
-        .route(routes::SNAPSHOTS, post(snapshots::create))
-        .route(routes::CLONES, post(snapshots::clone))
-        .route(routes::BOOKMARKS, post(snapshots::bookmark))
-        .route(routes::HOLDS, post(snapshots::hold))
-        .route(routes::RELEASES, post(snapshots::release))
-        .route(routes::SEND, post(streams::send))
-        .route(routes::RECEIVE, post(streams::receive))
-        .route(routes::MOUNTS, get(mounts::mounted).post(mounts::mount))
-        .route(routes::UNMOUNTS, post(mounts::unmount))
-        .route(routes::SHARES, get(mounts::shared).post(mounts::share))
-        .route(routes::UNSHARES, post(mounts::unshare))
-        .route(routes::ISCSI_SESSIONS, get(measure::iscsi_sessions))
-        .route(routes::PROPERTIES, get(datasets::tables))
-        .route(routes::TUNABLES, get(tunables::list).post(tunables::set))
+    let with = |router: Router<Shared>, Route { path, right, handler, .. }: Route| {
+        let guarded = move |asker, request, next| admit(right, asker, request, next);
+        router.route(path, handler.route_layer(from_fn(guarded)))
+    };
+    table()
+        .into_iter()
+        .fold(Router::new(), with)
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_route)
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(from_fn(caller::known))
         .with_state(Arc::new(app))
 }
 

@@ -292,6 +292,9 @@ impl Pool for Guarded {
         }
         Ok(done)
     }
+    fn permits(&self, change: &Change) -> Result<()> {
+        self.pool.permits(change)
+    }
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
         self.pool.plan_create(change)
     }
@@ -331,6 +334,9 @@ impl Pool for Guarded {
     }
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {
         self.pool.holds(snapshot)
+    }
+    fn delegations(&self, dataset: &str) -> Result<Vec<engine_api::Delegation>> {
+        self.pool.delegations(dataset)
     }
     fn history(&self, internal: bool) -> Result<Vec<engine_api::HistoryRecord>> {
         self.pool.history(internal)

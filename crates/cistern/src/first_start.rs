@@ -1,6 +1,7 @@
 //! The first start of a demonstration: a pool on image files, a file system in it, shared.
 
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use stdx::os_error::words;
@@ -29,7 +30,8 @@ pub fn make(engine: &dyn Engine, state: &Path) -> Result<()> {
     let mut paths = Vec::new();
     for image in IMAGES {
         let path = disks.join(image);
-        let file = fs::File::options().write(true).create_new(true).open(&path).map_err(io)?;
+        // Whoever reads an image reads all files in it.
+        let file = fs::File::options().write(true).create_new(true).mode(0o600).open(&path).map_err(io)?;
         file.set_len(IMAGE_SIZE).map_err(io)?;
         paths.push(path.to_string_lossy().into_owned());
     }

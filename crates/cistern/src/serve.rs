@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sockets::inherited::Inherited;
 use sockets::{Budget, Limits};
-use stdx::behalf::on_behalf_of;
+use stdx::behalf::{Caller, on_behalf_of};
 use stdx::os_error::words;
 
 use crate::appliance::Appliance;
@@ -116,7 +116,8 @@ impl Daemon {
         appliance.import_remembered();
         if options.first_start && is_first && appliance.pools().is_empty() {
             let make = || first_start::make(&*appliance, &state);
-            on_behalf_of(host::user().unwrap_or(0), make).map_err(|error| format!("first start: {error}"))?;
+            let owner = Caller::administrator(host::user().unwrap_or(0));
+            on_behalf_of(Arc::new(owner), make).map_err(|error| format!("first start: {error}"))?;
         }
         let nfs = match options.nfs {
             Some(addr) => {
@@ -255,7 +256,7 @@ fn start_nbd(
     let failed = |error: std::io::Error| format!("{}: {}", path.display(), words(&error));
     let handed = inherited.unix(&path);
     let stays = handed.is_some();
-    let listener = handed.map_or_else(|| api::listen(&path), Ok).map_err(failed)?;
+    let listener = handed.map_or_else(|| api::listen(&path, api::FOR_OWNER), Ok).map_err(failed)?;
     nbd::Server::start(listener, (&path, stays), Arc::new(nbd::EngineVolumes(engine)), budget).map_err(failed)
 }
 

@@ -33,6 +33,12 @@ impl Accounts {
         table.iter().find(|(_, number)| u64::from(*number) == id).map(|(name, _)| name.as_str())
     }
 
+    /// The number of this user, else of this group.
+    pub fn id(&self, user: bool, name: &str) -> Option<u32> {
+        let table = if user { &self.users } else { &self.groups };
+        table.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
+    }
+
     /// `userquota@joe` with the number in the name's place; `None` where nobody has that name. Anything else as it is.
     pub fn numbered(&self, property: &str) -> Option<String> {
         let Some((stem, who)) = property.split_once('@') else { return Some(property.to_owned()) };

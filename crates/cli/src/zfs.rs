@@ -1,5 +1,6 @@
 //! `zfs`: its table of commands, and what they share.
 
+mod allow;
 mod create;
 mod destroy;
 mod diff;
@@ -216,13 +217,21 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::planned("redact", "\tredact <snapshot> <bookmark> <redaction_snapshot> ..."),
     Command::GAP,
-    Command::planned(
+    Command::built(
         "allow",
-        "\tallow [-ldug] <\"everyone\"|user|group>[,...] <perm|@setname>[,...] <filesystem|volume>",
+        allow::ALLOW,
+        &[
+            "zfs allow tank/home        (shows what is delegated)",
+            "zfs allow joe create,mount,snapshot tank/home/joe",
+            "zfs allow -s @backup snapshot,send,hold tank; zfs allow -g operators @backup tank",
+        ],
+        allow::allow,
     ),
-    Command::planned(
+    Command::built(
         "unallow",
-        "\tunallow [-rldug] <\"everyone\"|user|group>[,...] [<perm|@setname>[,...]] <filesystem|volume>",
+        allow::UNALLOW,
+        &["zfs unallow joe snapshot tank/home/joe", "zfs unallow -r joe tank"],
+        allow::unallow,
     ),
     Command::GAP,
     Command::built(

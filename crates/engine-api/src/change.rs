@@ -1,7 +1,7 @@
 //! Every administrative change of a pool is a value: console, command line, services, pool history and the simulator
 //! build the same `Change`.
 
-use crate::{NewDevice, NewVdevs};
+use crate::{Grant, NewDevice, NewVdevs};
 
 /// A property to set, as text: the engine's one table of properties parses and validates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,17 @@ pub enum Change {
         from: String,
         to: String,
         parents: bool,
+        recursive: bool,
+    },
+    /// Delegates permissions of a dataset.
+    Allow {
+        name: String,
+        grants: Vec<Grant>,
+    },
+    /// Takes delegated permissions back; with `recursive`, from all below, too.
+    Unallow {
+        name: String,
+        grants: Vec<Grant>,
         recursive: bool,
     },
     /// Destroys what a receive that can be resumed has left of a dataset.

@@ -4,6 +4,7 @@
 //! until it is done; every object is `Send + Sync`. Nothing in here serialises: a wire form belongs to the crate that
 //! owns the wire. Two implementations exist: `engine` (the real one) and `model` (in memory, the oracle of the tests).
 
+mod allow;
 mod change;
 mod dedup;
 mod diagnostics;
@@ -16,6 +17,7 @@ mod stream;
 mod volume;
 mod zevent;
 
+pub use allow::{Delegation, Grant, Grantee};
 pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
 pub use dedup::{DedupBucket, DedupEstimate, DedupTables};
 pub use diagnostics::{Diagnostics, NoDiagnostics, Tunable};

@@ -1,9 +1,9 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, Change, Committed, Counts, DedupEstimate, DedupTables, Diagnostics, FileSystem,
-    FsId, NodeKind, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest,
-    Time, TokenContents, VdevTallies, Volume,
+    Advice, AdviceQuestion, Change, Committed, Counts, DedupEstimate, DedupTables, Delegation, Diagnostics,
+    FileSystem, FsId, NodeKind, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
+    SendRequest, Time, TokenContents, VdevTallies, Volume,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -636,6 +636,8 @@ pub trait Pool: Send + Sync {
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
     /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record, empty for none.
     fn commit(&self, change: &Change, history: &str) -> Result<Committed>;
+    /// Whether whom this thread works for may make a change: `commit` asks the same. For who has to prepare it.
+    fn permits(&self, change: &Change) -> Result<()>;
     /// Judges the properties of a dataset that a change would make, and nothing else of it; gives what would come of them where
     /// that is a volume.
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>>;
@@ -666,6 +668,8 @@ pub trait Pool: Send + Sync {
     fn deleted_files(&self, dataset: &str) -> Result<u64>;
     /// The tags that hold a snapshot, and when they were put on it, in seconds since 1970.
     fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>>;
+    /// What is delegated at a dataset, then at each above it; nothing of those where nothing is.
+    fn delegations(&self, dataset: &str) -> Result<Vec<Delegation>>;
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>>;
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn Volume>>;

@@ -22,8 +22,10 @@ mod pool;
 mod pool_props;
 mod quotas;
 mod receive;
+mod rights;
 mod send;
 mod serve;
+mod snapdir;
 mod status;
 mod transit;
 mod volume_copy;
@@ -63,6 +65,7 @@ use cachefile::{CacheFile, CacheFiles};
 use convert::api_error;
 use format::ZplFormat;
 use pool::LocalPool;
+use rights::administrators_only;
 use transit::Transits;
 
 /// What an engine is started with.
@@ -354,6 +357,7 @@ fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
 
 impl Engine for LocalEngine {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
+        administrators_only()?;
         let _at_work = self.at_work("creation", &spec.name);
         let _one = self.one_create();
         let settings = pool_props::for_create(spec)?;
@@ -404,6 +408,7 @@ impl Engine for LocalEngine {
     }
 
     fn importable(&self, search: &[String], cachefile: Option<&CacheFileSearch>) -> Result<Vec<Importable>> {
+        administrators_only()?;
         let imported: Vec<u64> = lock(&self.pools).values().map(|pool| pool.guid()).collect();
         let found = self.look_for_pools(search, cachefile)?;
         let host = self.host();
@@ -415,6 +420,7 @@ impl Engine for LocalEngine {
     }
 
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
+        administrators_only()?;
         let _at_work = self.at_work("import", which);
         let found = self.look_for_pools(&options.search, options.cachefile.as_ref())?;
         let pool = discover::choose(found, which, options.destroyed)?;
@@ -470,10 +476,12 @@ impl Engine for LocalEngine {
     }
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
+        administrators_only()?;
         self.close(name, false, force)
     }
 
     fn destroy(&self, name: &str, force: bool) -> Result<()> {
+        administrators_only()?;
         self.close(name, true, force)
     }
 
@@ -490,6 +498,7 @@ impl Engine for LocalEngine {
     }
 
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
+        administrators_only()?;
         let refuse = |why: &str| Error::Refused(format!("failed to clear label for {path}: {why}"));
         if let Some(found) = labels::probe(&self.around.env, path) {
             discover::refuse_labelclear(path, &found, force)?;

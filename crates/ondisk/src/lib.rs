@@ -17,6 +17,7 @@ pub mod bptree;
 pub mod byteswap;
 pub mod ddt;
 pub mod deadlist;
+pub mod deleg;
 pub mod dnode;
 pub mod dsl_dataset;
 pub mod dsl_dir;

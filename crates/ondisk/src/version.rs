@@ -18,6 +18,7 @@ pub const GZIP: u64 = 5;
 pub const BOOTFS: u64 = 6;
 /// Devices of their own for intent logs.
 pub const LOGS: u64 = 7;
+pub const DELEGATED_PERMS: u64 = 8;
 /// Quotas and reservations without what is below, for which a head knows what only it has.
 pub const REF_LIMITS: u64 = 9;
 /// Cache devices.

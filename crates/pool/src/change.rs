@@ -7,6 +7,7 @@
 //!
 //! Source: module/zfs/dsl_synctask.c.
 
+mod allow;
 mod bookmark;
 mod clone;
 mod create;
@@ -25,8 +26,10 @@ use std::sync::{Arc, Mutex};
 
 use dmu::Tx;
 use env::lock;
+use stdx::behalf::{self, Caller};
 
 use crate::dsl::Dsl;
+use crate::dsl::deleg::Grant;
 use crate::history::Record;
 use crate::{PoolError, Result, recv};
 
@@ -115,6 +118,17 @@ pub enum Change {
         parents: bool,
         recursive: bool,
     },
+    /// Delegates permissions of a dataset.
+    Allow {
+        name: String,
+        grants: Vec<Grant>,
+    },
+    /// Takes delegated permissions back; with `recursive`, below, too.
+    Unallow {
+        name: String,
+        grants: Vec<Grant>,
+        recursive: bool,
+    },
     SetPoolProperties {
         props: Vec<(String, String)>,
     },
@@ -165,6 +179,9 @@ impl Change {
                 rename::check_snapshot(dsl, from, to, *recursive)
             }
             Change::Rename { from, to, parents, .. } => rename::check(dsl, from, to, *parents),
+            Change::Allow { name, grants } | Change::Unallow { name, grants, .. } => {
+                allow::check(dsl, name, grants)
+            }
             Change::SetPoolProperties { props } => pool_props::check(dsl, props),
             Change::Receive(step) => step.check(dsl, group),
         }
@@ -196,6 +213,8 @@ impl Change {
                 rename::sync_snapshot(cx, from, to, *recursive)
             }
             Change::Rename { from, to, parents, .. } => rename::sync(cx, from, to, *parents),
+            Change::Allow { name, grants } => allow::sync(cx, name, grants),
+            Change::Unallow { name, grants, recursive } => allow::sync_unallow(cx, name, grants, *recursive),
             Change::SetPoolProperties { props } => pool_props::sync(cx, props),
             Change::Receive(step) => step.sync(cx),
         }
@@ -224,8 +243,8 @@ struct Queued {
     change: Option<Change>,
     /// The command line to record.
     history: String,
-    /// Number of the user who gave it.
-    who: u32,
+    /// Who gave it.
+    who: Arc<Caller>,
     outcome: Arc<Mutex<Option<Result<()>>>>,
 }
 
@@ -285,8 +304,8 @@ impl Dsl {
         let outcome = Arc::new(Mutex::new(None));
         let hold = self.parts.txgs.enter(true)?;
         let txg = hold.txg();
-        let (history, who) = (history.to_owned(), stdx::behalf::user());
-        let queued = Queued { change, history, who, outcome: outcome.clone() };
+        let queued =
+            Queued { change, history: history.to_owned(), who: behalf::caller(), outcome: outcome.clone() };
         lock(&self.changes.waiting).entry(txg).or_default().push(queued);
         drop(hold);
         self.parts.txgs.wait_synced(txg)?;
@@ -303,7 +322,7 @@ pub(crate) fn run(dsl: &Dsl, tx: &Tx) -> Result<()> {
     }
     let _config = dsl.changing();
     for queued in queued {
-        let outcome = run_one(dsl, &queued, tx.txg())?;
+        let outcome = behalf::on_behalf_of(queued.who.clone(), || run_one(dsl, &queued, tx.txg()))?;
         *lock(&queued.outcome) = Some(outcome);
     }
     Ok(())
@@ -324,7 +343,7 @@ fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
         dsl.changed();
     }
     if !queued.history.is_empty() {
-        crate::history::append(dsl, Record::command(&queued.history, queued.who), &tx);
+        crate::history::append(dsl, Record::command(&queued.history, queued.who.user), &tx);
     }
     Ok(Ok(()))
 }

@@ -18,6 +18,7 @@ pub(crate) mod counts;
 mod crypt;
 pub mod dataset;
 pub(crate) mod deadlist;
+pub mod deleg;
 pub(crate) mod destroy;
 mod destroy_snapshot;
 pub mod diff;

@@ -20,6 +20,7 @@ pub mod hurried;
 pub mod inherited;
 pub mod outbox;
 pub mod pace;
+pub mod peer;
 mod place;
 
 use std::cmp::Reverse;

@@ -27,7 +27,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("nbd", &["sockets", "engine-api"]),
     ("load", &["sunrpc", "iscsi", "stdx"]),
     ("api-types", &[]),
-    ("api", &["engine-api", "api-types", "stdx"]),
+    ("api", &["engine-api", "api-types", "sockets", "stdx"]),
     ("cli", &["api-types", "stdx"]),
     (
         "sim",

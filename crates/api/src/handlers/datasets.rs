@@ -102,9 +102,7 @@ fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Problem> {
     let topmost = first_missing(app, &create.name);
     let committed = pool.commit(&change, &create.history).map_err(|error| of_error(&error))?;
     let warnings = match topmost {
-        Some(topmost) if app.auto_mount && !create.no_mount => {
-            mounting::mount_all(app, topmost, &[], false, |_, _, _| {}).1
-        }
+        Some(topmost) if app.auto_mount && !create.no_mount => mounting::mount_made(app, topmost),
         _ => Vec::new(),
     };
     Ok(Changed { txg: committed.txg, warnings })

@@ -54,6 +54,9 @@ pub async fn rollback(State(app): State<Shared>, Path(name): Path<String>, body:
 fn run_rollback(app: &App, snapshot: &str, request: &Rollback) -> Result<Changed, Problem> {
     let pool = app.pool_of(snapshot)?;
     let head = snapshot.split('@').next().unwrap_or_default();
+    let change = Change::Rollback { snapshot: snapshot.to_owned() };
+    // Before anything is taken from anybody.
+    pool.permits(&change).map_err(|error| of_error(&error))?;
     let missing = || problem(kind::NOT_FOUND, format!("cannot open '{snapshot}': dataset does not exist"));
     let filter = DatasetFilter {
         roots: vec![head.to_owned()],
@@ -79,7 +82,7 @@ fn run_rollback(app: &App, snapshot: &str, request: &Rollback) -> Result<Changed
     }
     let mounts = mounting::mounted_at(app, head);
     unmount_only(app, &mounts)?;
-    let done = commit(&pool, &Change::Rollback { snapshot: snapshot.to_owned() }, &request.history);
+    let done = commit(&pool, &change, &request.history);
     let warnings = mounting::restore(app, &mounts);
     done.map(|changed| Changed { warnings, ..changed })
 }
@@ -145,7 +148,7 @@ pub async fn clone(State(app): State<Shared>, body: Body) -> Response {
         let change = Change::Clone { snapshot, name: name.clone(), parents, props: convert::props(&props) };
         let done = commit(&pool, &change, &history)?;
         let warnings = match app.auto_mount && !no_mount {
-            true => mounting::mount_all(app, &name, &[], false, |_, _, _| {}).1,
+            true => mounting::mount_made(app, &name),
             false => Vec::new(),
         };
         Ok(Changed { warnings, ..done })

@@ -12,6 +12,7 @@ mod crowd;
 mod daemon;
 mod data_vdevs;
 mod dedup;
+mod delegation;
 mod devices;
 mod faults;
 mod first_start;

@@ -1,6 +1,7 @@
 //! Limits as an administrator sets them and a client meets them, and what is said of the space that is used.
 
 use crate::daemon::{Daemon, Scratch};
+use crate::delegation::{JOE, run_as};
 use crate::libnfs::Client;
 use crate::zdb::stop_and_check;
 
@@ -68,13 +69,20 @@ fn limits_are_set_met_and_listed() {
     daemon.zfs("create -u tank/fs/one").done();
     daemon.zfs("set filesystem_limit=2 snapshot_limit=3 tank/fs").done();
     daemon.zfs("create -u tank/fs/one/two").done();
-    refused(&daemon, "create -u tank/fs/three", "cannot create 'tank/fs/three': out of space");
+    // They bind users, and no administrator.
+    daemon.zfs(&format!("allow -u {JOE} create,mount,snapshot tank/fs")).done();
+    let over = |line: &str, why: &str| {
+        let ran = run_as(&daemon, JOE, &format!("zfs {line}"));
+        assert_eq!((ran.status, ran.err), (1, format!("{why}\n")));
+    };
+    over("create -u tank/fs/three", "cannot create 'tank/fs/three': out of space");
     daemon.zfs("snapshot -r tank/fs/one@s").done();
-    refused(&daemon, "snapshot tank/fs/one@t", "cannot create snapshot 'tank/fs/one@t': out of space");
+    over("snapshot tank/fs/one@t", "cannot create snapshot 'tank/fs/one@t': out of space");
     let counts = "get -H -o value filesystem_count,snapshot_count,filesystem_limit";
     assert_eq!(daemon.zfs(&format!("{counts} tank/fs")).done(), "2\n3\n2\n");
     assert_eq!(daemon.zfs(&format!("{counts} tank/fs/one")).done(), "1\n2\nnone\n");
     assert_eq!(daemon.zfs(&format!("{counts} tank")).done(), "none\nnone\nnone\n");
+    daemon.zfs(&format!("unallow -u {JOE} tank/fs")).done();
     daemon.zfs("rename tank/fs/one tank/one").done();
     assert_eq!(daemon.zfs(&format!("{counts} tank/fs")).done(), "0\n1\n2\n");
     daemon.zfs("destroy tank/fs@s").done();

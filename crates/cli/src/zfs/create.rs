@@ -70,7 +70,9 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     match cx.client.post::<Changed>(routes::DATASETS, &request) {
         Ok(changed) => {
-            if !changed.warnings.is_empty() {
+            // Who may not mount is told so instead.
+            let says_it = |warning: &String| warning.starts_with("filesystem successfully created");
+            if !changed.warnings.is_empty() && !changed.warnings.iter().any(says_it) {
                 cx.complain("filesystem successfully created, but not mounted")?;
             }
             cx.warn(&changed.warnings)

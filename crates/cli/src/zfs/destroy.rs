@@ -69,7 +69,11 @@ fn run(cx: &mut Cx<'_>, name: &str, request: &DatasetDestroy) -> Outcome {
         Ok(result) => cx.warn(&result.warnings),
         Err(error) => {
             let problem = error.problem()?;
-            fail(sentence(&format!("cannot destroy '{name}'"), &problem, Noun::Dataset))
+            let what = match name.contains('@') && problem.kind == kind::DENIED {
+                true => "cannot destroy snapshots".to_owned(),
+                false => format!("cannot destroy '{name}'"),
+            };
+            fail(sentence(&what, &problem, Noun::Dataset))
         }
     }
 }

@@ -42,9 +42,11 @@ fn run(cx: &mut Cx<'_>, args: &[String], holding: bool) -> Outcome {
         };
         if let Err(error) = cx.client.post::<Changed>(route, &request) {
             let problem = error.problem()?;
-            let begin = match problem.kind == kind::NOT_FOUND {
-                true => format!("cannot open '{head}'"),
-                false => format!("{what} '{snapshot}'"),
+            let begin = match problem.kind.as_str() {
+                kind::NOT_FOUND => format!("cannot open '{head}'"),
+                kind::DENIED if holding => "cannot hold".to_owned(),
+                kind::DENIED => "cannot release".to_owned(),
+                _ => format!("{what} '{snapshot}'"),
             };
             cx.complain(&sentence(&begin, &problem, Noun::Dataset))?;
             status = 1;

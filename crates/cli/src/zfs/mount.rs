@@ -67,6 +67,9 @@ fn run(cx: &mut Cx<'_>, path: &str, request: &impl Serialize, verb: &str, target
         Ok(outcome) => cx.warn(&outcome.failed),
         Err(error) => {
             let problem = error.problem()?;
+            if problem.kind == kind::DENIED && verb == "mount" {
+                return fail(format!("cannot mount '{target}': Insufficient privileges"));
+            }
             let verb = if problem.kind == kind::NOT_FOUND { "open" } else { verb };
             fail(sentence(&format!("cannot {verb} '{target}'"), &problem, Noun::Dataset))
         }

@@ -6,7 +6,7 @@ use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt;
 use crate::human::{nicebytes, nicenum};
 use crate::program::Cx;
-use api_types::{Send, StreamEvent, routes};
+use api_types::{Send, StreamEvent, kind, routes};
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -178,11 +178,9 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             Piece::Event(StreamEvent::Done { .. }) => watch.total(cx)?,
             Piece::Event(StreamEvent::Failed(problem)) => {
                 let problem = CallError::Refused(problem).problem()?;
-                cx.complain(&sentence(
-                    &format!("cannot send '{}'", watch.snapshot),
-                    &problem,
-                    Noun::Dataset,
-                ))?;
+                let warning = if problem.kind == kind::DENIED { "warning: " } else { "" };
+                let what = format!("{warning}cannot send '{}'", watch.snapshot);
+                cx.complain(&sentence(&what, &problem, Noun::Dataset))?;
                 status = failed;
             }
             Piece::Event(_) => {}

@@ -10,7 +10,7 @@ use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::human::{nicebytes, nicenum};
 use crate::program::Cx;
-use api_types::{SpaceUse, Spender, routes};
+use api_types::{SpaceUse, Spender, kind, routes};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
@@ -95,6 +95,9 @@ fn run(cx: &mut Cx<'_>, args: &[String], of: Spender) -> Outcome {
                 let problem = error.problem()?;
                 let text = match problem.detail.starts_with("operation is only applicable") {
                     true => problem.detail,
+                    false if problem.kind == kind::DENIED => {
+                        format!("cannot get used/quota for {dataset}: permission denied")
+                    }
                     false => sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset),
                 };
                 cx.complain(&text)?;

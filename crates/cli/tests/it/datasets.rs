@@ -374,3 +374,41 @@ fn options_of_send_that_do_not_go_together() {
         assert_eq!(daemon.zfs(&format!("send {line}")), refused(why), "{line}");
     }
 }
+
+#[test]
+fn allow_tells_its_own_usage_and_what_is_wrong() {
+    let daemon = Daemon::start(FakeEngine::default());
+    let help = daemon.zfs("allow -h");
+    assert_eq!((help.status, help.err.as_str()), (0, ""));
+    assert!(help.out.starts_with("Usage: \tallow <filesystem|volume>\n\tallow [-ldug] "), "{}", help.out);
+    for line in [
+        "\n\nOptions:\n  -h          show this help message and exit\n",
+        "\nNAME             TYPE          \tNOTES\n",
+        "\nallow            subcommand    \tMust also have the permission that is being\n\t\t\t\tallowed\n",
+        "\nuserprop         other         \tAllows changing any user property\n",
+        "\nreadonly         property      \t\n",
+    ] {
+        assert!(help.out.contains(line), "{line:?}\n{}", help.out);
+    }
+    assert!(!help.out.contains("\ncreation ") && !help.out.contains("  -r "), "{}", help.out);
+    assert!(daemon.zfs("unallow -h").out.contains("  -r          remove permissions recursively\n"));
+    let wrong = daemon.zfs("allow -u joe tank");
+    assert_eq!((wrong.status, wrong.out.as_str()), (2, ""));
+    assert!(wrong.err.ends_with("\n\nzfs: error: wrong number of parameters\n"), "{}", wrong.err);
+    let wrong = daemon.zfs("allow -x tank");
+    assert_eq!(wrong.status, 2);
+    assert!(
+        wrong.err.starts_with("invalid option 'x'\nusage:\n\tallow <filesystem|volume>\n"),
+        "{}",
+        wrong.err
+    );
+    for (name, why) in [
+        ("none", "dataset does not exist"),
+        ("tank@s", "snapshot delimiter '@' is not expected here"),
+        ("/tank", "leading slash in name"),
+    ] {
+        let missing = daemon.zfs(&format!("allow {name}"));
+        let expected = format!("cannot open '{name}': {why}\nFailed to open dataset: {name}\n");
+        assert_eq!((missing.status, missing.err), (255, expected));
+    }
+}

@@ -559,6 +559,9 @@ impl Pool for FakePool {
         tables.txg += 1;
         Ok(Committed { txg: tables.txg })
     }
+    fn permits(&self, _: &Change) -> Result<()> {
+        Ok(())
+    }
     fn plan_create(&self, _change: &Change) -> Result<Option<VolumePlan>> {
         Ok(None)
     }
@@ -609,6 +612,9 @@ impl Pool for FakePool {
     }
     fn holds(&self, _snapshot: &str) -> Result<Vec<(String, u64)>> {
         Ok(Vec::new())
+    }
+    fn delegations(&self, dataset: &str) -> Result<Vec<engine_api::Delegation>> {
+        if self.has(dataset) { Ok(Vec::new()) } else { Err(Error::NotFound) }
     }
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
         let mut records = lock(&self.tables).history.clone();

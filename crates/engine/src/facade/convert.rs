@@ -1,6 +1,7 @@
 //! Between the layers' types and `engine-api`'s: one function each, total.
 
 use ::pool::PoolError;
+use ::pool::dsl::deleg;
 use ::pool::dsl::explain::{Explanation, Holder};
 use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::rebuild::RebuildReport;
@@ -9,10 +10,12 @@ use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
-    Error, ErrorScrubStatus, Health, IoCounters, PropKind, PropValue, RebuildState, RebuildStatus, Removal,
-    RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, Source, SpaceExplained, SpaceHolder,
-    SweepState, SweepStatus, VdevStatus, Zevent, ZeventValue,
+    Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
+    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
+    ScanStatus, Source, SpaceExplained, SpaceHolder, SweepState, SweepStatus, VdevStatus, Zevent,
+    ZeventValue,
 };
+use ondisk::deleg::{Key, Reach, Who};
 use ondisk::prop::Render;
 use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
@@ -361,6 +364,41 @@ pub(super) fn blank_vdev(guid: u64, health: Health) -> VdevStatus {
         io: Default::default(),
         children: Vec::new(),
     }
+}
+
+fn who(grantee: &Grantee) -> Who {
+    match grantee {
+        Grantee::User(number) => Who::User(*number),
+        Grantee::Group(number) => Who::Group(*number),
+        Grantee::Everyone => Who::Everyone,
+        Grantee::Creator => Who::Creator,
+        Grantee::Set(name) => Who::Set(name.clone()),
+    }
+}
+
+fn grantee(who: Who) -> Grantee {
+    match who {
+        Who::User(number) => Grantee::User(number),
+        Who::Group(number) => Grantee::Group(number),
+        Who::Everyone => Grantee::Everyone,
+        Who::Creator => Grantee::Creator,
+        Who::Set(name) => Grantee::Set(name),
+    }
+}
+
+pub(super) fn pool_grant(grant: &Grant) -> deleg::Grant {
+    let Grant { local, descendent, permissions, .. } = grant.clone();
+    deleg::Grant { who: who(&grant.who), local, descendent, permissions }
+}
+
+pub(super) fn delegation(found: deleg::Delegated) -> Delegation {
+    let grant = |(Key { who, reach, .. }, names): (Key, Vec<String>)| Grant {
+        who: grantee(who),
+        local: reach == Some(Reach::Local),
+        descendent: reach == Some(Reach::Descendent),
+        permissions: Some(names),
+    };
+    Delegation { dataset: found.dataset, grants: found.entries.into_iter().map(grant).collect() }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! No entry of a root gets the name `.zfs` while that leads here: nobody would find it.
 //!
 //! This wraps a file system and adds nodes with numbers that no object can have. All of them can be read by everybody and
-//! changed by nobody. What is behind a snapshot's name is a file system with an id of its own: protocols step over into it
+//! changed by nobody, but for the snapshots where an administrator wants that (see `snapdir`). What is behind a snapshot's name is a file system with an id of its own: protocols step over into it
 //! as they do where one is mounted on another.
 //!
 //! There is one of these for a dataset as long as its pool is open, and servers may keep it for as long as they like: it
@@ -29,6 +29,7 @@ use engine_api::{
 
 use super::convert::api_error;
 use super::pool::LocalPool;
+use super::snapdir::SnapDir;
 use crate::zpl::Zpl;
 
 const ROOT: u64 = 0x0000_ffff_ffff_ffff;
@@ -43,8 +44,9 @@ const SNAPSHOTS_NAME: &[u8] = b"snapshot";
 const SHARES_NAME: &[u8] = b"shares";
 /// Where the listing of a root goes on behind `.zfs`: its own entries begin at any place up to here.
 const COOKIE: u64 = 3;
-/// Everybody may list and search.
+/// Everybody may list and search; and where snapshots can be made here, who may make them is another question.
 const MODE: u32 = 0o555;
+const OPEN_MODE: u32 = 0o777;
 
 /// Values of `snapdir`.
 const VISIBLE: u64 = 1;
@@ -125,6 +127,14 @@ impl Ctldir {
         if self.is_control_name(dir, name) { Err(Error::Exists) } else { Ok(()) }
     }
 
+    /// What is done to a snapshot, and to their directory.
+    fn change(&self, work: impl FnOnce(&SnapDir<'_>) -> Result<()>) -> Result<DirChange> {
+        let pool = self.pool()?;
+        let before = self.attr(control(SNAPSHOTS))?;
+        work(&SnapDir { pool: &pool, dataset: self.object })?;
+        Ok(DirChange { before, after: self.attr(control(SNAPSHOTS))? })
+    }
+
     /// A snapshot's number by its name.
     fn number(&self, name: &[u8]) -> Result<u64> {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
@@ -152,10 +162,12 @@ impl Ctldir {
         };
         let (secs, nanos) = since.map_err(api_error)?;
         let time = Time { secs: secs as i64, nanos };
+        let is_open = node.object == SNAPSHOTS && SnapDir { pool: &pool, dataset: self.object }.is_open();
+        let mode = if is_open { OPEN_MODE } else { MODE };
         Ok(Attr {
             node,
             kind: NodeKind::Dir,
-            mode: MODE,
+            mode,
             withheld: 0,
             nlink: 2,
             uid: 0,
@@ -382,6 +394,14 @@ impl FileSystem for Ctldir {
     }
 
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
+        if dir.object == SNAPSHOTS && *what == NewNode::Dir {
+            if self.number(name).is_ok() {
+                return Err(Error::Exists);
+            }
+            let dir = self.change(|snapshots| snapshots.make(cred, name))?;
+            let attr = self.attr(control(FIRST - self.number(name)?))?;
+            return Ok(Created { attr, dir, new: true });
+        }
         self.free(dir, name)?;
         self.fs()?.make(cred, dir, name, what, attr)
     }
@@ -398,6 +418,10 @@ impl FileSystem for Ctldir {
     }
 
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
+        if dir.object == SNAPSHOTS {
+            self.number(name)?;
+            return self.change(|snapshots| snapshots.remove(cred, name));
+        }
         self.own(dir)?;
         self.fs()?.rmdir(cred, dir, name)
     }
@@ -409,6 +433,14 @@ impl FileSystem for Ctldir {
         to: (NodeId, &[u8]),
         mode: RenameMode,
     ) -> Result<(DirChange, DirChange)> {
+        if from.0.object == SNAPSHOTS && to.0.object == SNAPSHOTS && mode != RenameMode::Exchange {
+            self.number(from.1)?;
+            if from.1 != to.1 && self.number(to.1).is_ok() {
+                return Err(Error::Exists);
+            }
+            let change = self.change(|snapshots| snapshots.rename(cred, from.1, to.1))?;
+            return Ok((change, change));
+        }
         self.own(from.0)?;
         self.free(to.0, to.1)?;
         self.fs()?.rename(cred, from, to, mode)

@@ -14,18 +14,19 @@ use ::pool::spa::vdevs::NewVdevs;
 use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
 use engine_api::{
     Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    DedupEstimate, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord, InitializeCommand,
-    Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
-    SendRequest, ServedVolume, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies,
-    Volume, VolumePlan,
+    DedupEstimate, Delegation, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord,
+    InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
+    Result, SendEvent, SendRequest, ServedVolume, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable,
+    VdevTallies, Volume, VolumePlan,
 };
 use env::{Env, lock};
 
 use super::cachefile::CacheFile;
-use super::convert::{api_error, prop_value, scan_command, space_explained};
+use super::convert::{api_error, delegation, pool_grant, prop_value, scan_command, space_explained};
 use super::counting::Counting;
 use super::ctldir::Ctldir;
 use super::open_once::OpenTable;
+use super::rights::Deed;
 use super::serve::{Mounted, SharedList, SnapshotGuids};
 use super::volumes::{OpenVolume, VolumeHandle};
 use super::{cachefile, compatibility, measure, pool_props, quotas, vdev_spec};
@@ -264,6 +265,14 @@ fn pool_change(change: &Change) -> Option<PoolChange> {
             recursive: *recursive,
         },
         Change::AbortReceive { name } => PoolChange::Receive(Step::Abort { name: name.clone() }),
+        Change::Allow { name, grants } => {
+            PoolChange::Allow { name: name.clone(), grants: grants.iter().map(pool_grant).collect() }
+        }
+        Change::Unallow { name, grants, recursive } => PoolChange::Unallow {
+            name: name.clone(),
+            grants: grants.iter().map(pool_grant).collect(),
+            recursive: *recursive,
+        },
         Change::SetPoolProperties { props } => PoolChange::SetPoolProperties { props: pairs(props) },
         _ => return None,
     })
@@ -344,13 +353,15 @@ impl Pool for LocalPool {
             kinds: wanted,
             props: filter.props.clone(),
         };
-        Ok(self.pool.dsl.list(&filter).map_err(api_error)?.into_iter().map(info).collect())
+        let found = self.pool.dsl.list(&filter).map_err(api_error)?;
+        self.only_visible(found.into_iter().map(info).collect())
     }
 
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
         if !matches!(change, Change::ClearErrors { .. }) {
             self.not_suspended()?;
         }
+        self.permit(Deed::Change(change))?;
         let vdevs = match change {
             Change::AddVdevs { vdevs, force } => {
                 Some(self.pool.add_vdevs(&new_vdevs(vdevs), *force, history))
@@ -408,6 +419,10 @@ impl Pool for LocalPool {
         Ok(Committed { txg })
     }
 
+    fn permits(&self, change: &Change) -> Result<()> {
+        self.permit(Deed::Change(change))
+    }
+
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
         let Some(change) = pool_change(change) else { return Ok(None) };
         let plan = self.pool.dsl.plan_create(&change).map_err(api_error)?;
@@ -433,6 +448,7 @@ impl Pool for LocalPool {
         stream: &mut dyn Write,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<()> {
+        self.permit(Deed::Send(request))?;
         self.run_send(request, stream, tell)
     }
 
@@ -442,6 +458,7 @@ impl Pool for LocalPool {
         stream: &mut dyn Read,
         tell: &mut dyn FnMut(ReceiveEvent),
     ) -> Result<Received> {
+        self.permit(Deed::Receive(request))?;
         let received = self.run_receive(request, stream, tell)?;
         if !request.dry_run {
             self.pool.dsl.log_command(&request.history).map_err(api_error)?;
@@ -451,6 +468,7 @@ impl Pool for LocalPool {
 
     fn space_use(&self, dataset: &str, of: Spender) -> Result<Vec<SpaceUse>> {
         self.not_suspended()?;
+        self.permit(Deed::SpaceUse(dataset, of))?;
         LocalPool::space_use(self, dataset, of)
     }
 
@@ -461,6 +479,7 @@ impl Pool for LocalPool {
 
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {
         self.not_suspended()?;
+        self.permit(Deed::Diff(from))?;
         self.run_diff(from, to, tell)
     }
 
@@ -474,8 +493,15 @@ impl Pool for LocalPool {
         self.pool.dsl.holds(snapshot).map_err(api_error)
     }
 
+    fn delegations(&self, dataset: &str) -> Result<Vec<Delegation>> {
+        self.not_suspended()?;
+        let found = self.pool.dsl.delegations(dataset).map_err(api_error)?;
+        Ok(found.into_iter().map(delegation).collect())
+    }
+
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
         self.not_suspended()?;
+        self.permit(Deed::Administer)?;
         let records = self.pool.dsl.history(internal).map_err(api_error)?;
         let shown = records.into_iter().map(|record| HistoryRecord {
             time: record.time,
@@ -520,11 +546,13 @@ impl Pool for LocalPool {
 
     fn prefetch_dedup_tables(&self) -> Result<()> {
         self.not_suspended()?;
+        self.permit(Deed::Administer)?;
         self.pool.core().ddt.prefetch().map_err(api_error)
     }
 
     fn errors(&self) -> Result<Vec<String>> {
         self.not_suspended()?;
+        self.permit(Deed::Administer)?;
         let hurt = self.pool.hurt_objects().map_err(api_error)?;
         Ok(hurt.iter().map(|hurt| self.name_of_hurt(hurt)).collect())
     }
@@ -541,11 +569,13 @@ impl Pool for LocalPool {
     }
 
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
+        self.permit(Deed::Administer)?;
         Ok(crate::advise::advise(&self.pool, question, self.stage.as_deref()))
     }
 
     fn estimate_dedup(&self, dataset: &str) -> Result<DedupEstimate> {
         self.not_suspended()?;
+        self.permit(Deed::Administer)?;
         super::dedup::estimate(&self.pool, dataset)
     }
 }

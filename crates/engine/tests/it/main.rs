@@ -25,6 +25,7 @@ mod quotas;
 mod random;
 mod replicate;
 mod resume;
+mod rights;
 mod streams;
 mod threads;
 mod unreplayable;

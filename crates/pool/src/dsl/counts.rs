@@ -4,11 +4,11 @@
 //! directory has counts, so what is counted is a tree that reaches down to the leaves, and upwards ends below the first
 //! directory without counts. A directory counts what is below it, and the snapshots of its own dataset.
 //!
-//! OpenZFS lets whoever may change a limit exceed it, so that it binds none but users with delegated rights. There are no
-//! delegated rights here: a limit binds everybody, and who may change it can.
+//! Whoever may change a limit may exceed it: it binds none but users with delegated rights, and of these not who was
+//! given the limit itself.
 //!
-//! Source: module/zfs/dsl_dir.c (`dsl_dir_init_fs_ss_count`, `dsl_fs_ss_limit_check`, `dsl_fs_ss_count_adjust`),
-//! `dsl_dataset_create_sync` in dsl_dataset.c.
+//! Source: module/zfs/dsl_dir.c (`dsl_dir_init_fs_ss_count`, `dsl_fs_ss_limit_check`, `dsl_fs_ss_count_adjust`,
+//! `dsl_enforce_ds_ss_limits`), `dsl_dataset_create_sync` in dsl_dataset.c.
 
 use std::sync::Arc;
 
@@ -65,7 +65,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// Whether a limit forbids so many more at a directory; limits at `common` and above do not matter.
+    /// Whether a limit forbids whom this thread works for so many more at a directory; limits at `common` and above do not
+    /// matter.
     pub(crate) fn is_count_full(
         &self,
         dir: &Arc<Dir>,
@@ -73,10 +74,15 @@ impl Dsl {
         more: u64,
         common: Option<u64>,
     ) -> Result<bool> {
+        let caller = stdx::behalf::caller();
+        if caller.is_administrator || more == 0 {
+            return Ok(false);
+        }
         let mut dir = Some(dir.clone());
         while let Some(this) = dir.filter(|dir| common != Some(dir.object)) {
             let Some(count) = self.count_of(&this, what)? else { return Ok(false) };
-            if more > 0 && count.saturating_add(more) > self.local_number(&this, what.limit())? {
+            let is_over = count.saturating_add(more) > self.local_number(&this, what.limit())?;
+            if is_over && !self.may_at(&this, what.limit(), &caller)? {
                 return Ok(true);
             }
             dir = this.parent();

@@ -171,12 +171,7 @@ impl Dsl {
                 self.mos.free(zap, tx)?;
             }
         }
-        if phys.deleg_zapobj != 0 {
-            for (_, value) in self.mos.entries(phys.deleg_zapobj)? {
-                self.mos.free(value.first(), tx)?;
-            }
-            self.mos.free(phys.deleg_zapobj, tx)?;
-        }
+        self.destroy_delegations(phys.deleg_zapobj, tx)?;
         self.mos.remove(parent.phys().child_dir_zapobj, &dir.last_name(), tx)?;
         self.forget_dir(dir.object);
         self.free_zapified(dir.object, tx)

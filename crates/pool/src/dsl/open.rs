@@ -318,6 +318,9 @@ impl Dsl {
         self.mos.put_dataset(object, &phys, tx)?;
         dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = object)?;
         self.count_new(dir, tx)?;
+        if !is_hidden(&dir.last_name()) {
+            self.delegate_to_creator(dir, tx)?;
+        }
         Ok(object)
     }
 

@@ -69,7 +69,7 @@ impl Dsl {
     }
 
     /// The property that keeps space for a volume; old pools have one only (`zfs_which_resv_prop`).
-    pub(crate) fn volume_limit(&self) -> &'static str {
+    pub fn volume_limit(&self) -> &'static str {
         if self.version() >= version::REF_LIMITS { "refreservation" } else { "reservation" }
     }
 
@@ -92,6 +92,18 @@ impl Dsl {
         let (size, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);
         // As OpenZFS does when it is set: copies are not asked for.
         Ok(self.volume_reservation(size, block, 1))
+    }
+
+    /// Whether all that a volume can take is kept for it; of what is no volume it is not.
+    pub fn is_reserved_whole(&self, name: &str) -> Result<bool> {
+        let _config = self.reading();
+        let found = self.find(name)?;
+        if self.kind_of(&found)? != super::DatasetKind::Volume {
+            return Ok(false);
+        }
+        let dataset = self.open_object(found.object)?;
+        let (size, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);
+        self.has_auto_reservation(&found.dir, size, block)
     }
 
     /// Whether a volume's reservation is what its size asks for, so that it goes with the size.

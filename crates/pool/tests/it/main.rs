@@ -4,6 +4,7 @@ mod bays;
 mod cache;
 mod create;
 mod dedup;
+mod deleg;
 mod dsl;
 mod errlog;
 mod import;

@@ -46,8 +46,15 @@ impl LocalPool {
         let applies = |name: &str| dataset_prop(name).is_none_or(|prop| prop.is_of(kind));
         let warnings = &mut received.warnings;
         let mut props = TargetProps {
-            received: listed.props.map(|props| judged(props, dataset, warnings)),
-            snapshot: judged(listed.snapshot_props, snapshot, warnings),
+            received: match listed.props {
+                Some(props) => Some(self.permitted(judged(props, dataset, warnings), dataset, warnings)?),
+                None => None,
+            },
+            snapshot: self.permitted(
+                judged(listed.snapshot_props, snapshot, warnings),
+                snapshot,
+                warnings,
+            )?,
             ..TargetProps::default()
         };
         for prop in &request.props {
@@ -78,6 +85,25 @@ impl LocalPool {
             }
         }
         Ok(props)
+    }
+
+    /// What whom this thread works for may set of what was sent.
+    pub(super) fn permitted(
+        &self,
+        props: Vec<(String, RawValue)>,
+        target: &str,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<(String, RawValue)>> {
+        let (dataset, mut kept) = (target.split('@').next().unwrap_or_default(), Vec::new());
+        for (name, value) in props {
+            match self.may_set(dataset, &name)? {
+                true => kept.push((name, value)),
+                false => {
+                    warnings.push(format!("cannot receive {name} property on {target}: permission denied"));
+                }
+            }
+        }
+        Ok(kept)
     }
 
     /// Whether a dataset that exists has set a property itself.

@@ -140,9 +140,12 @@ impl Replication<'_> {
         let dsl = &self.pool.pool.dsl;
         let listed = self.package.listed(guid).snapshot_props;
         let props = props::judged(listed, snapshot, &mut received.warnings);
-        if dsl.sendable_props(snapshot, true).is_ok_and(|known| known == props) {
-            return;
-        }
+        let permitted = self.pool.permitted(props, snapshot, &mut received.warnings);
+        let props = match permitted {
+            Ok(props) if dsl.sendable_props(snapshot, true).is_ok_and(|known| known == props) => return,
+            Ok(props) => props,
+            Err(error) => return received.warnings.push(error.to_string()),
+        };
         let step = Step::Describe { snapshot: snapshot.to_owned(), props };
         if let Err(error) = dsl.commit(PoolChange::Receive(step), "") {
             tracing::warn!(snapshot, %error, "what a stream says of a snapshot is not kept");

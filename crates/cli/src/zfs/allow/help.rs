@@ -1,0 +1,122 @@
+//! The usage of `zfs allow` and `unallow`, which has a form of its own: it names all permissions
+//! (cmd/zfs/zfs_main.c, `allow_usage`).
+
+use crate::fail::{Outcome, Stop};
+use crate::program::Cx;
+use api_types::{DATASET_PROPERTIES, Edit};
+use std::fmt::Write as _;
+
+pub const ALLOW: &str = "\tallow <filesystem|volume>\n\
+    \tallow [-ldug] <\"everyone\"|user|group>[,...] <perm|@setname>[,...]\n\
+    \t    <filesystem|volume>\n\
+    \tallow [-ld] -e <perm|@setname>[,...] <filesystem|volume>\n\
+    \tallow -c <perm|@setname>[,...] <filesystem|volume>\n\
+    \tallow -s @setname <perm|@setname>[,...] <filesystem|volume>";
+
+pub const UNALLOW: &str = "\tunallow [-rldug] <\"everyone\"|user|group>[,...]\n\
+    \t    [<perm|@setname>[,...]] <filesystem|volume>\n\
+    \tunallow [-rld] -e [<perm|@setname>[,...]] <filesystem|volume>\n\
+    \tunallow [-r] -c [<perm|@setname>[,...]] <filesystem|volume>\n\
+    \tunallow [-r] -s @setname [<perm|@setname>[,...]] <filesystem|volume>";
+
+const OPTIONS: [(&str, &str); 9] = [
+    ("-h", "show this help message and exit"),
+    ("-l", "set permission locally"),
+    ("-d", "set permission for descents"),
+    ("-u", "set permission for user"),
+    ("-g", "set permission for group"),
+    ("-e", "set permission for everyone"),
+    ("-c", "set create time permission"),
+    ("-s", "define permission set"),
+    ("-r", "remove permissions recursively"),
+];
+
+const SUBCOMMAND: &str = "subcommand";
+const OTHER: &str = "other";
+
+/// Permissions that are no property's: name, type, note.
+const PERMISSIONS: [(&str, &str, &str); 33] = [
+    ("allow", SUBCOMMAND, "Must also have the permission that is being\n\t\t\t\tallowed"),
+    (
+        "clone",
+        SUBCOMMAND,
+        "Must also have the 'create' ability and 'mount'\n\t\t\t\tability in the origin file system",
+    ),
+    ("create", SUBCOMMAND, "Must also have the 'mount' ability"),
+    ("destroy", SUBCOMMAND, "Must also have the 'mount' ability"),
+    (
+        "diff",
+        SUBCOMMAND,
+        "Allows lookup of paths within a dataset;\n\t\t\t\tgiven an object number. Ordinary users need this\n\t\t\t\tin order to use zfs diff",
+    ),
+    ("hold", SUBCOMMAND, "Allows adding a user hold to a snapshot"),
+    ("mount", SUBCOMMAND, "Allows mount/umount of ZFS datasets"),
+    (
+        "promote",
+        SUBCOMMAND,
+        "Must also have the 'mount'\n\t\t\t\tand 'promote' ability in the origin file system",
+    ),
+    ("receive", SUBCOMMAND, "Must also have the 'mount' and 'create' ability"),
+    ("release", SUBCOMMAND, "Allows releasing a user hold which\n\t\t\t\tmight destroy the snapshot"),
+    ("rename", SUBCOMMAND, "Must also have the 'mount' and 'create'\n\t\t\t\tability in the new parent"),
+    ("rollback", SUBCOMMAND, ""),
+    ("send", SUBCOMMAND, "Allow sending datasets"),
+    ("send:raw", SUBCOMMAND, "Allow sending datasets, but only in 'raw'\n\t\t\t\treplication mode"),
+    (
+        "send:encrypted",
+        SUBCOMMAND,
+        "Allow sending only encrypted datasets, and\n\t\t\t\tonly in 'raw' replication mode",
+    ),
+    ("share", SUBCOMMAND, "Allows sharing file systems over NFS or SMB\n\t\t\t\tprotocols"),
+    ("snapshot", SUBCOMMAND, ""),
+    ("bookmark", SUBCOMMAND, ""),
+    ("load-key", SUBCOMMAND, "Allows loading or unloading an encryption key"),
+    ("change-key", SUBCOMMAND, "Allows changing or adding an encryption key"),
+    ("groupquota", OTHER, "Allows accessing any groupquota@... property"),
+    ("groupused", OTHER, "Allows reading any groupused@... property"),
+    ("userprop", OTHER, "Allows changing any user property"),
+    ("userquota", OTHER, "Allows accessing any userquota@... property"),
+    ("userused", OTHER, "Allows reading any userused@... property"),
+    ("userobjquota", OTHER, "Allows accessing any userobjquota@... property"),
+    ("userobjused", OTHER, "Allows reading any userobjused@... property"),
+    ("groupobjquota", OTHER, "Allows accessing any \n\t\t\t\tgroupobjquota@... property"),
+    ("groupobjused", OTHER, "Allows reading any groupobjused@... property"),
+    ("projectused", OTHER, "Allows reading any projectused@... property"),
+    ("projectquota", OTHER, "Allows accessing any projectquota@... property"),
+    ("projectobjused", OTHER, "Allows accessing any \n\t\t\t\tprojectobjused@... property"),
+    ("projectobjquota", OTHER, "Allows accessing any \n\t\t\t\tprojectobjquota@... property"),
+];
+
+fn text(un: bool) -> String {
+    let mut text = format!("Usage: {}\n\nOptions:\n", if un { UNALLOW } else { ALLOW });
+    let options = OPTIONS.iter().filter(|(letter, _)| un || *letter != "-r");
+    let mut properties: Vec<&str> = DATASET_PROPERTIES
+        .iter()
+        .filter(|row| !row.hidden && row.edit != Edit::Never)
+        .map(|row| row.name)
+        .collect();
+    properties.sort_unstable();
+    let properties = properties.into_iter().map(|name| (name, "property", ""));
+    // Writing into a String cannot fail.
+    for (letter, meaning) in options {
+        let _ = writeln!(text, "  {letter:<10}  {meaning}");
+    }
+    text.push_str("\nThe following permissions are supported:\n\n");
+    for (name, kind, note) in std::iter::once(("NAME", "TYPE", "NOTES")).chain(PERMISSIONS).chain(properties)
+    {
+        let _ = writeln!(text, "{name:<16} {kind:<14}\t{note}");
+    }
+    text
+}
+
+/// As it was asked for.
+pub fn tell(cx: &mut Cx<'_>, un: bool) -> Outcome {
+    cx.io.out.write_all(text(un).as_bytes())?;
+    Ok(0)
+}
+
+/// Because something is wrong.
+pub fn refuse(cx: &mut Cx<'_>, un: bool, why: &str) -> Outcome {
+    write!(cx.io.err, "{}\nzfs: error: {why}", text(un))?;
+    Err(Stop::Exit(2))
+}

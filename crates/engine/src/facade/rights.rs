@@ -1,0 +1,415 @@
+//! Who may do what: the one place where that is decided.
+//!
+//! Whom a thread works for, `stdx::behalf` knows. An administrator may do everything: root, and
+//! the user that the daemon runs as; so may the program itself, and thus whoever reaches the
+//! engine through a server that has its own rules. All others may read what `zfs list`, `get` and
+//! `zpool status` show, and do what was delegated to them, dataset by dataset (`zfs allow`). A
+//! [`Deed`] says what somebody is about to do, [`LocalPool::needs`] which permissions it takes, as
+//! OpenZFS's kernel asks for them, and [`LocalPool::permit`] whether he has them. Every method of
+//! `Pool` that changes something, or tells what is not everybody's, asks first.
+//!
+//! Properties named `cistern:…` say how this program serves a volume: they are an administrator's alone.
+//!
+//! Source: module/zfs/zfs_ioctl.c (`zfs_secpolicy_*`, `zfs_check_settable`), dsl_deleg.c
+//! (`dsl_deleg_can_allow`, `dsl_deleg_can_unallow`).
+
+use std::sync::Arc;
+
+use ::pool::PoolError;
+use ::pool::dsl::deleg::Place;
+use engine_api::{
+    Change, DatasetFilter, DatasetInfo, DatasetKind, Error, Grant, Grantee, Pool, PropertyChange,
+    ReceiveRequest, Result, SendRequest, Spender,
+};
+use ondisk::prop::{self, UserspaceProp, dataset_prop};
+use stdx::behalf::{self, Caller};
+
+use super::convert::api_error;
+use super::pool::LocalPool;
+
+/// What somebody is about to do.
+#[derive(Clone, Copy)]
+pub(super) enum Deed<'a> {
+    /// Anything with a pool as a whole, its devices, its history, or the program.
+    Administer,
+    Change(&'a Change),
+    Send(&'a SendRequest),
+    Receive(&'a ReceiveRequest),
+    /// From this snapshot on.
+    Diff(&'a str),
+    SpaceUse(&'a str, Spender),
+}
+
+/// What a deed takes.
+enum Needs {
+    Administrator,
+    /// All of these.
+    Permissions(Vec<Need>),
+}
+
+/// One of some permissions at a place.
+struct Need {
+    at: At,
+    any_of: Vec<String>,
+}
+
+enum At {
+    Dataset(String),
+    /// Its snapshots.
+    SnapshotsOf(String),
+    /// It does not exist yet, and will be made below this one.
+    NewBelow(String),
+}
+
+/// Refused in the same way as a file that somebody may not open: each command has its own words
+/// before that.
+const DENIED: Error = Error::Denied;
+
+/// What only an administrator may do, of what no pool has a say in.
+pub(super) fn administrators_only() -> Result<()> {
+    if behalf::caller().is_administrator { Ok(()) } else { Err(DENIED) }
+}
+
+/// The permission that a property takes; `None`: nobody can be given it.
+fn of_property(name: &str) -> Option<String> {
+    if name.starts_with("cistern:") {
+        return None;
+    }
+    if let Some((quota, _)) = UserspaceProp::parse(name) {
+        return Some(quota.stem().to_owned());
+    }
+    let native = dataset_prop(name).map(|prop| prop.name.to_owned());
+    Some(native.unwrap_or_else(|| "userprop".to_owned()))
+}
+
+/// Collects needs.
+#[derive(Default)]
+struct List(Vec<Need>);
+
+impl List {
+    fn at(&mut self, dataset: &str, permissions: &[&str]) {
+        for permission in permissions {
+            self.0.push(Need { at: At::Dataset(dataset.to_owned()), any_of: vec![(*permission).to_owned()] });
+        }
+    }
+
+    fn new_below(&mut self, dataset: &str, permissions: &[&str]) {
+        for permission in permissions {
+            self.0
+                .push(Need { at: At::NewBelow(dataset.to_owned()), any_of: vec![(*permission).to_owned()] });
+        }
+    }
+}
+
+fn head_of(name: &str) -> &str {
+    name.split(['@', '#']).next().unwrap_or(name)
+}
+
+impl LocalPool {
+    /// Refuses what whom this thread works for may not do.
+    pub(super) fn permit(&self, deed: Deed<'_>) -> Result<()> {
+        let caller = behalf::caller();
+        if caller.is_administrator {
+            return Ok(());
+        }
+        let Needs::Permissions(needs) = self.needs(deed, &caller)? else { return Err(DENIED) };
+        for Need { at, any_of } in &needs {
+            let place = match at {
+                At::Dataset(name) => Place::At(name),
+                At::SnapshotsOf(name) => Place::SnapshotOf(name),
+                At::NewBelow(name) => Place::NewBelow(name),
+            };
+            let mut has = false;
+            for permission in any_of {
+                has = has || self.pool.dsl.may(place, permission, &caller).map_err(api_error)?;
+            }
+            if !has {
+                return Err(DENIED);
+            }
+        }
+        Ok(())
+    }
+
+    fn needs(&self, deed: Deed<'_>, caller: &Caller) -> Result<Needs> {
+        let mut list = List::default();
+        match deed {
+            Deed::Administer => return Ok(Needs::Administrator),
+            Deed::Change(change) => return self.needs_of_change(change, caller),
+            Deed::Send(request) => return self.needs_of_send(request),
+            Deed::Receive(request) => return self.needs_of_receive(request),
+            // A snapshot that lasts as long as the comparison comes with it.
+            Deed::Diff(from) => list.at(from, &["diff"]),
+            Deed::SpaceUse(dataset, of) => {
+                let of = match of {
+                    Spender::User => prop::Spender::User,
+                    Spender::Group => prop::Spender::Group,
+                    Spender::Project => prop::Spender::Project,
+                };
+                for (objects, quota) in [(false, false), (false, true), (true, false), (true, true)] {
+                    list.at(dataset, &[UserspaceProp { of, objects, quota }.stem()]);
+                }
+            }
+        }
+        Ok(Needs::Permissions(list.0))
+    }
+
+    fn needs_of_change(&self, change: &Change, caller: &Caller) -> Result<Needs> {
+        let mut list = List::default();
+        match change {
+            Change::CreateFilesystem { name, parents, props } => {
+                self.to_make(name, *parents, props, &mut list)?;
+            }
+            Change::CreateVolume { name, parents, sparse, props } => {
+                let limit = self.pool.dsl.volume_limit();
+                // What makes the volume what it is, is no property that is set.
+                let is_set =
+                    |prop: &&PropertyChange| !["volsize", "volblocksize"].contains(&prop.name.as_str());
+                let mut set: Vec<PropertyChange> = props.iter().filter(is_set).cloned().collect();
+                if !sparse && !set.iter().any(|prop| prop.name == limit) {
+                    set.push(PropertyChange { name: limit.into(), value: "auto".into() });
+                }
+                self.to_make(name, *parents, &set, &mut list)?;
+            }
+            Change::Clone { snapshot, name, parents, props } => {
+                list.at(snapshot, &["clone"]);
+                self.to_make(name, *parents, props, &mut list)?;
+            }
+            Change::Destroy { names, .. } => {
+                for name in names {
+                    match name.split_once('#') {
+                        Some((head, _)) => list.at(head, &["destroy"]),
+                        None => list.at(name, &["mount", "destroy"]),
+                    }
+                }
+            }
+            Change::Snapshot { names, recursive, props } => {
+                if props.iter().any(|prop| of_property(&prop.name).is_none()) {
+                    return Ok(Needs::Administrator);
+                }
+                for name in names {
+                    self.each_below(head_of(name), *recursive, "snapshot", &mut list)?;
+                }
+            }
+            Change::Rollback { snapshot } => list.at(head_of(snapshot), &["rollback"]),
+            Change::Promote { name } => {
+                list.at(name, &["promote", "mount"]);
+                if let Some(origin) = self.origin_of(name)? {
+                    list.at(&origin, &["promote"]);
+                }
+            }
+            Change::Bookmark { name, .. } => list.at(head_of(name), &["bookmark"]),
+            Change::Hold { snapshots, recursive, .. } => {
+                for snapshot in snapshots {
+                    self.each_below(head_of(snapshot), *recursive, "hold", &mut list)?;
+                }
+            }
+            Change::Release { snapshots, recursive, .. } => {
+                for snapshot in snapshots {
+                    self.each_below(head_of(snapshot), *recursive, "release", &mut list)?;
+                }
+            }
+            Change::SetProperties { name, props } => {
+                for prop in props {
+                    let Some(permission) = of_property(&prop.name) else { return Ok(Needs::Administrator) };
+                    list.at(name, &[&permission]);
+                }
+                if props.iter().any(|prop| prop.name == "volsize") && self.keeps_all_for_it(name)? {
+                    list.at(name, &[self.pool.dsl.volume_limit()]);
+                }
+            }
+            Change::Inherit { name, property, .. } => match of_property(property) {
+                Some(permission) => list.at(name, &[&permission]),
+                None => return Ok(Needs::Administrator),
+            },
+            Change::Rename { from, to, parents, .. } => {
+                list.at(from, &["rename", "mount"]);
+                match from.contains('@') {
+                    true => list.at(head_of(from), &["create", "mount"]),
+                    false => drop(self.to_place(to, *parents, &mut list)?),
+                }
+            }
+            Change::AbortReceive { name } => list.at(name, &["mount", "destroy"]),
+            Change::Allow { name, grants } => return Ok(needs_to_allow(name, grants)),
+            Change::Unallow { name, grants, recursive } => {
+                if !grants.iter().all(|grant| grant.who == Grantee::User(caller.user.into())) {
+                    return Ok(Needs::Administrator);
+                }
+                self.each_below(name, *recursive, "allow", &mut list)?;
+            }
+            // Whatever else there is, or will be, is about whole pools until it is said otherwise.
+            _ => return Ok(Needs::Administrator),
+        }
+        Ok(Needs::Permissions(list.0))
+    }
+
+    /// A new dataset, with properties that are set there.
+    fn to_make(&self, name: &str, parents: bool, props: &[PropertyChange], list: &mut List) -> Result<()> {
+        let nearest = self.to_place(name, parents, list)?;
+        for prop in props {
+            // That nobody can be given it is told by there being no such permission.
+            list.new_below(&nearest, &[&of_property(&prop.name).unwrap_or_default()]);
+        }
+        Ok(())
+    }
+
+    /// A place for a dataset; gives the nearest above it that there is.
+    fn to_place(&self, name: &str, parents: bool, list: &mut List) -> Result<String> {
+        let missing = || Error::Refused(format!("cannot create '{name}': parent does not exist"));
+        let (parent, _) = name.rsplit_once('/').ok_or_else(missing)?;
+        let mut nearest = parent;
+        while !self.is_there(nearest)? {
+            nearest = nearest.rsplit_once('/').filter(|_| parents).ok_or_else(missing)?.0;
+        }
+        list.at(nearest, &["create", "mount"]);
+        if nearest != parent {
+            list.new_below(nearest, &["create", "mount"]);
+        }
+        Ok(nearest.to_owned())
+    }
+
+    fn is_there(&self, name: &str) -> Result<bool> {
+        match self.pool.dsl.object_of(name) {
+            Ok(_) => Ok(true),
+            Err(PoolError::NotFound) => Ok(false),
+            Err(error) => Err(api_error(error)),
+        }
+    }
+
+    /// A dataset, and with `recursive` all below.
+    fn each_below(&self, name: &str, recursive: bool, permission: &str, list: &mut List) -> Result<()> {
+        if !recursive {
+            list.at(name, &[permission]);
+            return Ok(());
+        }
+        let filter = DatasetFilter {
+            roots: vec![name.to_owned()],
+            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
+            props: vec!["type".into()],
+            depth: None,
+        };
+        self.datasets(&filter)?.iter().for_each(|found| list.at(&found.name, &[permission]));
+        Ok(())
+    }
+
+    fn origin_of(&self, name: &str) -> Result<Option<String>> {
+        let filter = DatasetFilter {
+            roots: vec![name.to_owned()],
+            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
+            props: vec!["origin".into()],
+            depth: Some(0),
+        };
+        let found = self.datasets(&filter)?.pop();
+        let origin = found.and_then(|info| info.props.into_iter().find(|prop| prop.name == "origin"));
+        Ok(origin.map(|prop| prop.value).filter(|origin| !origin.is_empty()))
+    }
+
+    /// Whether space is kept for a volume as it grows.
+    fn keeps_all_for_it(&self, name: &str) -> Result<bool> {
+        self.pool.dsl.is_reserved_whole(name).map_err(api_error)
+    }
+
+    /// Snapshots are below their datasets, heads are not.
+    fn needs_of_send(&self, request: &SendRequest) -> Result<Needs> {
+        let mut list = List::default();
+        if request.dry_run {
+            return Ok(Needs::Permissions(list.0));
+        }
+        let snapshot = match &request.token {
+            Some(token) => super::send::read_token(token)?.contents().snapshot,
+            None => request.snapshot.clone(),
+        };
+        list.at(&snapshot, &["send"]);
+        if request.replicate {
+            let before = list.0.len();
+            self.each_below(head_of(&snapshot), true, "send", &mut list)?;
+            for need in &mut list.0[before..] {
+                if let At::Dataset(name) = &need.at {
+                    need.at = At::SnapshotsOf(name.clone());
+                }
+            }
+        }
+        Ok(Needs::Permissions(list.0))
+    }
+
+    /// At the dataset if it is there, else above it. What a stream of many does beyond that, it
+    /// does as changes.
+    fn needs_of_receive(&self, request: &ReceiveRequest) -> Result<Needs> {
+        let target = head_of(&request.target);
+        let (mut at, mut list) = (target, List::default());
+        while !self.is_there(at)? {
+            at = at.rsplit_once('/').ok_or(Error::NotFound)?.0;
+        }
+        let receive = if request.force { &["receive"][..] } else { &["receive", "receive:append"] };
+        let any_of = receive.iter().map(|&name| name.to_owned()).collect();
+        list.0.push(Need { at: At::Dataset(at.to_owned()), any_of });
+        list.at(at, &["mount", "create"]);
+        for prop in &request.props {
+            let Some(permission) = of_property(&prop.name) else { return Ok(Needs::Administrator) };
+            match at == target {
+                true => list.at(at, &[&permission]),
+                false => list.new_below(at, &[&permission]),
+            }
+        }
+        Ok(Needs::Permissions(list.0))
+    }
+
+    /// Whether whom this thread works for may set a property of a dataset, which may be there
+    /// already, or is being made.
+    pub(super) fn may_set(&self, dataset: &str, property: &str) -> Result<bool> {
+        let caller = behalf::caller();
+        if caller.is_administrator {
+            return Ok(true);
+        }
+        let Some(permission) = of_property(property) else { return Ok(false) };
+        let place = match (self.is_there(dataset)?, dataset.rsplit_once('/')) {
+            (false, Some((parent, _))) => Place::NewBelow(parent),
+            _ => Place::At(dataset),
+        };
+        self.pool.dsl.may(place, &permission, &caller).map_err(api_error)
+    }
+
+    /// Takes out what others use and may use: everybody sees his own, and his groups'.
+    pub(super) fn only_visible(&self, mut found: Vec<DatasetInfo>) -> Result<Vec<DatasetInfo>> {
+        let caller = behalf::caller();
+        if caller.is_administrator {
+            return Ok(found);
+        }
+        for info in &mut found {
+            let mut kept = Vec::new();
+            for prop in std::mem::take(&mut info.props) {
+                if self.is_visible(&info.name, &prop.name, &caller)? {
+                    kept.push(prop);
+                }
+            }
+            info.props = kept;
+        }
+        Ok(found)
+    }
+
+    fn is_visible(&self, dataset: &str, property: &str, caller: &Arc<Caller>) -> Result<bool> {
+        let Some((prop, who)) = UserspaceProp::parse(property) else { return Ok(true) };
+        let is_own = |id: u32| match prop.of {
+            prop::Spender::User => id == caller.user,
+            prop::Spender::Group => caller.groups.contains(&id),
+            prop::Spender::Project => false,
+        };
+        if who.parse().is_ok_and(is_own) {
+            return Ok(true);
+        }
+        self.pool.dsl.may(Place::At(dataset), prop.stem(), caller).map_err(api_error)
+    }
+}
+
+/// Who allows must have what he gives, and may give everything but that.
+fn needs_to_allow(name: &str, grants: &[Grant]) -> Needs {
+    let mut list = List::default();
+    list.at(name, &["allow"]);
+    for permission in grants.iter().flat_map(|grant| grant.permissions.iter().flatten()) {
+        if permission == "allow" {
+            return Needs::Administrator;
+        }
+        let native = dataset_prop(permission).map_or(permission.as_str(), |prop| prop.name);
+        list.at(name, &[native]);
+    }
+    Needs::Permissions(list.0)
+}

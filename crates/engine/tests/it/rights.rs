@@ -1,0 +1,241 @@
+//! What users who are no administrators may do by the engine's interface, beside what the
+//! end-to-end tests ask of its routes.
+
+use std::sync::Arc;
+
+use engine::{LocalEngine, Options};
+use engine_api::{
+    Change, Cred, DatasetFilter, DirLimit, Engine, Error, FileSystem, Grant, Grantee, NewNode, NodeId, Pool,
+    PropertyChange, ReceiveRequest, Received, RenameMode, SendRequest, SetAttr, Spender,
+};
+use env::Env;
+use stdx::behalf::{Caller, on_behalf_of};
+
+use crate::disks::{Dir, new_pool, zdb_finds_no_leak};
+
+const JOE: u32 = 1001;
+
+fn as_joe<T>(work: impl FnOnce() -> T) -> T {
+    on_behalf_of(Arc::new(Caller { user: JOE, groups: vec![JOE], is_administrator: false }), work)
+}
+
+fn prop(name: &str, value: &str) -> PropertyChange {
+    PropertyChange { name: name.into(), value: value.into() }
+}
+
+fn create(pool: &dyn Pool, name: &str, props: &[(&str, &str)]) {
+    let props = props.iter().map(|(name, value)| prop(name, value)).collect();
+    pool.commit(&Change::CreateFilesystem { name: name.into(), parents: false, props }, "").unwrap();
+}
+
+fn snapshot(name: &str) -> Change {
+    Change::Snapshot { names: vec![name.into()], recursive: false, props: Vec::new() }
+}
+
+fn allow(pool: &dyn Pool, name: &str, permissions: &str) {
+    let permissions = Some(permissions.split(',').map(str::to_owned).collect());
+    let grant = Grant { who: Grantee::User(JOE.into()), local: true, descendent: true, permissions };
+    pool.commit(&Change::Allow { name: name.into(), grants: vec![grant] }, "").unwrap();
+}
+
+fn value(pool: &dyn Pool, name: &str, property: &str) -> Option<String> {
+    let filter = DatasetFilter {
+        roots: vec![name.into()],
+        depth: Some(0),
+        kinds: Vec::new(),
+        props: vec![property.into()],
+    };
+    let found = pool.datasets(&filter).unwrap().remove(0);
+    found.props.into_iter().next().map(|prop| prop.value)
+}
+
+fn receive(pool: &dyn Pool, target: &str, props: &[(&str, &str)], stream: &[u8]) -> Result<Received, Error> {
+    let props = props.iter().map(|(name, value)| prop(name, value)).collect();
+    let request = ReceiveRequest { target: target.into(), props, ..ReceiveRequest::default() };
+    as_joe(|| pool.receive(&request, &mut &stream[..], &mut |_| {}))
+}
+
+#[test]
+fn who_receives_sets_only_what_he_may() {
+    let dir = Dir::new("rights-receive");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let pool = &*pool;
+    create(pool, "ours/from", &[("compression", "off"), ("mountpoint", "/etc"), ("com.example:who", "me")]);
+    create(pool, "ours/to", &[]);
+    pool.commit(&snapshot("ours/from@s"), "").unwrap();
+    let request = SendRequest { snapshot: "ours/from@s".into(), props: true, ..SendRequest::default() };
+    let mut stream = Vec::new();
+    assert_eq!(as_joe(|| pool.send(&request, &mut Vec::new(), &mut |_| {})), Err(Error::Denied));
+    pool.send(&request, &mut stream, &mut |_| {}).unwrap();
+    for some in ["receive", "create", "mount"] {
+        assert_eq!(receive(pool, "ours/to/a", &[], &stream).unwrap_err(), Error::Denied, "before {some}");
+        allow(pool, "ours/to", some);
+    }
+    allow(pool, "ours/to", "compression");
+    let received = receive(pool, "ours/to/a", &[], &stream).unwrap();
+    assert_eq!(value(pool, "ours/to/a", "compression").as_deref(), Some("off"));
+    assert_ne!(value(pool, "ours/to/a", "mountpoint").as_deref(), Some("/etc"));
+    assert_ne!(value(pool, "ours/to/a", "com.example:who").as_deref(), Some("me"));
+    let mut warnings = received.warnings;
+    warnings.sort();
+    let expected = ["com.example:who", "mountpoint"]
+        .map(|name| format!("cannot receive {name} property on ours/to/a: permission denied"));
+    assert_eq!(warnings, expected);
+    assert_eq!(receive(pool, "ours/to/b", &[("quota", "1G")], &stream).unwrap_err(), Error::Denied);
+    allow(pool, "ours/to", "quota");
+    receive(pool, "ours/to/b", &[("quota", "1G")], &stream).unwrap();
+    // To give up what the target has takes all of it, to add to it a part.
+    let forced = ReceiveRequest { target: "ours/x".into(), force: true, ..ReceiveRequest::default() };
+    allow(pool, "ours", "receive:append,create,mount");
+    let denied = as_joe(|| pool.receive(&forced, &mut &stream[..], &mut |_| {}));
+    assert_eq!(denied.unwrap_err(), Error::Denied);
+    receive(pool, "ours/x", &[], &stream).unwrap();
+    engine.export("ours", false).unwrap();
+    zdb_finds_no_leak(dir.0.to_str().unwrap(), "ours");
+}
+
+#[test]
+fn what_others_use_is_not_told() {
+    let dir = Dir::new("rights-users");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let pool = &*pool;
+    create(pool, "ours/a", &[]);
+    let (own, other) = (format!("userquota@{JOE}"), format!("userquota@{}", JOE + 1));
+    let limits = vec![prop(&own, "1G"), prop(&other, "2G")];
+    pool.commit(&Change::SetProperties { name: "ours/a".into(), props: limits }, "").unwrap();
+    let seen = |property: &str| as_joe(|| value(pool, "ours/a", property));
+    assert_eq!(seen(&own).as_deref(), Some("1073741824"));
+    assert_eq!(seen(&other), None);
+    let all = || as_joe(|| pool.space_use("ours/a", Spender::User));
+    assert_eq!(all(), Err(Error::Denied));
+    allow(pool, "ours/a", "userquota");
+    assert_eq!(seen(&other).as_deref(), Some("2147483648"));
+    let set = Change::SetProperties { name: "ours/a".into(), props: vec![prop(&other, "none")] };
+    as_joe(|| pool.commit(&set, "")).unwrap();
+    assert_eq!(all(), Err(Error::Denied));
+    allow(pool, "ours/a", "userused,userobjused,userobjquota");
+    assert!(all().is_ok());
+}
+
+#[test]
+fn a_volume_is_made_with_all_that_it_takes() {
+    let dir = Dir::new("rights-volume");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let pool = &*pool;
+    create(pool, "ours/a", &[]);
+    let make = |name: &str, sparse| {
+        let props = vec![prop("volsize", "1M")];
+        let change = Change::CreateVolume { name: name.into(), parents: false, sparse, props };
+        as_joe(|| pool.commit(&change, "").map(drop))
+    };
+    allow(pool, "ours/a", "create,mount");
+    assert_eq!(make("ours/a/thin", true), Ok(()));
+    assert_eq!(make("ours/a/thick", false), Err(Error::Denied));
+    allow(pool, "ours/a", "refreservation");
+    assert_eq!(make("ours/a/thick", false), Ok(()));
+    // Growing keeps more space for it, where all is kept.
+    let grow = |name: &str| {
+        let change = Change::SetProperties { name: name.into(), props: vec![prop("volsize", "2M")] };
+        as_joe(|| pool.commit(&change, "").map(drop))
+    };
+    assert_eq!(grow("ours/a/thin"), Err(Error::Denied));
+    allow(pool, "ours/a/thin", "volsize");
+    assert_eq!(grow("ours/a/thin"), Ok(()));
+    create(pool, "ours/b", &[]);
+    let parents = Change::CreateFilesystem { name: "ours/b/x/y".into(), parents: true, props: Vec::new() };
+    assert_eq!(as_joe(|| pool.commit(&parents, "").map(drop)), Err(Error::Denied));
+    let local = Grant {
+        who: Grantee::User(JOE.into()),
+        local: true,
+        descendent: false,
+        permissions: Some(vec!["create".into(), "mount".into()]),
+    };
+    pool.commit(&Change::Allow { name: "ours/b".into(), grants: vec![local] }, "").unwrap();
+    assert_eq!(as_joe(|| pool.commit(&parents, "").map(drop)), Err(Error::Denied));
+    allow(pool, "ours/b", "create,mount");
+    assert_eq!(as_joe(|| pool.commit(&parents, "").map(drop)), Ok(()));
+}
+
+/// Names in `.zfs/snapshot`.
+fn listed(fs: &dyn FileSystem, dir: NodeId) -> Vec<String> {
+    let limit = DirLimit { entries: 100, name_bytes: 10_000, with_attr: false };
+    let page = fs.readdir(&Cred::root(), dir, 0, limit).unwrap();
+    let name = |name: Vec<u8>| String::from_utf8(name).unwrap();
+    let mut names: Vec<String> = page.entries.into_iter().map(|entry| name(entry.name)).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn snapshots_are_made_as_directories_by_who_may_take_them() {
+    let dir = Dir::new("rights-snapdir");
+    let env = Env::real();
+    let engine = LocalEngine::new(env.clone(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let pool = &*pool;
+    create(pool, "ours/a", &[]);
+    let fs = pool.open_fs("ours/a").unwrap();
+    let fs = &*fs;
+    let (root, joe) = (Cred::root(), Cred { uid: JOE, gid: JOE, groups: Vec::new(), owner_override: false });
+    let zfs = fs.lookup(&root, fs.root(), b".zfs").unwrap().node;
+    let snapshots = fs.lookup(&root, zfs, b"snapshot").unwrap().node;
+    let make = |cred: &Cred, name: &str| {
+        let made = fs.make(cred, snapshots, name.as_bytes(), &NewNode::Dir, &SetAttr::default());
+        made.map(|made| assert!(made.new && made.attr.node.object != 0))
+    };
+    assert_eq!(make(&root, "one"), Err(Error::Denied));
+    assert_eq!(fs.getattr(snapshots).unwrap().mode, 0o555);
+    engine.diagnostics().set_tunable("zfs_admin_snapshot", 1).unwrap();
+    assert_eq!(fs.getattr(snapshots).unwrap().mode, 0o777);
+    assert_eq!(make(&root, "one"), Ok(()));
+    assert_eq!(make(&root, "one"), Err(Error::Exists));
+    assert_eq!(make(&joe, "two"), Err(Error::Denied));
+    allow(pool, "ours/a", "snapshot");
+    assert_eq!(make(&joe, "two"), Ok(()));
+    assert_eq!(listed(fs, snapshots), ["one", "two"]);
+    for bad in ["a@b", "a/b", "a#b", "a%b", ""] {
+        assert!(make(&root, bad).is_err(), "{bad}");
+    }
+    let rename = |cred: &Cred, from: &str, to: &str| {
+        let (from, to) = ((snapshots, from.as_bytes()), (snapshots, to.as_bytes()));
+        fs.rename(cred, from, to, RenameMode::Replace).map(drop)
+    };
+    assert_eq!(rename(&joe, "two", "three"), Err(Error::Denied));
+    allow(pool, "ours/a", "rename,create,mount");
+    assert_eq!(rename(&joe, "two", "one"), Err(Error::Exists));
+    assert_eq!(rename(&joe, "none", "four"), Err(Error::NotFound));
+    assert_eq!(rename(&joe, "two", "three"), Ok(()));
+    let remove = |cred: &Cred, name: &str| fs.rmdir(cred, snapshots, name.as_bytes()).map(drop);
+    assert_eq!(remove(&joe, "three"), Err(Error::Denied));
+    allow(pool, "ours/a", "destroy");
+    assert_eq!(remove(&joe, "three"), Ok(()));
+    assert_eq!(remove(&root, "three"), Err(Error::NotFound));
+    assert_eq!(listed(fs, snapshots), ["one"]);
+    engine.export("ours", false).unwrap();
+    zdb_finds_no_leak(dir.0.to_str().unwrap(), "ours");
+}
+
+#[test]
+fn only_administrators_have_pools() {
+    let dir = Dir::new("rights-pools");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let denied = Some(Error::Denied);
+    as_joe(|| {
+        assert_eq!(engine.export("ours", true).err(), denied);
+        assert_eq!(engine.destroy("ours", true).err(), denied);
+        assert_eq!(engine.create(&Default::default()).err().map(drop), Some(()));
+        assert_eq!(engine.importable(&[], None).err(), denied);
+        assert_eq!(engine.import("ours", &Default::default()).err().map(drop), Some(()));
+        assert_eq!(engine.label_clear("/dev/null", true).err(), denied);
+        assert_eq!(pool.history(false).err(), denied);
+        assert_eq!(pool.errors().err(), denied);
+        let props = vec![prop("comment", "x")];
+        assert_eq!(pool.commit(&Change::SetPoolProperties { props }, "").err(), denied);
+        assert_eq!(pool.commit(&Change::Reguid { guid: None }, "").err(), denied);
+    });
+    assert!(pool.history(false).is_ok());
+}

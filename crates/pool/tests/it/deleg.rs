@@ -1,0 +1,302 @@
+//! Delegated permissions on disk: written as OpenZFS does, read whoever wrote them, and gone with
+//! their datasets.
+
+use std::sync::Arc;
+
+use ondisk::deleg::Who;
+use pool::change::Change;
+use pool::dsl::deleg::{Grant, Place};
+use pool::spa::create::{CreateSpec, VdevSpec, create};
+use pool::spa::import::{ImportSpec, import};
+use pool::spa::labels::search;
+use pool::{Pool, PoolError};
+use stdx::behalf::{Caller, on_behalf_of};
+
+use crate::create::spec;
+use crate::support::{Dir, around, zdb, zdb_accepts};
+
+const SIZE: u64 = 256 << 20;
+const JOE: u32 = 1001;
+const STAFF: u32 = 50;
+
+fn fresh(dir: &Dir) -> Arc<Pool> {
+    let leaf = VdevSpec::Leaf(dir.image("a.img", SIZE));
+    create(&around(), &spec("tank", vec![leaf])).unwrap()
+}
+
+fn make(name: &str) -> Change {
+    Change::CreateFilesystem { name: name.into(), parents: false, props: Vec::new() }
+}
+
+fn grant(who: Who, reach: &str, permissions: &[&str]) -> Vec<Grant> {
+    let permissions =
+        (!permissions.is_empty()).then(|| permissions.iter().map(|&name| name.into()).collect());
+    vec![Grant { who, local: reach.contains('l'), descendent: reach.contains('d'), permissions }]
+}
+
+fn allow(pool: &Pool, name: &str, who: Who, reach: &str, permissions: &[&str]) {
+    let grants = grant(who, reach, permissions);
+    pool.dsl.commit(Change::Allow { name: name.into(), grants }, "").unwrap();
+}
+
+fn unallow(pool: &Pool, name: &str, recursive: bool, who: Who, reach: &str, permissions: &[&str]) {
+    let grants = grant(who, reach, permissions);
+    pool.dsl.commit(Change::Unallow { name: name.into(), grants, recursive }, "").unwrap();
+}
+
+fn caller(user: u32, groups: &[u32]) -> Caller {
+    Caller { user, groups: groups.to_vec(), is_administrator: false }
+}
+
+/// Whether joe may, at a dataset or snapshot.
+fn joe(pool: &Pool, name: &str, permission: &str) -> bool {
+    pool.dsl.may(Place::At(name), permission, &caller(JOE, &[JOE, STAFF])).unwrap()
+}
+
+fn user() -> Who {
+    Who::User(JOE.into())
+}
+
+fn set(name: &str) -> Who {
+    Who::Set(name.into())
+}
+
+fn export(dir: &Dir, pool: Arc<Pool>) {
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(dir, "tank");
+}
+
+fn tree(dir: &Dir) -> Arc<Pool> {
+    let pool = fresh(dir);
+    for name in ["tank/a", "tank/a/b", "tank/c"] {
+        pool.dsl.commit(make(name), "").unwrap();
+    }
+    let names = vec!["tank/a@s".into()];
+    pool.dsl.commit(Change::Snapshot { names, recursive: false, props: Vec::new() }, "").unwrap();
+    pool
+}
+
+#[test]
+fn a_permission_counts_where_it_was_given() {
+    let dir = Dir::new("deleg-reach");
+    let pool = tree(&dir);
+    allow(&pool, "tank/a", user(), "l", &["snapshot"]);
+    allow(&pool, "tank/a", user(), "d", &["rename"]);
+    allow(&pool, "tank/a", Who::Group(STAFF.into()), "ld", &["hold"]);
+    allow(&pool, "tank", Who::Everyone, "d", &["quota"]);
+    let may = |name, permission| joe(&pool, name, permission);
+    let at =
+        |permission| ["tank", "tank/a", "tank/a@s", "tank/a/b", "tank/c"].map(|name| may(name, permission));
+    assert_eq!(at("snapshot"), [false, true, false, false, false]);
+    assert_eq!(at("rename"), [false, false, true, true, false]);
+    assert_eq!(at("hold"), [false, true, true, true, false]);
+    assert_eq!(at("quota"), [false, true, true, true, true]);
+    assert_eq!(at("destroy"), [false; 5]);
+    let other = caller(JOE + 1, &[]);
+    assert_eq!(pool.dsl.may(Place::At("tank/a"), "snapshot", &other), Ok(false));
+    assert_eq!(pool.dsl.may(Place::At("tank/a"), "quota", &other), Ok(true));
+    assert_eq!(pool.dsl.may(Place::SnapshotOf("tank/a"), "snapshot", &caller(JOE, &[])), Ok(false));
+    assert_eq!(pool.dsl.may(Place::SnapshotOf("tank/a"), "rename", &caller(JOE, &[])), Ok(true));
+    let missing = pool.dsl.may(Place::At("tank/none"), "snapshot", &other);
+    assert_eq!(missing, Err(PoolError::NotFound));
+    export(&dir, pool);
+}
+
+#[test]
+fn the_nearest_definition_of_a_set_counts() {
+    let dir = Dir::new("deleg-sets");
+    let pool = tree(&dir);
+    allow(&pool, "tank", set("@some"), "", &["snapshot", "hold"]);
+    allow(&pool, "tank/a", set("@some"), "", &["send", "@more"]);
+    allow(&pool, "tank/a", set("@more"), "", &["userprop", "@some"]);
+    allow(&pool, "tank", user(), "ld", &["@some"]);
+    // Given at the root only, the set is looked for from there on.
+    assert!(joe(&pool, "tank/a", "snapshot") && !joe(&pool, "tank/a", "send"));
+    allow(&pool, "tank/a", user(), "ld", &["@some"]);
+    for name in ["tank/a", "tank/a/b"] {
+        assert!(joe(&pool, name, "send") && joe(&pool, name, "userprop"), "{name}");
+        assert!(!joe(&pool, name, "snapshot") && !joe(&pool, name, "hold"), "{name}");
+    }
+    assert!(joe(&pool, "tank/c", "snapshot") && !joe(&pool, "tank/c", "send"));
+    unallow(&pool, "tank/a", false, set("@some"), "", &[]);
+    assert!(joe(&pool, "tank/a/b", "snapshot") && !joe(&pool, "tank/a/b", "send"));
+    // What has no definition gives nothing.
+    allow(&pool, "tank/c", user(), "ld", &["@nowhere"]);
+    assert!(!joe(&pool, "tank/c", "send"));
+    export(&dir, pool);
+}
+
+#[test]
+fn creators_get_what_is_kept_for_them() {
+    let dir = Dir::new("deleg-creators");
+    let pool = tree(&dir);
+    allow(&pool, "tank", Who::Creator, "", &["snapshot", "@own"]);
+    allow(&pool, "tank/a", Who::Creator, "", &["hold"]);
+    allow(&pool, "tank", set("@own"), "", &["rollback"]);
+    let made_by = |user, name: &str| {
+        on_behalf_of(Arc::new(caller(user, &[])), || pool.dsl.commit(make(name), "").unwrap());
+    };
+    let new = |permission| pool.dsl.may(Place::NewBelow("tank/a"), permission, &caller(JOE, &[])).unwrap();
+    let wanted = ["snapshot", "hold", "rollback", "destroy"];
+    assert_eq!(wanted.map(new), [true, true, true, false]);
+    made_by(JOE, "tank/a/new");
+    assert_eq!(wanted.map(|permission| joe(&pool, "tank/a/new", permission)), [true, true, true, false]);
+    made_by(JOE + 1, "tank/a/other");
+    assert_eq!(wanted.map(|permission| joe(&pool, "tank/a/other", permission)), [false; 4]);
+    // For himself, and there alone.
+    pool.dsl.commit(make("tank/a/new/below"), "").unwrap();
+    assert_eq!(wanted.map(|permission| joe(&pool, "tank/a/new/below", permission)), [false; 4]);
+    let clone = Change::Clone {
+        snapshot: "tank/a@s".into(),
+        name: "tank/clone".into(),
+        parents: false,
+        props: Vec::new(),
+    };
+    on_behalf_of(Arc::new(caller(JOE, &[])), || pool.dsl.commit(clone, "").unwrap());
+    assert_eq!(wanted.map(|permission| joe(&pool, "tank/clone", permission)), [true, false, true, false]);
+    // Renaming takes along what is a dataset's own.
+    let (from, to) = ("tank/a/new".to_owned(), "tank/c/new".to_owned());
+    pool.dsl.commit(Change::Rename { from, to, parents: false, recursive: false }, "").unwrap();
+    assert!(joe(&pool, "tank/c/new", "hold"));
+    export(&dir, pool);
+}
+
+#[test]
+fn what_is_delegated_is_kept_shown_to_zdb_and_goes_with_its_dataset() {
+    let dir = Dir::new("deleg-disk");
+    let pool = tree(&dir);
+    allow(&pool, "tank/a", user(), "ld", &["snapshot", "rdonly", "@some"]);
+    allow(&pool, "tank/a", Who::Everyone, "l", &["hold"]);
+    allow(&pool, "tank/a", set("@some"), "", &["send"]);
+    allow(&pool, "tank/a/b", user(), "ld", &["snapshot"]);
+    let told = |pool: &Pool, name: &str| -> Vec<(String, Vec<String>)> {
+        let found = pool.dsl.delegations(name).unwrap();
+        let lines = |of: pool::dsl::deleg::Delegated| {
+            let at = of.dataset;
+            of.entries.into_iter().map(move |(key, names)| (format!("{at} {key}"), names))
+        };
+        found.into_iter().flat_map(lines).collect()
+    };
+    let line = |key: &str, names: &[&str]| (key.to_owned(), names.iter().map(|&name| name.into()).collect());
+    let expected: Vec<(String, Vec<String>)> = vec![
+        line("tank/a/b ud$1001", &["snapshot"]),
+        line("tank/a/b ul$1001", &["snapshot"]),
+        line("tank/a Ud$1001", &["@some"]),
+        line("tank/a Ul$1001", &["@some"]),
+        line("tank/a el$", &["hold"]),
+        line("tank/a s-$@some", &["send"]),
+        line("tank/a ud$1001", &["readonly", "snapshot"]),
+        line("tank/a ul$1001", &["readonly", "snapshot"]),
+    ];
+    assert_eq!(told(&pool, "tank/a/b"), expected);
+    export(&dir, pool);
+    let seen = zdb(&dir, &["-dddd", "tank"]);
+    for word in
+        ["DSL permissions", "ul$1001 = ", "Ud$1001 = ", "el$ = ", "s-$@some = ", "@some = 0", "snapshot = 0"]
+    {
+        assert!(seen.contains(word), "{word}");
+    }
+
+    let around = around();
+    let found = search(&around.env, &[dir.path()]).remove(0);
+    let pool = import(&around, &found, &ImportSpec::default()).unwrap();
+    assert_eq!(told(&pool, "tank/a/b"), expected);
+    unallow(&pool, "tank/a", true, user(), "ld", &["snapshot"]);
+    assert!(!joe(&pool, "tank/a/b", "snapshot") && joe(&pool, "tank/a/b", "readonly"));
+    unallow(&pool, "tank/a", false, user(), "d", &[]);
+    assert!(joe(&pool, "tank/a", "readonly") && !joe(&pool, "tank/a/b", "readonly"));
+    // Nothing of nobody is nothing to take back.
+    unallow(&pool, "tank/c", false, user(), "ld", &["hold"]);
+    let notes: Vec<String> = pool.dsl.history(true).unwrap().into_iter().map(|record| record.text).collect();
+    for note in
+        ["permission update tank/a (", "permission remove tank/a/b (", "permission who remove tank/a ("]
+    {
+        assert!(notes.iter().any(|text| text.starts_with(note)), "{note}: {notes:?}");
+    }
+    let names = vec!["tank/a/b".into(), "tank/a@s".into(), "tank/a".into()];
+    pool.dsl.commit(Change::Destroy { names, defer: false }, "").unwrap();
+    export(&dir, pool);
+    assert!(!zdb(&dir, &["-dddd", "tank"]).contains("DSL permissions"));
+}
+
+#[test]
+fn nobody_has_anything_where_delegation_is_off_or_unknown() {
+    let dir = Dir::new("deleg-off");
+    let pool = tree(&dir);
+    allow(&pool, "tank", user(), "ld", &["snapshot"]);
+    assert!(joe(&pool, "tank/a", "snapshot"));
+    let set = |value: &str| {
+        let props = vec![("delegation".to_owned(), value.to_owned())];
+        pool.dsl.commit(Change::SetPoolProperties { props }, "").unwrap();
+    };
+    set("off");
+    assert!(!joe(&pool, "tank/a", "snapshot"));
+    set("on");
+    assert!(joe(&pool, "tank/a", "snapshot"));
+    export(&dir, pool);
+
+    let dir = Dir::new("deleg-old");
+    let leaf = VdevSpec::Leaf(dir.image("a.img", SIZE));
+    let pool =
+        create(&around(), &CreateSpec { version: 7, features: Vec::new(), ..spec("tank", vec![leaf]) })
+            .unwrap();
+    let change = Change::Allow { name: "tank".into(), grants: grant(user(), "ld", &["snapshot"]) };
+    let refused = pool.dsl.commit(change, "").unwrap_err();
+    let why = "cannot set permissions on 'tank': pool must be upgraded";
+    assert_eq!(refused, PoolError::Refused(why.into()));
+    assert!(!joe(&pool, "tank", "snapshot"));
+    export(&dir, pool);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_changes_nothing() {
+    let dir = Dir::new("deleg-refused");
+    let pool = tree(&dir);
+    let long = format!("@{}", "x".repeat(63));
+    let bad: &[(Who, &str, &[&str])] = &[
+        (user(), "ld", &["snapshot", "mounted"]),
+        (user(), "ld", &["scrub"]),
+        (user(), "ld", &["mlslabel"]),
+        (user(), "ld", &["@"]),
+        (user(), "ld", &[&long]),
+        (user(), "ld", &["@a/b"]),
+        (user(), "", &["snapshot"]),
+        (set("some"), "", &["snapshot"]),
+        (set("@"), "", &["snapshot"]),
+        (set(&long), "", &["snapshot"]),
+    ];
+    let why = PoolError::Refused("cannot set permissions on 'tank/a': invalid permission".into());
+    for (who, reach, permissions) in bad {
+        let grants = grant(who.clone(), reach, permissions);
+        let refused = pool.dsl.commit(Change::Allow { name: "tank/a".into(), grants }, "");
+        assert_eq!(refused.unwrap_err(), why, "{who:?} {permissions:?}");
+    }
+    let none = vec![Grant { who: user(), local: true, descendent: true, permissions: Some(Vec::new()) }];
+    assert_eq!(pool.dsl.commit(Change::Allow { name: "tank/a".into(), grants: none }, ""), Err(why));
+    assert_eq!(pool.dsl.delegations("tank/a").unwrap(), []);
+    export(&dir, pool);
+}
+
+#[test]
+fn limits_bind_whom_they_were_not_given_to() {
+    let dir = Dir::new("deleg-limits");
+    let pool = tree(&dir);
+    let props = vec![("filesystem_limit".to_owned(), "1".to_owned()), ("snapshot_limit".into(), "1".into())];
+    pool.dsl.commit(Change::SetProperties { name: "tank/a".into(), props }, "").unwrap();
+    let snapshot =
+        |name: &str| Change::Snapshot { names: vec![name.into()], recursive: false, props: Vec::new() };
+    let as_joe =
+        |change: Change| on_behalf_of(Arc::new(caller(JOE, &[])), || pool.dsl.commit(change, "").map(drop));
+    assert!(as_joe(make("tank/a/x")).is_err() && as_joe(snapshot("tank/a@t")).is_err());
+    // Who may set the limit may exceed it, and an administrator.
+    allow(&pool, "tank/a", user(), "l", &["filesystem_limit"]);
+    assert_eq!(as_joe(make("tank/a/x")), Ok(()));
+    assert!(as_joe(snapshot("tank/a@t")).is_err());
+    assert!(pool.dsl.commit(snapshot("tank/a@t"), "").is_ok());
+    // One further up still counts.
+    let props = vec![("filesystem_limit".to_owned(), "4".to_owned())];
+    pool.dsl.commit(Change::SetProperties { name: "tank".into(), props }, "").unwrap();
+    assert!(as_joe(make("tank/a/y")).is_err());
+    export(&dir, pool);
+}
