@@ -171,6 +171,17 @@ pub trait Disk: Send + Sync {
     /// Makes durable all writes whose `submit` returned before this call. A failure is remembered: see the module.
     fn flush(&self) -> Result<(), DiskError>;
 
+    /// Whether bytes are given their place on the medium when they are first written, and keep it: files of a file system that
+    /// writes in place. The flush behind such a write takes longer, for the place has to be noted.
+    fn places_on_write(&self) -> bool {
+        false
+    }
+
+    /// The first of these bytes that have no place yet, and their number; `None` where all have one or nobody knows.
+    fn hole(&self, _offset: u64, _len: u64) -> Option<(u64, u64)> {
+        None
+    }
+
     /// Whether the device can be told so, as far as is known.
     fn can_discard(&self) -> bool {
         true

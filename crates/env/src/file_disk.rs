@@ -86,6 +86,8 @@ struct FileDisk {
     size: AtomicU64,
     sector: SectorSize,
     block_device: bool,
+    /// A file of a file system that writes in place.
+    in_place: bool,
     read_only: bool,
     /// The errno of the first failed flush, 0 while all went well.
     flush_failed: AtomicI32,
@@ -123,7 +125,18 @@ impl FileDisk {
             if quirks.is_on(Quirk::NoDirect) { None } else { Direct::open(&buffered, write, sector) };
         let flush_failed = AtomicI32::new(0);
         let size = AtomicU64::new(size);
-        Ok(FileDisk { buffered, direct, size, sector, block_device, read_only: !write, flush_failed, quirks })
+        let in_place = !block_device && sys::writes_in_place(&buffered);
+        Ok(FileDisk {
+            buffered,
+            direct,
+            size,
+            sector,
+            block_device,
+            in_place,
+            read_only: !write,
+            flush_failed,
+            quirks,
+        })
     }
 
     /// Direct descriptor, if the transfer's place allows it; memory is another question.
@@ -250,6 +263,15 @@ impl Disk for FileDisk {
             let _ = self.flush_failed.compare_exchange(0, errno, Ordering::AcqRel, Ordering::Acquire);
             from_errno(errno)
         })
+    }
+
+    fn places_on_write(&self) -> bool {
+        self.in_place
+    }
+
+    fn hole(&self, offset: u64, len: u64) -> Option<(u64, u64)> {
+        let end = offset.checked_add(len)?.min(self.size());
+        sys::hole(&self.buffered, offset, end).filter(|_| self.in_place)
     }
 
     fn can_discard(&self) -> bool {

@@ -3,7 +3,7 @@
 //! They never fail and forget nothing; [`crate::fault`] adds failures, the simulator has a disk of its own that
 //! knows written from durable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +33,12 @@ struct Platter {
     /// Number of exclusive opens: 0 or 1.
     exclusive: AtomicU64,
     sector: SectorSize,
+    /// Of a sparse disk: which chunks were written.
+    placed: Option<Mutex<BTreeSet<u64>>>,
 }
+
+/// What a sparse disk gives a place at once.
+const CHUNK: u64 = 4 << 10;
 
 impl MemDisks {
     pub fn new() -> MemDisks {
@@ -47,20 +52,27 @@ impl MemDisks {
 
     /// Adds a disk with these contents and 512-byte sectors.
     pub fn add_image(&self, path: &str, bytes: Vec<u8>) {
-        self.insert(path, bytes, SectorSize { logical: 512, physical: 512 });
+        self.insert(path, bytes, SectorSize { logical: 512, physical: 512 }, None);
+    }
+
+    /// Adds a zeroed disk that gives bytes their place when they are first written.
+    pub fn add_sparse(&self, path: &str, size: u64) {
+        let sector = SectorSize { logical: 512, physical: 512 };
+        self.insert(path, vec![0; size as usize], sector, Some(Mutex::default()));
     }
 
     /// Adds a zeroed disk with the given sectors.
     pub fn add_with_sectors(&self, path: &str, size: u64, sector: SectorSize) {
-        self.insert(path, vec![0; size as usize], sector);
+        self.insert(path, vec![0; size as usize], sector, None);
     }
 
-    fn insert(&self, path: &str, bytes: Vec<u8>, sector: SectorSize) {
+    fn insert(&self, path: &str, bytes: Vec<u8>, sector: SectorSize, placed: Option<Mutex<BTreeSet<u64>>>) {
         let platter = Platter {
             bytes: Mutex::new(bytes),
             counts: Mutex::default(),
             exclusive: AtomicU64::new(0),
             sector,
+            placed,
         };
         lock(&self.0).insert(path.to_owned(), Arc::new(platter));
     }
@@ -128,6 +140,9 @@ impl MemDisk {
             }
             write => {
                 let data = write.payload();
+                if let Some(placed) = self.platter.placed.as_ref().filter(|_| !range.is_empty()) {
+                    lock(placed).extend(range.start as u64 / CHUNK..=(range.end as u64 - 1) / CHUNK);
+                }
                 bytes[range].copy_from_slice(&data);
                 counts.writes += 1;
                 counts.write_bytes += data.len() as u64;
@@ -159,6 +174,19 @@ impl Disk for MemDisk {
         }
         lock(&self.platter.counts).flushes += 1;
         Ok(())
+    }
+
+    fn places_on_write(&self) -> bool {
+        self.platter.placed.is_some()
+    }
+
+    fn hole(&self, offset: u64, len: u64) -> Option<(u64, u64)> {
+        let placed = lock(self.platter.placed.as_ref()?);
+        let end = offset.checked_add(len)?.min(self.size);
+        let start = (offset / CHUNK..end.div_ceil(CHUNK)).find(|chunk| !placed.contains(chunk))?;
+        let next = placed.range(start..).next().map_or(end, |chunk| end.min(chunk * CHUNK));
+        let start = offset.max(start * CHUNK);
+        Some((start, next - start))
     }
 
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {

@@ -195,6 +195,14 @@ impl Disk for ModelDisk {
         self.inner.sector_size()
     }
 
+    fn places_on_write(&self) -> bool {
+        self.inner.places_on_write()
+    }
+
+    fn hole(&self, offset: u64, len: u64) -> Option<(u64, u64)> {
+        self.inner.hole(offset, len)
+    }
+
     fn submit(&self, batch: &mut [DiskIo<'_>]) {
         let now = self.clock.now();
         self.inner.submit(batch);

@@ -6,6 +6,8 @@
 //! (`autotrim=on`) takes what was freed in some groups ([`Tunable::TrimTxgBatch`]) and not been used since; nothing of it
 //! is kept.
 //!
+//! The same worker writes ahead what logs will need next ([`Storage::stock_logs`]), which nobody has to ask for.
+//!
 //! All is done by one worker, a stretch a step. What makes it safe is said in [`storage::zio::sweep`]. The worker is
 //! stopped before a pool's disks are closed: a disk that forgets something late would forget somebody else's block.
 //!
@@ -194,6 +196,7 @@ impl Sweeps {
             shared: self.shared.clone(),
         };
         let handle = storage.spawn(Box::new(worker));
+        storage.stock_with(handle.clone());
         assert!(self.worker.set(handle).is_ok(), "it is started once");
     }
 
@@ -444,7 +447,7 @@ impl Worker for Sweeper {
         if storage.is_suspended() {
             return Next::WaitForWork;
         }
-        let more = self.automatic(&storage);
+        let more = self.automatic(&storage) | storage.stock_logs();
         self.end_with_faulted(&storage);
         let active: Vec<_> = lock(&self.shared.leaves)
             .iter()

@@ -118,6 +118,8 @@ struct Platter {
     read_only: bool,
     /// What a write or flush takes at the most.
     slow: Nanos,
+    /// Bytes get their place when they are first written.
+    sparse: bool,
     image: Image,
 }
 
@@ -161,6 +163,7 @@ impl SimDisks {
             failures: 0,
             read_only: false,
             slow: Nanos(0),
+            sparse: false,
             image: Image::default(),
         };
         lock(&self.0).disks.insert(path.to_owned(), platter);
@@ -201,6 +204,14 @@ impl SimDisks {
     /// When there is no such disk.
     pub fn set_slow(&self, path: &str, most: Nanos) {
         self.change(path, |disk| disk.slow = most);
+    }
+
+    /// Makes a disk a file that gives bytes their place when they are first written.
+    ///
+    /// # Panics
+    /// When there is no such disk.
+    pub fn set_sparse(&self, path: &str) {
+        self.change(path, |disk| disk.sparse = true);
     }
 
     /// Makes a disk zero from one moment to the next, as a card of memory that is reset.
@@ -605,6 +616,17 @@ impl Disk for SimDisk {
             }
         }
         Ok(())
+    }
+
+    fn places_on_write(&self) -> bool {
+        lock(&self.disks.0).disks[&self.path].sparse
+    }
+
+    fn hole(&self, offset: u64, len: u64) -> Option<(u64, u64)> {
+        let state = lock(&self.disks.0);
+        let disk = &state.disks[&self.path];
+        let len = len.min(disk.size.saturating_sub(offset));
+        disk.image.hole(offset, len).filter(|_| disk.sparse)
     }
 
     /// What is forgotten reads as something else: a short stretch all over, a long one here and there.

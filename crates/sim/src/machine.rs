@@ -52,6 +52,9 @@ impl World {
             .chain(&swarm.cache_paths().iter().map(|path| old(path)).collect::<Vec<_>>())
         {
             disks.add(path, swarm.disk_size, swarm.sector);
+            if swarm.sparse {
+                disks.set_sparse(path);
+            }
         }
         World { swarm, disks, time, trace, has_operator: false, memory: None, prng: prng.fork() }
     }

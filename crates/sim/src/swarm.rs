@@ -67,6 +67,8 @@ pub struct Swarm {
     pub sync: &'static str,
     /// Bytes of each disk.
     pub disk_size: u64,
+    /// Disks are files that find room for bytes when they are first written.
+    pub sparse: bool,
     /// Bytes of a sector: 512 or 4096.
     pub sector: u32,
     pub ashift: u32,
@@ -124,6 +126,7 @@ impl Swarm {
             caches: *aside.pick(&[0, 0, 0, 1, 2]).expect("some"),
             sync: aside.pick(&["disabled", "standard", "standard", "always"]).expect("some"),
             disk_size: *prng.pick(&[64 << 20, 96 << 20, 160 << 20]).expect("some"),
+            sparse: false,
             sector,
             ashift,
             cache: *prng.pick(&[256 << 10, 2 << 20, 32 << 20]).expect("some"),
@@ -151,6 +154,7 @@ impl Swarm {
         swarm.work[3] = *aside.pick(&[0, 0, 1, 4]).expect("some");
         let dedup = aside.pick(&["off", "off", "on", "verify", "sha512", "skein,verify", "edonr,verify"]);
         swarm.props.push(("dedup", dedup.expect("some")));
+        swarm.sparse = aside.chance(1, 2);
         swarm
     }
 

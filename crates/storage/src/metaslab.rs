@@ -19,6 +19,7 @@ mod epoch;
 mod group;
 mod range_tree;
 mod slab;
+mod stock;
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, RwLock};
@@ -30,6 +31,7 @@ pub use classes::Classes;
 pub use epoch::{EpochGuard, Epochs};
 use group::Group;
 pub use range_tree::{FreeTree, Histogram, RangeTree, Segment};
+use stock::Stock;
 
 use crate::ReadError;
 
@@ -147,6 +149,7 @@ struct Counts {
     /// Signed: it starts from what a damaged pool may claim.
     allocated: AtomicI64,
     deferred: AtomicI64,
+    stock: Mutex<Stock>,
 }
 
 #[derive(Default)]
@@ -165,6 +168,17 @@ impl GroupState {
     fn most_to_lend(&self, wanted: u64) -> u64 {
         let unit = 1u64 << self.group.spec.ashift.max(LENT_UNIT);
         wanted.min(self.free() / 4 / unit * unit).max(unit)
+    }
+
+    /// Space for a block of `psize` bytes from what is in stock.
+    fn allocate_stocked(&self, psize: u64, txg: u64) -> Option<Dva> {
+        let (asize, mut waste) = (self.group.asize(psize), Vec::new());
+        let start = lock(&self.counts.stock).take(asize, &mut waste);
+        waste.into_iter().for_each(|lent| self.group.give_back(lent));
+        let start = start?;
+        self.group.use_lent(start, asize, txg);
+        self.counts.allocated.fetch_add(asize as i64, Relaxed);
+        Some(Dva::new(self.group.spec.vdev, start, asize))
     }
 
     /// The metaslab that has all of a DVA.
@@ -206,6 +220,7 @@ impl Class {
             wanted: AtomicBool::new(true),
             allocated: AtomicI64::new(allocated),
             deferred: AtomicI64::new(0),
+            stock: Mutex::default(),
         };
         let state = GroupState { group: Group::new(spec), capacity, counts: Arc::new(counts) };
         self.groups.write().expect("class lock").push(Arc::new(state));
@@ -241,25 +256,57 @@ impl Class {
     /// Places for `copies` copies of `psize` bytes, the DVAs' `asize` being what each takes on its vdev. They are in use
     /// from `txg` on, which is being synced or open.
     pub fn allocate(&self, psize: u64, copies: usize, txg: u64) -> Result<Vec<Dva>, AllocError> {
-        self.allocate_where(psize, copies, txg, &|_| true)
+        let groups = self.groups_where(&|_| true);
+        let first = self.turn(&groups, psize);
+        self.allocate_from(&groups, first, (psize, copies, txg))
     }
 
-    /// As [`Class::allocate`], on those vdevs alone that `wanted` likes.
-    pub fn allocate_where(
+    /// A place for a log block of `psize` bytes on a vdev that `wanted` likes: of what is in stock for such, if anything is.
+    pub fn allocate_log(
         &self,
         psize: u64,
-        copies: usize,
         txg: u64,
         wanted: &dyn Fn(u32) -> bool,
-    ) -> Result<Vec<Dva>, AllocError> {
-        assert!((1..=MAX_COPIES).contains(&copies) && psize > 0);
+    ) -> Result<Dva, AllocError> {
+        let groups = self.groups_where(wanted);
+        let first = self.turn(&groups, psize);
+        let mut turns = (0..groups.len()).map(|step| &groups[(first + step) % groups.len()]);
+        match turns.find_map(|state| state.allocate_stocked(psize, txg)) {
+            Some(dva) => Ok(dva),
+            None => Ok(self.allocate_from(&groups, first, (psize, 1, txg))?[0]),
+        }
+    }
+
+    fn groups_where(&self, wanted: &dyn Fn(u32) -> bool) -> Vec<Arc<GroupState>> {
         let mut groups = self.groups.read().expect("class lock").clone();
         groups.retain(|state| state.counts.wanted.load(Relaxed) && wanted(state.group.spec.vdev));
+        groups
+    }
+
+    /// Where nothing is free, what is in stock for logs is given up first.
+    fn allocate_from(
+        &self,
+        groups: &[Arc<GroupState>],
+        first: usize,
+        what: (u64, usize, u64),
+    ) -> Result<Vec<Dva>, AllocError> {
+        match self.allocate_free(groups, first, what) {
+            Err(AllocError::NoSpace) if self.empty_stock() => self.allocate_free(groups, first, what),
+            done => done,
+        }
+    }
+
+    fn allocate_free(
+        &self,
+        groups: &[Arc<GroupState>],
+        first: usize,
+        (psize, copies, txg): (u64, usize, u64),
+    ) -> Result<Vec<Dva>, AllocError> {
+        assert!((1..=MAX_COPIES).contains(&copies) && psize > 0);
         let source = self.source.read().expect("class lock").clone().ok_or(AllocError::NoSpace)?;
         let mut dvas: Vec<Dva> = Vec::with_capacity(copies);
-        let first = self.turn(&groups, psize);
         for copy in 0..copies {
-            match self.allocate_copy(&groups, first + copy, (psize, copy, txg), &dvas, &*source) {
+            match self.allocate_copy(groups, first + copy, (psize, copy, txg), &dvas, &*source) {
                 Ok(dva) => dvas.push(dva),
                 Err(err) => {
                     dvas.iter().for_each(|dva| self.unallocate(dva, txg));
@@ -326,6 +373,50 @@ impl Class {
         metaslab.unallocate(dva.offset, dva.asize, txg);
         state.group.reweigh(metaslab.id as usize);
         state.counts.allocated.fetch_sub(dva.asize as i64, Relaxed);
+    }
+
+    /// Whether somebody should begin to stock more for logs on a vdev, if `possible`; says so once.
+    pub fn asks_for_stock(&self, vdev: u32, possible: &dyn Fn() -> bool) -> bool {
+        let Some(state) = self.group(vdev) else { return false };
+        let begins = lock(&state.counts.stock).begin(state.free());
+        if begins && !possible() {
+            lock(&state.counts.stock).give_up();
+            return false;
+        }
+        begins
+    }
+
+    /// Lends space of a vdev whose stock is low; `None` where it is not, or there is no such space.
+    pub fn lend_for_stock(&self, vdev: u32) -> Result<Option<Segment>, ReadError> {
+        let Some(state) = self.group(vdev) else { return Ok(None) };
+        let Some(wants) = lock(&state.counts.stock).wants(state.free()) else { return Ok(None) };
+        let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
+        // In whole sectors: what is left begins where this ends.
+        let unit = 1u64 << state.group.spec.ashift.max(LENT_UNIT);
+        let lent = state.group.lend_for_logs((stock::STEP.0, wants / unit * unit), &*source);
+        if !matches!(lent, Ok(Some(_))) {
+            lock(&state.counts.stock).give_up();
+        }
+        lent
+    }
+
+    /// Gives logs what was lent for them. A vdev that has gone meanwhile took it along.
+    pub fn add_to_stock(&self, vdev: u32, lent: Segment) {
+        if let Some(state) = self.group(vdev) {
+            lock(&state.counts.stock).add(lent, state.free());
+        }
+    }
+
+    /// Ends all loans for logs; `false` where there were none.
+    pub fn empty_stock(&self) -> bool {
+        let groups = self.groups.read().expect("class lock").clone();
+        let mut given = false;
+        for state in &groups {
+            let lent = lock(&state.counts.stock).drain();
+            given |= !lent.is_empty();
+            lent.into_iter().for_each(|lent| state.group.give_back(lent));
+        }
+        given
     }
 
     /// Gives space back in `txg`, the group being synced.
@@ -405,6 +496,7 @@ impl Class {
             state.counts.allocated.fetch_sub(settled.deferred as i64, Relaxed);
             state.counts.deferred.fetch_add(settled.deferred as i64 - settled.released as i64, Relaxed);
             state.group.trim_memory(SEGMENTS_IN_MEMORY);
+            lock(&state.counts.stock).hope();
         }
     }
 

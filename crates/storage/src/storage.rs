@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use codec::Salt;
-use env::Env;
 use env::metric::Waits;
 use env::watch::Watch;
+use env::{Env, WorkerHandle};
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
@@ -88,6 +88,8 @@ pub struct Storage {
     pub(crate) unflushed: Unflushed,
     reports: Arc<Reports>,
     ahead: Ahead,
+    /// Writes ahead for logs.
+    pub(crate) stocker: OnceLock<WorkerHandle>,
 }
 
 const POISON: &str = "another thread panicked while holding this lock";
@@ -119,6 +121,7 @@ impl Storage {
             read_waits: Waits::default(),
             read_only: AtomicBool::new(true),
             ahead: Ahead::default(),
+            stocker: OnceLock::new(),
         });
         storage.ahead.start(&storage);
         storage

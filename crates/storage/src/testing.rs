@@ -101,10 +101,24 @@ fn tops_of(widths: &[usize], logs: &[usize]) -> Vec<VdevConfig> {
     tops
 }
 
+/// As [`rig_with_logs`] on sparse files, or one raidz of those.
+pub fn rig_of_files(widths: &[usize], logs: &[usize], parity: Option<u64>) -> Rig {
+    let mut tops = tops_of(widths, logs);
+    if let Some(parity) = parity {
+        tops[0].kind = VdevKind::Raidz(parity);
+        tops[0].ashift = Some(12);
+    }
+    rig_on(tops, 0, &MemDisks::add_sparse)
+}
+
 fn rig_of_tops(tops: Vec<VdevConfig>, cache: usize) -> Rig {
+    rig_on(tops, cache, &MemDisks::add)
+}
+
+fn rig_on(tops: Vec<VdevConfig>, cache: usize, add: &dyn Fn(&MemDisks, &str, u64)) -> Rig {
     let disks = MemDisks::new();
     let mut root = VdevConfig { children: tops, ..VdevConfig::new(VdevKind::Root, 0, 7) };
-    root.visit_mut(&mut |vdev| vdev.path.iter().for_each(|path| disks.add(path, DISK)));
+    root.visit_mut(&mut |vdev| vdev.path.iter().for_each(|path| add(&disks, path, DISK)));
     let faults = FaultDisks::new(Arc::new(disks.clone()));
     let env = Env::with_disks(Arc::new(faults.clone()));
     let storage = Storage::new(env, Cache::new(cache), 7);

@@ -27,6 +27,7 @@ pub mod on_disk;
 pub(crate) mod read;
 pub mod rebuild;
 pub(crate) mod shelf;
+mod stock;
 pub mod survey;
 pub mod sweep;
 pub(crate) mod transform;

@@ -102,3 +102,26 @@ pub fn links(file: &File) -> io::Result<u32> {
     // SAFETY: all zeros are a valid statx, and the call has filled it.
     Ok(unsafe { found.assume_init() }.stx_nlink)
 }
+
+/// Whether a file's bytes keep the place that their first write gave them: file systems known for it.
+pub fn writes_in_place(file: &File) -> bool {
+    let mut found = MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: `found` is writable and of the right type.
+    let result = unsafe { libc::fstatfs(file.as_raw_fd(), found.as_mut_ptr()) };
+    // SAFETY: all zeros are a valid statfs, whether or not the call has filled it.
+    let kind = unsafe { found.assume_init() }.f_type;
+    result == 0 && [libc::EXT4_SUPER_MAGIC, libc::XFS_SUPER_MAGIC].contains(&kind)
+}
+
+/// The first of a file's bytes from `offset` to `end` that have no place on the medium, and their number.
+pub fn hole(file: &File, offset: u64, end: u64) -> Option<(u64, u64)> {
+    let seek = |from: u64, whence| {
+        // SAFETY: no memory is passed. Nobody uses the position it leaves behind.
+        let found = unsafe { libc::lseek(file.as_raw_fd(), i64::try_from(from).ok()?, whence) };
+        u64::try_from(found).ok()
+    };
+    let start = seek(offset, libc::SEEK_HOLE).filter(|start| *start < end)?;
+    // There is no data behind the last.
+    let next = seek(start, libc::SEEK_DATA).unwrap_or(end).min(end);
+    (next > start).then_some((start, next - start))
+}

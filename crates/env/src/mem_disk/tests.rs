@@ -42,3 +42,18 @@ fn list_names_only_the_folder() {
     assert_eq!(disks.list("/d/").unwrap(), ["/d/a", "/d/b"]);
     assert_eq!(disks.open("/d/x", OpenMode::ReadOnly).err(), Some(DiskError::NotFound));
 }
+
+#[test]
+fn a_sparse_disk_knows_what_was_never_written() {
+    let disks = MemDisks::new();
+    disks.add_sparse("/d/a", 32 << 10);
+    let disk = disks.open("/d/a", OpenMode::ReadWrite).unwrap();
+    assert_eq!((disk.places_on_write(), disk.hole(100, 5000)), (true, Some((100, 5000))));
+    disk.write_at(9000, &[1; 4000], IoClass::SyncWrite).unwrap();
+    assert_eq!(disk.hole(0, 32 << 10), Some((0, 8192)), "up to the chunk that was written");
+    assert_eq!(disk.hole(8192, 20 << 10), Some((16 << 10, 12 << 10)), "and behind it");
+    assert_eq!(disk.hole(9000, 1000), None);
+    disks.add("/d/b", 4096);
+    let full = disks.open("/d/b", OpenMode::ReadWrite).unwrap();
+    assert_eq!((full.places_on_write(), full.hole(0, 4096)), (false, None));
+}

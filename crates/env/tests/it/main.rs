@@ -179,3 +179,21 @@ fn discarded_file_ranges_read_as_zeros() {
     assert_eq!(back[12288..], pattern(65536, 5)[12288..16384]);
     assert_eq!(disk.discard(1 << 20, 1), Err(DiskError::OutOfRange));
 }
+
+/// Which file systems are known is not for a test to say: whether this one is, it says itself.
+#[test]
+fn holes_of_a_file_are_what_was_never_written() {
+    let file = TempFile::new("holes", 1 << 20);
+    let disk = file.open(&[]);
+    if !disk.places_on_write() {
+        assert_eq!(disk.hole(0, 1 << 20), None);
+        return;
+    }
+    assert_eq!(disk.hole(4096, 8192), Some((4096, 8192)));
+    disk.write_at(64 << 10, &pattern(64 << 10, 1), IoClass::Scrub).unwrap();
+    assert_eq!(disk.hole(0, 1 << 20), Some((0, 64 << 10)));
+    assert_eq!(disk.hole(64 << 10, 1 << 20), Some((128 << 10, 896 << 10)), "no further than the file");
+    assert_eq!(disk.hole(70 << 10, 1000), None);
+    disk.discard(64 << 10, 64 << 10).unwrap();
+    assert_eq!(disk.hole(0, 1 << 20), Some((0, 1 << 20)));
+}

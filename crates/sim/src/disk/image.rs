@@ -83,6 +83,16 @@ impl Image {
         put(&mut self.durable, offset, data);
     }
 
+    /// The first of these bytes that nobody ever wrote, and their number.
+    pub fn hole(&self, offset: u64, len: u64) -> Option<(u64, u64)> {
+        let (size, end) = (CHUNK as u64, offset + len);
+        let chunks = offset / size..end.div_ceil(size);
+        let start = chunks.clone().find(|chunk| self.current.get(*chunk).is_none())?;
+        let next = (start..chunks.end).find(|chunk| self.current.get(*chunk).is_some());
+        let (start, next) = (offset.max(start * size), next.map_or(end, |chunk| chunk * size));
+        Some((start, next - start))
+    }
+
     /// Offsets of the stretches of [`Image::STRETCH`] bytes that were ever written.
     pub fn stretches(&self) -> Vec<u64> {
         let chunks = self.current.iter().map(|(chunk, _)| chunk * CHUNK as u64);

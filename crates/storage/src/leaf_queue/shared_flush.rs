@@ -120,6 +120,14 @@ impl Disk for SharedFlush {
         self.disk().sector_size()
     }
 
+    fn places_on_write(&self) -> bool {
+        self.disk().places_on_write()
+    }
+
+    fn hole(&self, offset: u64, len: u64) -> Option<(u64, u64)> {
+        self.disk().hole(offset, len)
+    }
+
     fn submit(&self, batch: &mut [DiskIo<'_>]) {
         self.disk().submit(batch);
         if batch.iter().any(|io| io.result == Err(DiskError::Gone)) {

@@ -150,6 +150,28 @@ impl Classes {
         self.of(vdev).expect("a loan came from a class").give_back(vdev, lent);
     }
 
+    /// See [`Class::asks_for_stock`].
+    pub fn asks_for_stock(&self, vdev: u32, possible: &dyn Fn() -> bool) -> bool {
+        self.of(vdev).is_some_and(|class| class.asks_for_stock(vdev, possible))
+    }
+
+    /// See [`Class::lend_for_stock`].
+    pub fn lend_for_stock(&self, vdev: u32) -> Result<Option<Segment>, ReadError> {
+        self.of(vdev).map_or(Ok(None), |class| class.lend_for_stock(vdev))
+    }
+
+    /// See [`Class::add_to_stock`].
+    pub fn add_to_stock(&self, vdev: u32, lent: Segment) {
+        if let Some(class) = self.of(vdev) {
+            class.add_to_stock(vdev, lent);
+        }
+    }
+
+    /// See [`Class::empty_stock`].
+    pub fn empty_stock(&self) {
+        self.all().into_iter().for_each(|class| _ = class.empty_stock());
+    }
+
     /// See [`Class::remember_freed`].
     pub fn remember_freed(&self, wanted: bool) {
         self.all().into_iter().for_each(|class| class.remember_freed(wanted));

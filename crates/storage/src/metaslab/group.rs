@@ -28,7 +28,12 @@ struct Order {
     weights: Vec<Option<Weight>>,
     /// The metaslab in use, one for each copy so that copies lie apart.
     active: [Option<usize>; MAX_COPIES],
+    /// Where log blocks have their home (see [`super::stock`]), in the order in which they were chosen.
+    homes: Vec<usize>,
 }
+
+/// Metaslabs that are a home of log blocks.
+const HOMES: usize = 8;
 
 impl Group {
     pub fn new(spec: GroupSpec) -> Group {
@@ -59,8 +64,12 @@ impl Group {
             });
             Arc::new(Metaslab::new(spec.vdev, id, size, histogram, spec.ashift))
         }));
-        let order =
-            Order { by_weight: BTreeSet::new(), weights: vec![None; metaslabs.len()], active: [None; 3] };
+        let order = Order {
+            by_weight: BTreeSet::new(),
+            weights: vec![None; metaslabs.len()],
+            active: [None; 3],
+            homes: Vec::new(),
+        };
         let group = Group { spec, metaslabs, order: Mutex::new(order) };
         (0..group.metaslabs.len()).for_each(|index| group.reweigh(index));
         group
@@ -86,8 +95,28 @@ impl Group {
         order.by_weight.extend(weight);
     }
 
-    /// Space for `asize` bytes: its offset. `avoid` says which metaslabs are not wanted.
+    /// Space for `asize` bytes: its offset. `avoid` says which metaslabs are not wanted; homes of log blocks are only where
+    /// there is no other.
     pub fn allocate(
+        &self,
+        asize: u64,
+        copy: usize,
+        when: (u64, u64),
+        source: &dyn SpaceMapSource,
+        avoid: &dyn Fn(u64) -> bool,
+    ) -> Result<u64, AllocError> {
+        let homes = lock(&self.order).homes.clone();
+        if !homes.is_empty() {
+            let avoid = |metaslab| avoid(metaslab) || homes.contains(&(metaslab as usize));
+            match self.allocate_outside(asize, copy, when, source, &avoid) {
+                Err(AllocError::NoSpace) => {}
+                done => return done,
+            }
+        }
+        self.allocate_outside(asize, copy, when, source, avoid)
+    }
+
+    fn allocate_outside(
         &self,
         asize: u64,
         copy: usize,
@@ -165,6 +194,41 @@ impl Group {
         };
         self.reweigh(metaslab.id as usize);
         Ok(Some(Loan { lent, next: lent.map_or(metaslab.start + metaslab.size, |lent| lent.end()) }))
+    }
+
+    /// Lends a stretch for log blocks: the lowest of the first home that has one, else of a new home.
+    pub fn lend_for_logs(
+        &self,
+        (min, max): (u64, u64),
+        source: &dyn SpaceMapSource,
+    ) -> Result<Option<Segment>, ReadError> {
+        let homes = lock(&self.order).homes.clone();
+        for home in homes {
+            if let Some(Loan { lent: Some(lent), .. }) =
+                self.lend(self.metaslabs[home].start, (min, max), source)?
+            {
+                return Ok(Some(lent));
+            }
+        }
+        let Some(home) = self.new_home() else { return Ok(None) };
+        Ok(self.lend(self.metaslabs[home].start, (min, max), source)?.and_then(|loan| loan.lent))
+    }
+
+    /// Of the metaslabs that seem emptiest the last one: others begin at the first.
+    fn new_home(&self) -> Option<usize> {
+        let mut order = lock(&self.order);
+        let Order { weights, active, homes, .. } = &*order;
+        let is_new = |index: &usize| !homes.contains(index) && !active.contains(&Some(*index));
+        let known =
+            weights.iter().enumerate().filter_map(|(index, weight)| Some((weight.as_ref()?.0, index)));
+        let (_, home) = known.filter(|(_, index)| is_new(index)).max().filter(|_| homes.len() < HOMES)?;
+        order.homes.push(home);
+        Some(home)
+    }
+
+    /// See [`Metaslab::use_lent`].
+    pub fn use_lent(&self, start: u64, len: u64, txg: u64) {
+        self.metaslab_of(start).expect("a loan came from a metaslab").use_lent(start, len, txg);
     }
 
     /// See [`Metaslab::lend_freed`].

@@ -204,6 +204,14 @@ impl Metaslab {
         }
     }
 
+    /// Puts a part of what is lent to use.
+    pub fn use_lent(&self, start: u64, len: u64, txg: u64) {
+        let mut state = lock(&self.state);
+        state.lent.remove(start, len);
+        state.freed.remove_overlap(start, len);
+        state.allocs.entry(txg).or_default().add(start, len);
+    }
+
     /// Ends a loan.
     pub fn give_back(&self, lent: Segment) {
         let mut state = lock(&self.state);

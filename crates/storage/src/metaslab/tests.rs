@@ -285,12 +285,12 @@ fn logs_have_a_class_of_their_own_and_take_turns() {
     let places: Vec<u32> =
         (0..6).map(|_| class.log.allocate(4096, 1, 1).expect("there is room")[0].vdev).collect();
     assert_eq!(places, [1, 2, 1, 2, 1, 2]);
-    let only_two = class.log.allocate_where(4096, 1, 1, &|vdev| vdev == 2).expect("there is room");
-    assert_eq!(only_two[0].vdev, 2);
-    assert!(matches!(class.log.allocate_where(4096, 1, 1, &|_| false), Err(AllocError::NoSpace)));
+    let only_two = class.log.allocate_log(4096, 1, &|vdev| vdev == 2).expect("there is room");
+    assert_eq!(only_two.vdev, 2);
+    assert!(matches!(class.log.allocate_log(4096, 1, &|_| false), Err(AllocError::NoSpace)));
     assert_eq!(class.normal.space().allocated, 0, "the pool's space is not the logs'");
     assert_eq!(class.vdev_space(2).map(|space| space.allocated), Some(4 * 4096));
-    assert_eq!(class.free(&only_two[0], 1), Freed::Done);
+    assert_eq!(class.free(&only_two, 1), Freed::Done);
     assert_eq!(class.take_changes(1).iter().map(|change| change.vdev).collect::<Vec<_>>(), [1, 2]);
     class.sync_done(1);
     assert!(class.has_deferred());

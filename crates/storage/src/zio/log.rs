@@ -38,7 +38,8 @@ const TRIES: usize = 3;
 impl Storage {
     /// A place for a log block of `size` bytes (a multiple of 4 KiB), in use from `txg` on, which the caller holds open.
     /// On a device that logs have to themselves if one has room and works, else among the pool's blocks, if these can
-    /// spare it. The pointer's checksum words are zero: the caller puts the chain's identity there.
+    /// spare it; where something is in stock for logs ([`super::stock`]), there. The pointer's checksum words are zero: the
+    /// caller puts the chain's identity there.
     pub fn allocate_log(
         &self,
         size: usize,
@@ -51,17 +52,18 @@ impl Storage {
         }
         let (tree, size) = (self.tree(), size as u64);
         let works = |vdev| tree.top(vdev).is_some_and(|top| top.vdev.is_whole(&tree.leaves, None));
-        let log = self.classes().log.allocate_where(size, 1, txg, &works);
+        let log = self.classes().log.allocate_log(size, txg, &works);
         if let Err(AllocError::Read(error)) = &log {
             tracing::error!(%error, "a log device's space map cannot be read");
         }
         let among_blocks = || match pool_can_spare() {
-            true => self.classes().normal.allocate(size, 1, txg).map_err(why),
+            true => self.classes().normal.allocate_log(size, txg, &|_| true).map_err(why),
             false => Err(WriteError::NoSpace),
         };
-        let dvas = log.or_else(|_| among_blocks())?;
+        let dva = log.or_else(|_| among_blocks())?;
+        self.restock(&tree, dva.vdev);
         let mut bp = BlkPtr::new(ObjectType::INTENT_LOG, 0, size, size);
-        bp.set_dva(0, dvas[0]).set_birth(txg, txg).set_compression(CompressKind::Off);
+        bp.set_dva(0, dva).set_birth(txg, txg).set_compression(CompressKind::Off);
         bp.set_checksum(ChecksumKind::Zilog2, [0; 4]);
         Ok(bp)
     }

@@ -67,6 +67,10 @@ impl Storage {
         let top = tree.top(tree.leaves[index].top).ok_or(SweepError::Gone)?;
         let (id, vdev) = (top.id, top.vdev.clone());
         let min = if sweep == Sweep::Forget { self.extent_min() } else { 1 };
+        if sweep == Sweep::Forget && from == 0 {
+            // What was written ahead for logs is free like the rest.
+            self.classes().empty_stock();
+        }
         match self.classes().lend(id, from, (min, max)).map_err(SweepError::Map)? {
             None => Ok(None),
             Some(Loan { lent: None, next }) => Ok(Some(Swept { next, bytes: 0 })),
@@ -148,7 +152,7 @@ fn fill(disk: &dyn Disk, offset: u64, len: u64, value: u64) {
 }
 
 /// What a stretch of a vdev is on one disk below; `None` where that cannot be told.
-fn part_of(vdev: &Arc<Vdev>, leaf: usize, stretch: Segment) -> Option<Segment> {
+pub(super) fn part_of(vdev: &Arc<Vdev>, leaf: usize, stretch: Segment) -> Option<Segment> {
     match vdev.kind {
         Kind::Leaf(index) => (index == leaf).then_some(stretch),
         Kind::Mirror => vdev.children.iter().find_map(|child| part_of(child, leaf, stretch)),

@@ -77,7 +77,8 @@ fn logs_go_to_their_own_devices_while_those_have_room() {
     let blocks: Vec<BlkPtr> =
         (0..).map(|n| place(&rig, size, n)).take_while(|bp| rig.storage.is_on_log(bp)).collect();
     let on_first = blocks.iter().filter(|bp| bp.dva(0).vdev == 1).count();
-    assert_eq!(on_first * 2, blocks.len(), "striped logs take turns");
+    assert_eq!(on_first * 2, blocks.len(), "striped logs have as much each");
+    assert!(blocks.windows(2).all(|pair| pair[0].dva(0).vdev != pair[1].dva(0).vdev), "and take turns");
     let capacity = |vdev| rig.storage.vdev_space(vdev).unwrap().capacity;
     assert_eq!(blocks.len() as u64 * size as u64, capacity(1) + capacity(2), "until they are full");
     assert_eq!(rig.storage.space().capacity, capacity(0), "the pool is not larger for its logs");
