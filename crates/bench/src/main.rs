@@ -6,6 +6,7 @@
 //! Servers, mounts and ports belong to namespaces that `scripts/bench` makes (as root), and end with them.
 
 mod chart;
+mod cold;
 mod contenders;
 mod datasets;
 mod engine_alone;
@@ -105,6 +106,9 @@ fn parts(options: &Options, about: &str) -> Vec<String> {
             }
             Err(error) => finish("the servers", Err(error)),
         }
+    }
+    if wants(cold::PART) {
+        finish(cold::PART, cold::measure(options, about));
     }
     if wants(iscsi::PART) {
         finish(iscsi::PART, iscsi::measure(options, about));

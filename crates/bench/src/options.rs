@@ -3,22 +3,22 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{datasets, engine_alone, iscsi, kernels, memory, scans, suite};
+use crate::{cold, datasets, engine_alone, iscsi, kernels, memory, scans, suite};
 
 pub const HELP: &str = "\
 usage: bench [options]         measure (scripts/bench builds everything and makes the namespaces)
        bench docs [--dir DIR]  put the last results into docs/performance.md again
 
   --dir DIR        on the disk to be measured, with 20 GiB free     (default: var-bench)
-  --part A,B       only these: nfs, sync, files, local, memory, iscsi, engine, scrub, datasets,
-                   kernels
+  --part A,B       only these: nfs, sync, files, local, cold, memory, iscsi, engine, scrub,
+                   datasets, kernels
   --only TEXT      only rows with this in their name (of datasets, only steps)
   --rounds N       repeat each measurement and take the median      (default: 3)
   --seconds S      how long each lasts at the most, some four times  (default: 1.2)
   --docs           afterwards rewrite tables and charts of docs/performance.md
 
 examples:
-  make bench                              all of it, 25 minutes
+  make bench                              all of it, 30 minutes
   make bench PART=sync ROUNDS=5           synchronous writes over NFS
   make bench PART=local ONLY='4 KiB'
   make bench DOCS=1                       and rewrite docs/performance.md
@@ -49,7 +49,15 @@ pub enum Parsed {
 /// Names of all parts, in the order in which they run.
 pub fn all_parts() -> Vec<String> {
     let served = suite::PARTS.iter().map(|part| part.name);
-    let alone = [memory::PART, iscsi::PART, engine_alone::PART, scans::PART, datasets::PART, kernels::PART];
+    let alone = [
+        cold::PART,
+        memory::PART,
+        iscsi::PART,
+        engine_alone::PART,
+        scans::PART,
+        datasets::PART,
+        kernels::PART,
+    ];
     served.chain(alone).map(str::to_owned).collect()
 }
 
