@@ -9,7 +9,6 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Write};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -18,6 +17,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::buffers::Buffer;
 use crate::mount::MountOptions;
 
 const DEVICE: &str = "/dev/fuse";
@@ -34,7 +34,7 @@ pub struct Device(File);
 pub enum Received {
     /// One whole request.
     Request,
-    /// None is there now.
+    /// None after all, or a signal came.
     Nothing,
     /// It is unmounted, or was aborted.
     Gone,
@@ -72,33 +72,15 @@ impl Device {
         }
     }
 
-    /// From now on [`Device::receive`] waits no more.
-    pub fn never_wait(&self) -> io::Result<()> {
-        let fd = self.0.as_raw_fd();
-        // SAFETY: a descriptor that is open; F_GETFL and F_SETFL take and give plain numbers.
-        let done = unsafe {
-            let flags = libc::fcntl(fd, libc::F_GETFL);
-            flags != -1 && libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) != -1
-        };
-        if done { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-
-    /// The next request, whole, into `buffer`, whose capacity is at least what INIT promised.
-    pub fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<Received> {
-        buffer.clear();
-        let room: &mut [MaybeUninit<u8>] = buffer.spare_capacity_mut();
-        // SAFETY: the kernel writes into `room` and no further.
-        let read = unsafe { libc::read(self.0.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
-        if let Ok(len) = usize::try_from(read) {
-            // SAFETY: that many bytes were written, within the capacity.
-            unsafe { buffer.set_len(len) };
-            return Ok(Received::Request);
-        }
-        let error = io::Error::last_os_error();
+    /// The next request, whole. Waits for it.
+    pub fn receive(&self, buffer: &mut Buffer) -> io::Result<Received> {
+        // SAFETY: the kernel writes into the room and no further.
+        let read = buffer.fill(|room, len| unsafe { libc::read(self.0.as_raw_fd(), room, len) });
+        let Err(error) = read else { return Ok(Received::Request) };
         match error.raw_os_error() {
             Some(libc::ENODEV) => Ok(Received::Gone),
             // ENOENT: whoever asked was interrupted meanwhile.
-            Some(libc::EAGAIN | libc::EINTR | libc::ENOENT) => Ok(Received::Nothing),
+            Some(libc::EINTR | libc::ENOENT) => Ok(Received::Nothing),
             _ => Err(error),
         }
     }

@@ -11,13 +11,15 @@
 //! for [`MountOptions::cache`], data until the next open or until size or mtime are seen to differ. There is no
 //! write-back cache: what `write` returned from is in the engine.
 //!
-//! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads and buffers for all mounts (`pool`).
+//! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and buffers (`buffers`)
+//! for all mounts.
 //!
 //! Node numbers are object numbers (the root is 1, as FUSE demands), with the engine's generation beside them.
 //! Invariants: a handle that the kernel has open is one `FileSystem::open`, closed exactly once, also when the
 //! connection is aborted; a failed call changed nothing and took no reference.
 
 mod abi;
+mod buffers;
 mod caller;
 mod convert;
 mod device;
@@ -30,6 +32,7 @@ mod inodes;
 mod mount;
 mod ops;
 mod pool;
+mod recall;
 mod reply;
 mod request;
 mod server;

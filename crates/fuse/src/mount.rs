@@ -138,7 +138,7 @@ pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOpt
     let device = Device::mount(&at, options)
         .map_err(|error| Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))))?;
     let ops = Ops::new(Server::new(Flat::new(fs), options.cache));
-    let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device)).and_then(|()| device.never_wait());
+    let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.clone(), ended: ended.clone() };
     let number = match begun.and_then(|()| pool.add(Box::new(session))) {

@@ -1,11 +1,11 @@
 //! Each request, handed to [`Server`] and answered.
 
 use crate::abi;
+use crate::buffers::{Buffer, MAX_IO};
 use crate::convert::new_node;
 use crate::device::Device;
 use crate::errno::{errno, seek_errno, xattr_errno};
 use crate::file_flags;
-use crate::pool::{BUFFER, MAX_IO};
 use crate::reply::{self, Answer, Entries, Fields, Limits};
 use crate::request::{self, Body, Header};
 use crate::server::{Server, WriteHow};
@@ -49,7 +49,7 @@ impl Ops {
     /// # Errors
     /// `Unsupported` for a kernel that is too old; `InvalidData` where something else came first.
     pub fn begin(&self, device: &Device) -> io::Result<()> {
-        let mut buffer = Vec::with_capacity(BUFFER);
+        let mut buffer = Buffer::new()?;
         device.receive(&mut buffer)?;
         let (header, rest) = request::header(&buffer).map_err(|_| io::ErrorKind::InvalidData)?;
         let answer = Answer::new(device, header.unique);

@@ -1,41 +1,51 @@
-//! The threads and buffers that serve all mounts.
+//! The threads that serve all mounts.
 //!
-//! A thread waits at one epoll for all mounts. When a mount has a request, one thread is told, and reads it; then the
-//! mount is armed again, for the next thread, and the first serves what it read. So a request that waits (an fsync, a
-//! pool that is suspended) holds a thread and nothing else.
+//! ```text
+//!             epoll: it has a request                  nobody came for a while
+//!   waiting ───────────────────────────▶ attending ───────────────────────────▶ waiting
+//!   at the epoll for all mounts          one mount: read(2), serve, read(2), …
+//! ```
+//! Where nobody does anything, one epoll tells of the first request. From then on threads attend to the mount: they block
+//! in read(2), where the kernel wakes one for each request, and nothing but that and the answer is a system call.
+//! Whoever reads a request and leaves nobody behind who reads the next has the epoll tell of that: so another thread comes
+//! only when it is needed, and a request that waits (an fsync, a pool that is suspended) holds a thread and nothing
+//! else. Who has read nothing for a while is called back by a signal ([`recall`]), and goes back to the epoll.
 //!
-//! Threads come when all are busy and go when they idle. A buffer holds the longest request there is; what is short,
-//! nearly all, is copied out of it, and the buffer goes back before the request is served: only writes keep theirs.
+//! What is short, nearly all, is copied out of its buffer, and the buffer goes back before the request is served: only
+//! writes keep theirs.
 //!
-//! Bounds: [`THREADS`] threads and [`BUFFERS`] buffers of [`BUFFER`] bytes in all; of these one mount has at most
-//! [`IN_HAND`] requests being served, and [`LARGE`] writes with a buffer: a mount whose pool is stuck leaves the rest to
-//! the others. What comes beyond waits in the kernel. A mount where nobody does anything holds none of them.
+//! Bounds: [`THREADS`] threads, of which about [`READERS`] read at a time, with a buffer each; of these one mount has at
+//! most [`IN_HAND`] requests being served, and [`LARGE`] writes with a buffer: a mount whose pool is stuck leaves the rest
+//! to the others. What comes beyond waits in the kernel. A mount where nobody does anything holds none of them.
+//!
+//! Invariant: of a mount that is served, somebody reads, or the epoll is told, or it has its share in hand.
 
-use crate::abi;
+use crate::buffers::Buffers;
 use crate::device::{Device, Received};
+use crate::recall::{self, Thread};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
-/// Bytes of the largest read and write.
-pub const MAX_IO: usize = 1 << 20;
-/// Bytes of a buffer: a write and what goes before it.
-pub const BUFFER: usize = MAX_IO + abi::MIN_READ_BUFFER;
-pub const BUFFERS: usize = 64;
 pub const THREADS: usize = 512;
+pub const READERS: usize = 32;
 pub const IN_HAND: usize = 256;
 pub const LARGE: usize = 8;
 
 /// Requests up to this are copied, bytes: names, attributes, small writes.
 const SHORT: usize = 8192;
-/// How long a thread waits for work before it goes, and how many stay.
-const IDLE: Duration = Duration::from_secs(2);
+/// How long a thread waits for work before it goes, a mount is not used before nobody reads there, and how many threads
+/// stay.
+const IDLE: Duration = Duration::from_secs(1);
 const STAY: usize = 2;
+/// How often the threads of a mount that is gone are called back, and how long it takes between.
+const CALLS: u32 = 50;
+const BETWEEN: Duration = Duration::from_millis(1);
 
 /// What is behind a mount. Dropped when it is unmounted and nothing is being served any more.
 pub trait Serve: Send + Sync + 'static {
@@ -54,16 +64,13 @@ struct Inner {
     next: AtomicU64,
     mounts: Mutex<HashMap<u64, Arc<Served>>>,
     threads: AtomicUsize,
+    /// At the epoll.
     waiting: AtomicUsize,
-    buffers: Mutex<Buffers>,
-    returned: Condvar,
-}
-
-#[derive(Default)]
-struct Buffers {
-    free: Vec<Vec<u8>>,
-    /// Free and in use.
-    made: usize,
+    /// In read(2), of all mounts.
+    readers: AtomicUsize,
+    buffers: Buffers,
+    /// When it was last looked who has too many readers.
+    looked: Mutex<Instant>,
 }
 
 struct Served {
@@ -74,23 +81,34 @@ struct Served {
 
 #[derive(Default)]
 struct Load {
+    /// Who is in read(2), or on the way there; as long as a thread stands here it does not end.
+    readers: Vec<Thread>,
+    /// So many of them are to leave.
+    recalled: usize,
     in_hand: usize,
     large: usize,
-    /// Not armed, because it has its share.
-    parked: bool,
+    /// The epoll tells of the next request.
+    armed: bool,
+    /// It is served no more.
+    removed: bool,
+    /// Since the last look: whether something was asked, and how many readers were left over at all times.
+    used: bool,
+    spare: usize,
 }
 
 impl Load {
     fn is_full(&self) -> bool {
         self.in_hand >= IN_HAND || self.large >= LARGE
     }
-}
 
-/// One request being served.
-struct Share<'a> {
-    pool: &'a Inner,
-    mount: &'a Served,
-    large: bool,
+    /// Calls readers back; some may not hear it.
+    fn recall(&mut self, how_many: usize) {
+        self.recalled = how_many;
+        if how_many > 0 {
+            // SAFETY: they have not ended, as they stand here.
+            self.readers.iter().for_each(|thread| unsafe { thread.recall() });
+        }
+    }
 }
 
 impl std::fmt::Debug for Pool {
@@ -107,14 +125,16 @@ impl Pool {
     /// # Errors
     /// The operating system's, where it has no more descriptors.
     pub fn new() -> io::Result<Pool> {
+        recall::prepare()?;
         let inner = Inner {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             next: AtomicU64::new(1),
             mounts: Mutex::default(),
             threads: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
-            buffers: Mutex::default(),
-            returned: Condvar::new(),
+            readers: AtomicUsize::new(0),
+            buffers: Buffers::default(),
+            looked: Mutex::new(Instant::now()),
         };
         Ok(Pool(Arc::new(inner)))
     }
@@ -125,7 +145,8 @@ impl Pool {
     /// The operating system's, where there can be no thread.
     pub fn add(&self, what: Box<dyn Serve>) -> io::Result<u64> {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let served = Arc::new(Served { number, what, load: Mutex::default() });
+        let load = Mutex::new(Load { armed: true, ..Load::default() });
+        let served = Arc::new(Served { number, what, load });
         lock(&self.0.mounts).insert(number, served.clone());
         let event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLONESHOT, number);
         let begun = match self.0.epoll.add(served.what.device().as_fd(), event) {
@@ -145,16 +166,18 @@ impl Pool {
 impl Inner {
     fn remove(&self, number: u64) {
         let removed = lock(&self.mounts).remove(&number);
-        if let Some(mount) = removed {
-            let _ = self.epoll.delete(mount.what.device().as_fd());
-        }
-    }
-
-    fn arm(&self, mount: &Served) {
-        let mut event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLONESHOT, mount.number);
-        if let Err(error) = self.epoll.modify(mount.what.device().as_fd(), &mut event) {
-            // It has been removed.
-            tracing::debug!(%error, "a mount is not served any more");
+        let Some(mount) = removed else { return };
+        let _ = self.epoll.delete(mount.what.device().as_fd());
+        lock(&mount.load).removed = true;
+        for _ in 0..CALLS {
+            let mut load = lock(&mount.load);
+            let readers = load.readers.len();
+            load.recall(readers);
+            drop(load);
+            if readers == 0 {
+                return;
+            }
+            std::thread::sleep(BETWEEN);
         }
     }
 
@@ -180,11 +203,14 @@ impl Inner {
     }
 
     fn work(self: Arc<Inner>) {
+        let mut short = Vec::with_capacity(SHORT);
         loop {
-            match self.next_mount() {
+            let found = self.next_mount();
+            self.look();
+            match found {
                 Some(mount) => {
                     self.waiting.fetch_sub(1, Ordering::SeqCst);
-                    self.clone().take_one(&mount);
+                    self.clone().attend(&mount, &mut short);
                     drop(mount);
                     self.waiting.fetch_add(1, Ordering::SeqCst);
                 }
@@ -194,10 +220,10 @@ impl Inner {
         }
     }
 
-    /// The mount that has a request, for this thread alone; `None` where nothing came for a while.
+    /// The mount that has a request; `None` where nothing came for a while.
     fn next_mount(&self) -> Option<Arc<Served>> {
         let mut events = [EpollEvent::empty()];
-        let bound = EpollTimeout::try_from(IDLE).expect("two seconds are a bound");
+        let bound = EpollTimeout::try_from(IDLE).expect("a second is a bound");
         match self.epoll.wait(&mut events, bound) {
             Ok(1) => lock(&self.mounts).get(&events[0].data()).cloned(),
             Ok(_) | Err(nix::errno::Errno::EINTR) => None,
@@ -209,13 +235,28 @@ impl Inner {
         }
     }
 
+    /// Calls back who reads where nothing is asked, and all but one of those that were never needed. Now and then.
+    fn look(&self) {
+        let mut looked = lock(&self.looked);
+        if looked.elapsed() < IDLE {
+            return;
+        }
+        *looked = Instant::now();
+        drop(looked);
+        let mounts: Vec<Arc<Served>> = lock(&self.mounts).values().cloned().collect();
+        for mount in mounts {
+            let mut load = lock(&mount.load);
+            let spare = if load.used { load.spare.saturating_sub(1) } else { load.readers.len() };
+            load.used = false;
+            load.spare = load.readers.len();
+            load.recall(spare);
+        }
+    }
+
     /// An idle thread gives buffers back to the system, and goes where enough others wait. It is counted out under the
     /// lock that a new mount is counted in under, so that none is left without a thread.
     fn may_go(&self) -> bool {
-        let mut buffers = lock(&self.buffers);
-        buffers.made -= buffers.free.len();
-        buffers.free = Vec::new();
-        drop(buffers);
+        self.buffers.shrink();
         let mounts = lock(&self.mounts);
         let stay = if mounts.is_empty() { 0 } else { STAY };
         let leaves = self.waiting.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |waiting| {
@@ -227,45 +268,73 @@ impl Inner {
         leaves.is_ok()
     }
 
-    /// Reads one request of a mount and serves it.
-    fn take_one(self: Arc<Inner>, mount: &Served) {
-        let Some(mut share) = self.share(mount) else { return };
-        let mut buffer = self.buffer();
-        let received = mount.what.device().receive(&mut buffer);
-        let large = buffer.len() > SHORT;
-        share.large = large;
-        if large {
-            lock(&mount.load).large += 1;
+    /// Reads and serves a mount's requests, until it is called back or there are enough others.
+    fn attend(self: Arc<Inner>, mount: &Served, short: &mut Vec<u8>) {
+        if let Err(error) = self.clone().have_one_waiting() {
+            tracing::warn!(%error, "local mounts have no more threads");
         }
-        let is_request = matches!(received, Ok(Received::Request));
-        match received {
-            Ok(Received::Request) => self.next_or_park(mount),
-            Ok(Received::Nothing) => self.arm(mount),
-            Ok(Received::Gone) => self.remove(mount.number),
+        let mut reads = self.begin(mount);
+        while reads {
+            reads = self.take_one(mount, short);
+        }
+    }
+
+    /// Whether this thread, which the epoll told, is to read.
+    fn begin(&self, mount: &Served) -> bool {
+        let mut load = lock(&mount.load);
+        load.armed = false;
+        // Who ends what is in hand reads on.
+        if load.removed || load.is_full() || !load.readers.is_empty() && self.has_readers() {
+            return false;
+        }
+        self.count_in(&mut load);
+        true
+    }
+
+    /// Reads one request of a mount and serves it. Whether to go on.
+    fn take_one(&self, mount: &Served, short: &mut Vec<u8>) -> bool {
+        let (buffer, received) = match self.buffers.take() {
+            Ok(mut buffer) => {
+                let received = mount.what.device().receive(&mut buffer);
+                (buffer, received)
+            }
             Err(error) => {
-                tracing::error!(%error, "a local mount ends");
-                self.remove(mount.number);
+                tracing::error!(%error, "local mounts have no memory");
+                std::thread::sleep(IDLE);
+                return true;
             }
-        }
-        let short: [u8; SHORT];
-        let mut held = None;
-        let request: &[u8] = if large {
-            held.insert(buffer)
-        } else {
-            let len = buffer.len();
-            short = copied(&buffer);
-            self.give_back(buffer);
-            &short[..len]
         };
-        if is_request {
-            if let Err(error) = self.clone().have_one_waiting() {
-                tracing::warn!(%error, "local mounts have no more threads");
+        let large = buffer.len() > SHORT;
+        match received {
+            Ok(Received::Request) => {}
+            Ok(Received::Nothing) => {
+                self.buffers.give_back(buffer);
+                return !self.is_recalled(mount);
             }
-            self.serve(mount, request);
+            ended => {
+                self.buffers.give_back(buffer);
+                self.count_out(&mut lock(&mount.load));
+                if let Err(error) = ended {
+                    tracing::error!(%error, "a local mount ends");
+                }
+                self.remove(mount.number);
+                return false;
+            }
         }
+        self.in_hand(mount, large);
+        let held = if large {
+            Some(buffer)
+        } else {
+            short.clear();
+            short.extend_from_slice(&buffer);
+            self.buffers.give_back(buffer);
+            None
+        };
+        self.serve(mount, held.as_deref().unwrap_or(short));
         if let Some(buffer) = held {
-            self.give_back(buffer);
+            self.buffers.give_back(buffer);
         }
+        self.done(mount, large)
     }
 
     fn serve(&self, mount: &Served, request: &[u8]) {
@@ -277,60 +346,68 @@ impl Inner {
         }
     }
 
-    /// One more request for the mount, if it has not its share already; else it is armed when one of them ends.
-    fn share<'a>(&'a self, mount: &'a Served) -> Option<Share<'a>> {
+    /// Whether this thread, which reads, is to leave; then it has.
+    fn is_recalled(&self, mount: &Served) -> bool {
         let mut load = lock(&mount.load);
-        if load.is_full() {
-            load.parked = true;
-            return None;
+        if load.recalled == 0 && !load.removed {
+            return false;
         }
+        load.recalled = load.recalled.saturating_sub(1);
+        self.count_out(&mut load);
+        self.arm(mount, &mut load);
+        true
+    }
+
+    /// This thread has a request, and reads no more.
+    fn in_hand(&self, mount: &Served, large: bool) {
+        let mut load = lock(&mount.load);
+        self.count_out(&mut load);
         load.in_hand += 1;
-        Some(Share { pool: self, mount, large: false })
+        load.large += usize::from(large);
+        load.used = true;
+        load.spare = load.spare.min(load.readers.len());
+        self.arm(mount, &mut load);
     }
 
-    fn next_or_park(&self, mount: &Served) {
+    /// It has served it. Whether it reads the next.
+    fn done(&self, mount: &Served, large: bool) -> bool {
         let mut load = lock(&mount.load);
-        load.parked = load.is_full();
-        if !load.parked {
-            self.arm(mount);
-        }
-    }
-
-    /// Waits while all are in use.
-    fn buffer(&self) -> Vec<u8> {
-        let mut buffers = lock(&self.buffers);
-        loop {
-            if let Some(buffer) = buffers.free.pop() {
-                return buffer;
-            }
-            if buffers.made < BUFFERS {
-                buffers.made += 1;
-                return Vec::with_capacity(BUFFER);
-            }
-            buffers = self.returned.wait(buffers).expect("nothing panics under this lock");
-        }
-    }
-
-    fn give_back(&self, buffer: Vec<u8>) {
-        lock(&self.buffers).free.push(buffer);
-        self.returned.notify_one();
-    }
-}
-
-fn copied(bytes: &[u8]) -> [u8; SHORT] {
-    let mut copy = [0; SHORT];
-    copy[..bytes.len()].copy_from_slice(bytes);
-    copy
-}
-
-impl Drop for Share<'_> {
-    fn drop(&mut self) {
-        let mut load = lock(&self.mount.load);
         load.in_hand -= 1;
-        load.large -= usize::from(self.large);
-        if load.parked && !load.is_full() {
-            load.parked = false;
-            self.pool.arm(self.mount);
+        load.large -= usize::from(large);
+        if load.removed || self.has_readers() {
+            self.arm(mount, &mut load);
+            return false;
+        }
+        self.count_in(&mut load);
+        true
+    }
+
+    fn has_readers(&self) -> bool {
+        self.readers.load(Ordering::Relaxed) >= READERS
+    }
+
+    /// This thread reads.
+    fn count_in(&self, load: &mut Load) {
+        load.readers.push(Thread::current());
+        self.readers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count_out(&self, load: &mut Load) {
+        let this = Thread::current();
+        load.readers.retain(|thread| *thread != this);
+        self.readers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The epoll tells of the next request where nobody reads it.
+    fn arm(&self, mount: &Served, load: &mut Load) {
+        if !load.readers.is_empty() || load.armed || load.removed || load.is_full() {
+            return;
+        }
+        load.armed = true;
+        let mut event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLONESHOT, mount.number);
+        if let Err(error) = self.epoll.modify(mount.what.device().as_fd(), &mut event) {
+            // It has been removed.
+            tracing::debug!(%error, "a mount is not served any more");
         }
     }
 }

@@ -1,0 +1,123 @@
+//! What requests are read into.
+//!
+//! The kernel wants room for the longest request before it hands out any. A buffer is memory of the system's own, not of
+//! the allocator, which would keep it: a page of it takes memory once a request has reached it, and none when the buffer
+//! goes. Bound: [`BUFFERS`] buffers of [`BUFFER`] bytes, in use and free.
+
+use crate::abi;
+use std::io;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// Bytes of the largest read and write.
+pub const MAX_IO: usize = 1 << 20;
+/// Bytes of a buffer: a write and what goes before it.
+pub const BUFFER: usize = MAX_IO + abi::MIN_READ_BUFFER;
+pub const BUFFERS: usize = 64;
+
+/// See the module: room for one request, and as many of its bytes as were read.
+pub struct Buffer {
+    at: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: it owns its memory as a Vec does.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// # Errors
+    /// The operating system's, where there is no memory.
+    pub fn new() -> io::Result<Buffer> {
+        let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory where the kernel likes it; no file.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), BUFFER, rights, kind, -1, 0) };
+        match NonNull::new(at.cast::<u8>()) {
+            Some(at) if at.as_ptr().cast() != libc::MAP_FAILED => Ok(Buffer { at, len: 0 }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Has `read` fill the room, which gets it and answers how many bytes it wrote there, or a negative number.
+    pub fn fill(&mut self, read: impl FnOnce(*mut libc::c_void, usize) -> isize) -> io::Result<()> {
+        self.len = 0;
+        let wrote = read(self.at.as_ptr().cast(), BUFFER);
+        let wrote = usize::try_from(wrote).map_err(|_| io::Error::last_os_error())?;
+        self.len = wrote.min(BUFFER);
+        Ok(())
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: within the mapping, whose bytes are all readable and start as zeros.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping, which nobody else has.
+        unsafe { libc::munmap(self.at.as_ptr().cast(), BUFFER) };
+    }
+}
+
+/// All buffers.
+#[derive(Default)]
+pub struct Buffers {
+    all: Mutex<All>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct All {
+    free: Vec<Buffer>,
+    /// Free and in use.
+    made: usize,
+    /// Threads that wait for one.
+    waiting: usize,
+}
+
+impl Buffers {
+    /// Waits while all are in use.
+    ///
+    /// # Errors
+    /// The operating system's, where there is no memory.
+    pub fn take(&self) -> io::Result<Buffer> {
+        let mut all = self.lock();
+        loop {
+            if let Some(buffer) = all.free.pop() {
+                return Ok(buffer);
+            }
+            if all.made < BUFFERS {
+                let buffer = Buffer::new()?;
+                all.made += 1;
+                return Ok(buffer);
+            }
+            all.waiting += 1;
+            all = self.returned.wait(all).expect("nothing panics under this lock");
+            all.waiting -= 1;
+        }
+    }
+
+    pub fn give_back(&self, buffer: Buffer) {
+        let mut all = self.lock();
+        all.free.push(buffer);
+        if all.waiting > 0 {
+            self.returned.notify_one();
+        }
+    }
+
+    /// What is free goes back to the system.
+    pub fn shrink(&self) {
+        let mut all = self.lock();
+        all.made -= all.free.len();
+        all.free = Vec::new();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, All> {
+        self.all.lock().expect("nothing panics under this lock")
+    }
+}
