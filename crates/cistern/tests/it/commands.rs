@@ -2,7 +2,6 @@
 //! nothing.
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
@@ -373,21 +372,23 @@ fn histories_say_who_asked() {
     let mut daemon = Daemon::start(&scratch);
     let [a, b] = ["a", "b"].map(|name| scratch.image(name, 128));
     daemon.zpool(&format!("create -m none tank {a}")).done();
-    fs::set_permissions(daemon.socket(), fs::Permissions::from_mode(0o666)).expect("others may come");
+    daemon.zfs("allow -u 1000 create,mount,snapshot,rename tank").done();
     let theirs = |words: &[&str]| {
         let ran = Ran::of(daemon.command(words).uid(1000).gid(1000));
         assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
     };
-    // By a request, by a job, and by a stream.
+    daemon.zpool(&format!("add tank {b}")).done();
     theirs(&["zfs", "create", "tank/theirs"]);
-    theirs(&["zpool", "add", "tank", &b]);
-    theirs(&["zfs", "snapshot", "tank/theirs@one"]);
+    theirs(&["zfs", "rename", "tank/theirs", "tank/own"]);
+    theirs(&["zfs", "snapshot", "tank/own@one"]);
     let history = daemon.zpool("history -l tank").done();
     let says = |command: &str, who: &str| {
         history.lines().any(|line| line.contains(&format!("{command} [user {who}")))
     };
-    assert!(says(&format!("zpool create -m none tank {a}"), "0 (root) on "), "{history}");
-    for command in ["zfs create tank/theirs", &format!("zpool add tank {b}"), "zfs snapshot tank/theirs@one"]
+    for command in [format!("zpool create -m none tank {a}"), format!("zpool add tank {b}")] {
+        assert!(says(&command, "0 (root) on "), "{command}: {history}");
+    }
+    for command in ["zfs create tank/theirs", "zfs rename tank/theirs tank/own", "zfs snapshot tank/own@one"]
     {
         assert!(says(command, "1000"), "{command}: {history}");
     }
