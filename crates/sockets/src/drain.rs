@@ -47,23 +47,21 @@ struct State {
 const ONCE: EpollFlags = EpollFlags::EPOLLOUT.union(EpollFlags::EPOLLONESHOT);
 
 impl Drain {
-    /// Its thread ends with it.
+    /// Its thread ends with it, and begins when it is there: a thread that finds none ends.
     pub(crate) fn start() -> Arc<Drain> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC);
-        let mut drain = Drain { epoll: epoll.ok(), state: Mutex::default() };
-        if drain.epoll.is_none() {
+        let Ok(epoll) = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC) else {
             tracing::warn!("no epoll: slow peers are cut off");
-            return Arc::new(drain);
-        }
-        Arc::new_cyclic(|own: &Weak<Drain>| {
-            let own = own.clone();
-            let thread = thread::Builder::new().name("drain".to_owned()).spawn(move || run(&own));
-            if let Err(error) = thread {
+            return Arc::new(Drain { epoll: None, state: Mutex::default() });
+        };
+        let drain = Arc::new(Drain { epoll: Some(epoll), state: Mutex::default() });
+        let own = Arc::downgrade(&drain);
+        match thread::Builder::new().name("drain".to_owned()).spawn(move || run(&own)) {
+            Ok(_) => drain,
+            Err(error) => {
                 tracing::warn!(%error, "no thread for slow peers: they are cut off");
-                drain.epoll = None;
+                Arc::new(Drain { epoll: None, state: Mutex::default() })
             }
-            drain
-        })
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -123,3 +121,6 @@ fn run(own: &Weak<Drain>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
