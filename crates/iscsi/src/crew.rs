@@ -47,8 +47,8 @@ impl Crew {
     }
 
     fn run(&self) {
+        let mut state = self.state();
         loop {
-            let mut state = self.state();
             if state.queue.is_empty() {
                 state.idle += 1;
                 let empty = |state: &mut State| state.queue.is_empty();
@@ -56,11 +56,15 @@ impl Crew {
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 state.idle -= 1;
             }
-            if !self.step(state) {
-                break;
-            }
+            let Some(job) = state.queue.pop_front() else {
+                // Under the same lock: whoever submits counts on a thread that is counted.
+                state.threads -= 1;
+                return;
+            };
+            drop(state);
+            job();
+            state = self.state();
         }
-        self.state().threads -= 1;
     }
 
     /// Does one job; false if there is none.
