@@ -89,6 +89,8 @@ pub struct Core {
     pub(crate) config: Mutex<PoolConfig>,
     /// The labels and the MOS have an older configuration.
     pub(crate) config_dirty: AtomicBool,
+    /// What this group has written into the MOS, and has yet to put into labels.
+    pub(crate) config_written: Mutex<Option<PoolConfig>>,
     /// The vdevs have no ZAPs: the pool was last used by a program from before these.
     pub(crate) lacks_zaps: AtomicBool,
     /// Log space maps have been read and not yet retired.
@@ -190,18 +192,20 @@ impl Core {
                 config.version = self.version();
                 self.config_dirty.store(true, SeqCst);
             }
-            if !self.config_dirty.load(SeqCst) {
+            if !self.config_dirty.swap(false, SeqCst) {
                 return Ok(());
             }
             config.txg = tx.txg();
+            *lock(&self.config_written) = Some(config.clone());
             config.to_mos_nvlist().encode_xdr()
         };
         write_packed(&self.mos, self.config_object, &packed, tx)
     }
 
-    /// The configuration to put into labels in this group; `None` if they have it.
-    pub(crate) fn config_for_labels(&self, txg: u64) -> Option<PoolConfig> {
-        self.config_dirty.swap(false, SeqCst).then(|| PoolConfig { txg, ..lock(&self.config).clone() })
+    /// The configuration to put into labels in this group; `None` if they have it. It is the one that the MOS has: what
+    /// has changed since it was written there is for the next group, in both places.
+    pub(crate) fn config_for_labels(&self) -> Option<PoolConfig> {
+        lock(&self.config_written).take()
     }
 
     /// Brings the changes that log space maps hold home to the metaslabs' own maps, and frees the logs.

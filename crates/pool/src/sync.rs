@@ -157,7 +157,7 @@ impl Pool {
     /// Makes the new root durable. Until this returns, the pool is what it was.
     fn commit_root(&self, txg: u64, root: BlkPtr) -> Result<()> {
         let core = &*self.core;
-        let config = core.config_for_labels(txg);
+        let config = core.config_for_labels();
         let mut uberblock = Uberblock {
             txg,
             guid_sum: config.as_ref().map_or_else(|| core.guid_sum(), |config| config.tree.guid_sum()),

@@ -226,6 +226,7 @@ fn first_group(
         version: Arc::new(AtomicU64::new(spec.version)),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),
+        config_written: Mutex::default(),
         lacks_zaps: AtomicBool::new(false),
         has_logs: AtomicBool::new(false),
         config_object,

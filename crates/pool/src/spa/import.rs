@@ -363,6 +363,7 @@ fn load(
         version: Arc::new(AtomicU64::new(config.version)),
         config: Mutex::new(config),
         config_dirty: AtomicBool::new(true),
+        config_written: Mutex::default(),
         lacks_zaps: AtomicBool::new(!directory.contains(pool_directory::VDEV_ZAP_MAP)?),
         has_logs: AtomicBool::new(has_logs),
         config_object,

@@ -2,17 +2,19 @@
 //! in the end. Of each disk zdb says whether it has everything, alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule};
+use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Nanos};
 use ondisk::scan::{FUNC_RESILVER, STATE_FINISHED};
 use pool::Pool;
 use pool::scan::ScanCommand;
 use pool::spa::create::Surroundings;
+use storage::VdevState;
 
 use crate::errlog::{BLOCK, LABELS, block, write};
 use crate::scan::{alone, scan, settle, sides};
-use crate::support::{Dir, around};
-use crate::vdevs::{Files, fresh_in, guid};
+use crate::support::{Dir, around, crash};
+use crate::vdevs::{Files, fresh_in, guid, import_in};
 
 /// A mirror of `a` and `b`, with faults on demand.
 fn mirror(dir: &Dir) -> (Arc<Pool>, FaultDisks) {
@@ -47,6 +49,34 @@ fn a_write_that_a_disk_refused_is_given_to_it_later() {
     let phys = pool.scan_report().phys;
     assert_eq!((phys.func, phys.state, phys.errors), (FUNC_RESILVER, STATE_FINISHED, 0));
     both_have_all(pool, &dir, &files);
+}
+
+/// Labels and the meta object set say the same of a disk, whenever it is said.
+#[test]
+fn a_verdict_that_comes_while_a_group_ends_is_kept() {
+    let dir = Dir::new("missed-verdict");
+    let ((pool, faults), mut files) = (mirror(&dir), Files::default());
+    // The disk has a dirty time log already: a new one would have the configuration written again.
+    let a = guid(&pool, "a");
+    pool.offline_vdev(a, false, "").unwrap();
+    files.write(&pool);
+    pool.online_vdev(a, false, "").unwrap();
+    settle(&pool);
+    let slow = FaultKind::Delay(Nanos::from_millis(200));
+    faults.inject(FaultRule::new(FaultOp::Flush, slow));
+    let group = {
+        let pool = pool.clone();
+        std::thread::spawn(move || pool.core().txgs.sync_empty())
+    };
+    // The group has written its configuration, and waits for a flush before it writes labels.
+    std::thread::sleep(Duration::from_millis(100));
+    pool.fault_vdev(a, false, "zpool offline -f").unwrap();
+    group.join().unwrap().unwrap();
+    let copy = crash(&dir, "missed-verdict-crash");
+    pool.export().unwrap();
+    let again = import_in(&around(), &copy);
+    assert_eq!(again.core().storage.leaf_state(a), Some(VdevState::Faulted));
+    again.export().unwrap();
 }
 
 #[test]
