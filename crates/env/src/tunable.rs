@@ -51,6 +51,8 @@ pub enum Tunable {
     MetaslabForceGanging,
     /// Not 0: snapshots are made, renamed and destroyed as directories in `.zfs/snapshot`, too.
     AdminSnapshot,
+    /// Bytes of entries that a group reads of the map of a discarded checkpoint.
+    DiscardMemoryLimit,
     /// Our own. 0: what sets no `compression` is not compressed, as it was before OpenZFS 2.2.
     DefaultCompression,
 }
@@ -104,6 +106,7 @@ pub const TUNABLES: [TunableInfo; COUNT] = [
     row(Tunable::L2arcRebuildBlocksMinL2size, "l2arc_rebuild_blocks_min_l2size", 1 << 30, ANY, "bytes below which a cache device keeps no record of what it holds"),
     row(Tunable::MetaslabForceGanging, "metaslab_force_ganging", NEVER, (512, u64::MAX), "bytes from which on blocks are broken into gangs"),
     row(Tunable::AdminSnapshot, "zfs_admin_snapshot", 0, (0, 1), "1: snapshots are made, renamed and destroyed in .zfs/snapshot, too"),
+    row(Tunable::DiscardMemoryLimit, "zfs_spa_discard_memory_limit", 16 << 20, ANY, "bytes of memory for what a group gives back of a discarded checkpoint"),
     row(Tunable::DefaultCompression, "default_compression", 1, (0, 1), "0: what sets no compression is not compressed, as before OpenZFS 2.2"),
 ];
 

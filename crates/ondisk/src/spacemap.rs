@@ -118,6 +118,16 @@ pub enum Entry {
     Segment { kind: MapType, offset: u64, run: u64, vdev: Option<u32> },
 }
 
+impl Entry {
+    /// Words that it takes.
+    pub const fn words(&self) -> u64 {
+        match self {
+            Entry::Segment { vdev: Some(_), .. } => 2,
+            Entry::Segment { vdev: None, .. } | Entry::Debug { .. } => 1,
+        }
+    }
+}
+
 const PREFIX_DEBUG: u64 = 2;
 const PREFIX_TWO: u64 = 3;
 

@@ -140,6 +140,30 @@ impl Uberblock {
         slot
     }
 
+    /// As the MOS keeps that of a checkpoint: an array of integers, without the progress of a raidz expansion where there is
+    /// none, for programs that do not know it take no longer array (`spa_checkpoint_sync`).
+    pub fn to_words(&self) -> Vec<u64> {
+        let mut words = vec![MAGIC, self.version, self.txg, self.guid_sum, self.timestamp];
+        let bp = self.root_bp.encode_as(Endian::Little);
+        words
+            .extend(bp.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
+        words.extend([self.software_version, self.mmp_magic, self.mmp_delay, self.mmp_config]);
+        words.push(self.checkpoint_txg);
+        words.extend((self.raidz_reflow != 0).then_some(self.raidz_reflow));
+        words
+    }
+
+    /// The reverse of [`Uberblock::to_words`]; what the array has not is 0.
+    pub fn from_words(words: &[u64]) -> Result<Uberblock, Malformed> {
+        let mut slot: Vec<u8> =
+            words.iter().take(Self::SIZE / 8).flat_map(|word| word.to_le_bytes()).collect();
+        if slot.len() < ROOT_BP {
+            return Err(Malformed::at("uberblock of a checkpoint", slot.len()));
+        }
+        slot.resize(Self::SIZE, 0);
+        Uberblock::decode(&slot)
+    }
+
     /// The multihost settings, if the fields are meant.
     pub fn mmp(&self) -> Option<Mmp> {
         if self.mmp_magic != MMP_MAGIC {

@@ -98,6 +98,10 @@ pub struct PoolSpace {
     pub deferred_frees: u64,
     /// Freed, and not to be allocated again yet.
     pub deferred: u64,
+    /// Needed by the checkpoint alone.
+    pub checkpoint: u64,
+    /// There is a checkpoint: what is freed may stay allocated for it.
+    pub has_checkpoint: bool,
 }
 
 impl PoolSpace {
@@ -111,9 +115,14 @@ impl PoolSpace {
         (real >> SHIFT).min(MAX).max(MIN.min(real >> 1))
     }
 
+    /// What there is for datasets and slop (`dsl_pool_adjustedsize`).
+    fn most(&self) -> u64 {
+        self.dspace.saturating_sub(self.checkpoint).saturating_sub(self.deferred_frees)
+    }
+
     /// What the root directory may use; a quarter or half of the slop for those who free space.
     pub fn adjusted(&self, slop_shift: u32) -> u64 {
-        self.dspace.saturating_sub(self.deferred_frees).saturating_sub(self.slop() >> slop_shift)
+        self.most().saturating_sub(self.slop() >> slop_shift)
     }
 }
 
@@ -264,8 +273,26 @@ impl Dsl {
     pub(crate) fn pool_room(&self, netfree: bool) -> dir::PoolRoom {
         let space = self.space();
         let size = space.adjusted(u32::from(netfree)).saturating_sub(space.deferred);
-        let most = space.dspace.saturating_sub(space.deferred_frees).saturating_sub(space.deferred);
+        let most = space.most().saturating_sub(space.deferred);
         dir::PoolRoom { size, deferred: space.deferred, most, free: self.parts.store().deflated_free() }
+    }
+
+    /// Bytes left of what the root may use, with a part of the slop.
+    fn unused(&self, slop_shift: u32) -> u64 {
+        let space = self.space();
+        let used = self.root().map_or(u64::MAX, |root| root.phys().used_bytes);
+        space.adjusted(slop_shift).saturating_sub(space.deferred).saturating_sub(used)
+    }
+
+    /// Whether administrative changes find no room any more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.unused(0) == 0
+    }
+
+    /// While there is a checkpoint, freeing what was destroyed takes space instead of giving any: where hardly any is left, it
+    /// waits until the checkpoint is discarded (`spa_suspend_async_destroy`).
+    pub(crate) fn puts_off_destroys(&self) -> bool {
+        self.space().has_checkpoint && self.unused(2) == 0
     }
 
     /// Whether an intent log may have `size` bytes among the pool's blocks: groups must find room for all that they have
@@ -445,7 +472,7 @@ impl Dsl {
         datasets.retain(|_, dataset| Arc::strong_count(dataset) > 1 || dataset.is_in_use());
         drop(datasets);
         *lock(&self.space) = None;
-        if self.is_freeing() {
+        if self.is_freeing() && !self.puts_off_destroys() {
             // Freeing goes on in the next group at once, even if nobody else has anything to write.
             self.parts.txgs.request_sync();
         }

@@ -43,6 +43,7 @@ const BUILT: &[&str] = &[
     "spacemap_histogram",
     "spacemap_v2",
     "userobj_accounting",
+    "zpool_checkpoint",
     "zstd_compress",
 ];
 
@@ -68,7 +69,6 @@ const READABLE: &[&str] = &[
     "resilver_defer",
     "vdev_zaps_v2",
     "zilsaxattr",
-    "zpool_checkpoint",
 ];
 
 /// What active flags of a pool allow.

@@ -9,6 +9,7 @@
 //! - The meta object set is changed in syncing context only.
 
 pub mod change;
+pub mod checkpoint;
 pub mod ddt;
 pub(crate) mod deferred;
 pub mod dsl;

@@ -41,6 +41,7 @@ use ondisk::uberblock::Uberblock;
 use storage::metaslab::DEFER_TXGS;
 use storage::{FailMode, Storage, VdevConfig, VdevState};
 
+use crate::checkpoint::Checkpoint;
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
@@ -108,6 +109,7 @@ pub struct Core {
     pub zil_stats: Arc<ZilStats>,
     pub(crate) topology: topology::Topology,
     pub(crate) diagnosis: diagnose::Diagnosis,
+    pub checkpoint: Checkpoint,
     pub scan: Arc<Scan>,
     pub(crate) rebuilds: Rebuilds,
     pub(crate) errlog: Arc<ErrorLog>,
@@ -245,7 +247,14 @@ impl Core {
         // A block that several pointers share is charged to each: there is room for as much more.
         let saved = self.ddt.saved();
         let dspace = self.storage.deflated_capacity() + saved;
-        PoolSpace { dspace, saved, deferred_frees, deferred: space.deferred }
+        PoolSpace {
+            dspace,
+            saved,
+            deferred_frees,
+            deferred: space.deferred,
+            checkpoint: self.checkpoint.space(),
+            has_checkpoint: self.checkpoint.txg() != 0,
+        }
     }
 }
 

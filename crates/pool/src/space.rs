@@ -156,7 +156,8 @@ impl SpaceMaps {
         Ok(summaries)
     }
 
-    /// Appends what the allocator reports. Syncing context; may leave the MOS dirty.
+    /// Appends what the allocator reports; what a checkpoint keeps of a vdev, `keep` gets. Syncing context; may leave the MOS
+    /// dirty.
     pub fn persist(
         &self,
         storage: &Storage,
@@ -164,10 +165,16 @@ impl SpaceMaps {
         features: &Features,
         pass: u32,
         tx: &Tx,
+        keep: &mut dyn FnMut(&VdevSpace, &[Segment]) -> Result<()>,
     ) -> Result<()> {
         for change in storage.take_changes(tx.txg()) {
             let vdev = self.vdev(change.vdev).expect("the allocator only knows vdevs that have maps");
-            self.add_change(storage, &vdev, change, (form, features), pass, tx)?;
+            if !change.kept.is_empty() {
+                keep(&vdev, &change.kept)?;
+            }
+            if !change.allocs.is_empty() || !change.frees.is_empty() {
+                self.add_change(storage, &vdev, change, (form, features), pass, tx)?;
+            }
         }
         Ok(())
     }
@@ -217,8 +224,7 @@ impl SpaceMaps {
         for (id, metaslab) in keys {
             let vdev =
                 self.vdev(id).ok_or_else(|| PoolError::Corrupt("a log space map names no vdev".into()))?;
-            let nothing =
-                SpaceChange { vdev: id, metaslab, allocs: Vec::new(), frees: Vec::new(), histogram: None };
+            let nothing = SpaceChange { vdev: id, metaslab, ..SpaceChange::default() };
             self.add_change(storage, &vdev, nothing, (form, features), pass, tx)?;
         }
         Ok(())

@@ -61,7 +61,10 @@ impl Pool {
             let root = core.mos.sync(&sync)?;
             self.settle_frees(pass, &tx)?;
             core.sync_dtls(&tx)?;
-            core.maps.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
+            let form = core.map_form();
+            core.maps.persist(&core.storage, form, &core.features, pass, &tx, &mut |vdev, kept| {
+                core.keep_for_checkpoint(vdev, kept, form, pass, &tx)
+            })?;
             core.removed.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
             if !core.mos.is_dirty(txg) && self.is_kept(&tx)? {
                 self.commit_root(txg, root)?;
@@ -80,7 +83,7 @@ impl Pool {
         core.watch_logs(&|| self.dsl.has_logs_to_replay());
         core.watch_vdevs();
         core.tell_states();
-        if core.ddt.was_behind() {
+        if core.ddt.was_behind() || core.is_discarding() {
             core.txgs.request_sync();
         }
         Ok(())
@@ -95,15 +98,17 @@ impl Pool {
     /// User data, queued changes, what the group before left over, and the pool's own records.
     fn first_pass(&self, sync: &SyncTx, tx: &Tx) -> Result<()> {
         let core = &*self.core;
-        // First of all: a map that is written anew here must not have what the allocator has yet to report.
+        self.turn_checkpoint(tx)?;
+        // Before space changes: a map that is written anew here must not have what the allocator has yet to report.
         core.retire_log_space_maps(tx)?;
         core.make_missing_zaps(tx)?;
         core.free_deferred(tx)?;
+        self.discard_step(tx)?;
         self.dsl.turn_livelists(tx)?;
         self.dsl.sync_datasets(sync)?;
         self.dsl.run_changes(tx)?;
         // What is destroyed could only add to the references that wait.
-        if !core.deferred.as_ref().is_some_and(Deferred::has_parked) {
+        if !core.deferred.as_ref().is_some_and(Deferred::has_parked) && !self.dsl.puts_off_destroys() {
             self.dsl.process_async_destroy(tx)?;
         }
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
@@ -175,6 +180,7 @@ impl Pool {
         core.kept.get().inspect(|kept| kept.syncing(&uberblock));
         core.storage.commit_uberblock(&uberblock, label).map_err(|_| PoolError::Suspended)?;
         *lock(&core.durable) = Durable { txg, root };
+        core.checkpoint.note_group(&uberblock);
         core.mmp.note_group(&core.env, &uberblock, core.living_leaves());
         if config.is_some() {
             core.sysevent("config_sync");

@@ -388,6 +388,18 @@ impl Walk<'_> {
                 }
             }
             self.report.allocated += allocated.space();
+            match pool.core.kept_by_checkpoint(vdev.vdev) {
+                Ok(kept) => {
+                    for segment in kept {
+                        if allocated.contains(segment.start, segment.len) {
+                            allocated.remove(segment.start, segment.len);
+                        } else {
+                            self.problem(Problem::NotAllocated { vdev: vdev.vdev, segment });
+                        }
+                    }
+                }
+                Err(error) => self.problem(Problem::Broken(format!("what the checkpoint keeps: {error}"))),
+            }
             let owned = self.owned.remove(&vdev.vdev).unwrap_or_default();
             for segment in difference(&allocated, &owned) {
                 self.problem(Problem::Leaked { vdev: vdev.vdev, segment });

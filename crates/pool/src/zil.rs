@@ -46,6 +46,7 @@ use commit::Pipeline;
 use queue::{Itx, Queue, What};
 use waiters::Waiters;
 
+pub(crate) use claim::BackTo;
 pub use commit::Promise;
 pub use replay::{LoggedRecord, Replay};
 pub(crate) use walk::{Targets, Walk, free_on_disk};

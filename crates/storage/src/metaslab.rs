@@ -52,13 +52,16 @@ pub trait SpaceMapSource: Send + Sync {
     fn load(&self, vdev: u32, metaslab: u64, each: &mut dyn FnMut(bool, Segment)) -> Result<(), ReadError>;
 }
 
-/// What has to be appended to the space map of one metaslab: the allocations first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What has to be appended to the space map of one metaslab, the allocations first, and to the vdev's map of what its
+/// checkpoint keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpaceChange {
     pub vdev: u32,
     pub metaslab: u64,
     pub allocs: Vec<Segment>,
     pub frees: Vec<Segment>,
+    /// Freed, but a checkpoint has it: no part of the metaslab's map, where it stays allocated.
+    pub kept: Vec<Segment>,
     /// Free regions by power of two above the vdev's ashift, after this change; `None` when not loaded.
     pub histogram: Option<Vec<u64>>,
 }
@@ -419,11 +422,11 @@ impl Class {
         given
     }
 
-    /// Gives space back in `txg`, the group being synced.
-    pub fn free(&self, dva: &Dva, txg: u64) -> Freed {
+    /// Gives space back in `txg`, the group being synced; `kept`: a checkpoint still needs it, so it stays allocated.
+    pub fn free(&self, dva: &Dva, txg: u64, kept: bool) -> Freed {
         let Some(state) = self.group(dva.vdev) else { return Freed::Nowhere };
         let Some(metaslab) = state.metaslab_around(dva) else { return Freed::Nowhere };
-        if metaslab.free(dva.offset, dva.asize, txg) { Freed::Done } else { Freed::Twice }
+        if metaslab.free(dva.offset, dva.asize, txg, kept) { Freed::Done } else { Freed::Twice }
     }
 
     /// Puts space to use that the maps may not know of: the group that would have told them was never synced. It is in

@@ -5,7 +5,7 @@ mod resume;
 mod swap;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use codec::Salt;
@@ -77,6 +77,8 @@ pub struct Storage {
     moved: Moved,
     known: Known,
     pub(crate) turns: Turns,
+    /// See [`Storage::set_checkpoint`].
+    pub(crate) checkpoint: AtomicU64,
     /// Reads that somebody waited for because memory did not have all of it.
     pub(crate) read_waits: Waits,
     read_only: AtomicBool,
@@ -118,6 +120,7 @@ impl Storage {
             moved: Moved::default(),
             known: Known::default(),
             turns: Turns::default(),
+            checkpoint: AtomicU64::new(0),
             read_waits: Waits::default(),
             read_only: AtomicBool::new(true),
             ahead: Ahead::default(),
@@ -308,8 +311,10 @@ impl Storage {
     pub fn status(&self) -> VdevStat {
         let (tree, config) = (self.tree(), self.config.read().expect(POISON));
         let children = tree.tops.iter().zip(&config.children);
-        let stat =
-            |(top, config): (&Top, &VdevConfig)| VdevStat { size: top.asize, ..tree.stat(&top.vdev, config) };
+        let stat = |(top, config): (&Top, &VdevConfig)| {
+            let stat = tree.stat(&top.vdev, config);
+            VdevStat { size: if config.kind.is_leaf() { stat.size } else { top.asize }, ..stat }
+        };
         let mut root = VdevStat { children: children.map(stat).collect(), ..VdevStat::blank(&config) };
         open::sum_children(&mut root);
         root

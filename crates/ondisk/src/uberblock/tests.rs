@@ -66,3 +66,19 @@ fn a_group_beyond_all_counting_is_not_believed() {
         assert_eq!(Uberblock::decode(&slot).is_ok(), is_sound, "{txg:#x}");
     }
 }
+
+/// As `spa_checkpoint_sync` of OpenZFS 2.1 stores it: 26 integers.
+#[test]
+fn the_array_of_a_checkpoint_says_all() {
+    let mut ub = Uberblock::new(5000);
+    (ub.txg, ub.guid_sum, ub.timestamp, ub.checkpoint_txg) = (7, 8, 9, 7);
+    let words = ub.to_words();
+    assert_eq!((words.len(), words[0], words[2], words[25]), (26, MAGIC, 7, 7));
+    assert_eq!(Uberblock::from_words(&words), Ok(ub.clone()));
+    ub.raidz_reflow = 10;
+    assert_eq!(ub.to_words().len(), 27);
+    assert_eq!(Uberblock::from_words(&ub.to_words()), Ok(ub));
+    assert!(Uberblock::from_words(&words[..20]).is_ok_and(|short| short.checkpoint_txg == 0));
+    assert!(Uberblock::from_words(&words[..4]).is_err());
+    assert!(Uberblock::from_words(&[0; 26]).is_err());
+}

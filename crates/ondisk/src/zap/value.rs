@@ -92,6 +92,14 @@ impl Value {
         }
     }
 
+    /// The integers, if they are of eight bytes.
+    pub fn as_words(&self) -> Option<&[u64]> {
+        match self {
+            Value::U64(ints) => Some(ints),
+            _ => None,
+        }
+    }
+
     /// A string as ZFS keeps it: bytes up to the first NUL.
     pub fn as_text(&self) -> Option<&str> {
         let bytes = self.as_bytes()?;

@@ -239,6 +239,7 @@ fn first_group(
         zil_stats: Arc::default(),
         topology: Default::default(),
         diagnosis: Default::default(),
+        checkpoint: Default::default(),
         scan: Arc::default(),
         rebuilds: Default::default(),
         errlog: Arc::default(),

@@ -247,6 +247,7 @@ impl Listed {
             can_trim: false,
             initialize: None,
             expandable: 0,
+            checkpoint: 0,
             is_condemned: false,
             used_by: None,
             children: Vec::new(),

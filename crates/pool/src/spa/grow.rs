@@ -72,6 +72,7 @@ impl Pool {
     pub fn reguid(&self, guid: Option<u64>, history: &str) -> Result<u64> {
         let refuse = |why: &str| Err(PoolError::Refused(format!("cannot reguid '{}': {why}", self.name())));
         let alone = self.core.alone()?;
+        self.core.refuse_with_checkpoint(&|| format!("cannot reguid '{}'", self.name()))?;
         let guid = guid.unwrap_or_else(|| new_guid(&self.core.env));
         if guid == 0 {
             return refuse("invalid argument for this pool operation");

@@ -36,6 +36,7 @@ use super::rewind::{Candidate, Rewind, Rewound};
 use super::status::{found_vdev_state, vdev_name};
 use super::topology::Topology;
 use super::{Core, Pool};
+use crate::checkpoint::{self, Checkpoint};
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, MosUsage};
@@ -49,6 +50,7 @@ use crate::scan::{Durable, Scan};
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::sweep::Sweeps;
 use crate::txg::Txgs;
+use crate::zil::BackTo;
 use crate::{PoolError, Result};
 
 /// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is incomplete.
@@ -257,7 +259,7 @@ fn refuse_features(unreadable: &[String]) -> std::result::Result<(), String> {
 fn load(
     around: &Surroundings,
     found: &FoundPool,
-    (spec, candidate): (&ImportSpec, &Candidate),
+    (spec, newest): (&ImportSpec, &Candidate),
     storage: &Arc<Storage>,
     intent: OpenIntent,
     name: &str,
@@ -272,13 +274,31 @@ fn load(
     read_last(storage, &stragglers);
     let frees = Arc::new(FreeQueue::default());
     let usage = Arc::new(MosUsage::default());
-    let uberblock = &candidate.uberblock;
-    let mos = open_mos(storage, uberblock, &frees, &usage).map_err(|error| {
-        match storage.refuse_missing(Tolerated::default()) {
-            Ok(()) => error,
-            Err(missing) => open_refused(missing, &refuse),
+    let open = |uberblock: &Uberblock| {
+        open_mos(storage, uberblock, &frees, &usage).map_err(|error| {
+            match storage.refuse_missing(Tolerated::default()) {
+                Ok(()) => error,
+                Err(missing) => open_refused(missing, &refuse),
+            }
+        })
+    };
+    let mut mos = open(&newest.uberblock)?;
+    let to_checkpoint = match spec.rewind {
+        Rewind::Checkpoint => {
+            let found = checkpoint::uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
+            let found = found.ok_or_else(|| refuse("checkpoint does not exist"))?;
+            if found.txg >= newest.uberblock.txg {
+                return Err(PoolError::Corrupt("a checkpoint of a later group".into()));
+            }
+            let now = around.env.clock.wall().secs.max(0) as u64;
+            let candidate = newest.of_checkpoint(found, now);
+            mos = open(&candidate.uberblock)?;
+            Some(candidate)
         }
-    })?;
+        _ => None,
+    };
+    let candidate = to_checkpoint.as_ref().unwrap_or(newest);
+    let uberblock = &candidate.uberblock;
 
     let directory = Zap::open(&mos, pool_directory::OBJECT)?;
     let config_object = directory.lookup_u64(pool_directory::CONFIG)?;
@@ -321,7 +341,10 @@ fn load(
         readonly = true;
     }
     let data_errors = if spec.as_is { 0 } else { candidate.check(storage, &mos)? };
-    let newest = found.uberblocks().into_iter().next().unwrap_or_else(|| uberblock.clone());
+    let newest = match &to_checkpoint {
+        Some(candidate) => candidate.uberblock.clone(),
+        None => found.uberblocks().into_iter().next().unwrap_or_else(|| uberblock.clone()),
+    };
     let rewound = (newest.txg != uberblock.txg).then(|| Rewound {
         time: uberblock.timestamp,
         lost: newest.timestamp.saturating_sub(uberblock.timestamp),
@@ -340,6 +363,8 @@ fn load(
         Some(object) => Some(Deferred::open(&mos, object)?),
         None => None,
     };
+    let checkpoint = Checkpoint::load(&mos, &directory, &config.tree, uberblock)?;
+    storage.set_checkpoint(checkpoint.txg());
     let ddt = Ddt::open(&around.env, &mos, storage, &directory)?;
     let scan = Arc::new(Scan::load(&mos, &directory)?);
     dtl.resume(scan.max_txg());
@@ -377,6 +402,7 @@ fn load(
         topology: Topology::default(),
         diagnosis: Default::default(),
         errlog,
+        checkpoint,
         scan,
         rebuilds,
         durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),
@@ -404,12 +430,26 @@ fn load(
         return Ok(Loaded::ReadOnlyOnly);
     }
     mmp::claim(&around.env, storage, uberblock, &found.config, &spec.host)?;
-    pool.core.keep_in(around.kept.as_ref(), Some(uberblock), rewound.is_some());
-    storage.finish_commit(uberblock).map_err(|_| PoolError::Suspended)?;
+    // Also where the program died right after it had gone back to the checkpoint.
+    let checkpointed = (uberblock.checkpoint_txg != 0).then_some(uberblock.checkpoint_txg);
+    pool.core.keep_in(around.kept.as_ref(), Some(uberblock), rewound.is_some() || checkpointed.is_some());
+    let committed = match to_checkpoint.is_some() {
+        true => {
+            // From here on the checkpoint is the pool: what was done since is given up, and its space used.
+            pool.core.checkpoint.gone_back(uberblock.checkpoint_txg);
+            storage.commit_uberblock(uberblock, None)
+        }
+        false => storage.finish_commit(uberblock),
+    };
+    committed.map_err(|_| PoolError::Suspended)?;
     pool.follow_props()?;
     pool.core.open_cache();
     pool.core.open_spares();
-    begin(&pool, rewound.map(|_| uberblock.txg), spec.missing_log)?;
+    let back_to = match checkpointed {
+        Some(txg) => Some(BackTo { txg, is_checkpoint: true }),
+        None => rewound.map(|_| BackTo { txg: uberblock.txg, is_checkpoint: false }),
+    };
+    begin(&pool, back_to, spec.missing_log)?;
     pool.core.resume_rebuilds();
     pool.core.scan.start(&pool);
     pool.core.rebuilds.start(&pool);
@@ -426,7 +466,7 @@ fn load(
 /// The first group of the import. Before anything else it takes into use what intent logs lead to; where the import went
 /// `back_to` a group, it drops the logs. A log that cannot be read to its end is dropped from there on where that is
 /// `tolerated`.
-fn begin(pool: &Arc<Pool>, back_to: Option<u64>, tolerated: bool) -> Result<()> {
+fn begin(pool: &Arc<Pool>, back_to: Option<BackTo>, tolerated: bool) -> Result<()> {
     let txgs = &pool.core.txgs;
     let claimed = {
         let tx = Tx::held(txgs.enter_now()?);

@@ -188,6 +188,7 @@ impl Pool {
         let refused = |name: &str| format!("cannot attach {path} to {name}");
         let place = self.core.place(guid, &refused)?;
         let refused = refused(&place.name());
+        self.core.refuse_with_checkpoint(&|| refused.clone())?;
         let beside = place.parent().is_none_or(|parent| parent.kind == VdevKind::Mirror);
         if matches!(place.vdev().kind, VdevKind::Raidz(_)) {
             let why = "raidz_expansion feature must be enabled in order to attach a device to raidz";
@@ -212,6 +213,7 @@ impl Pool {
         };
         let place = self.core.place(guid, &refused)?;
         let refused = refused(&place.name());
+        self.core.refuse_with_checkpoint(&|| refused.clone())?;
         let (old, in_spare) =
             (place.vdev(), place.parent().is_some_and(|above| above.kind == VdevKind::Spare));
         // At the place of the old disk itself may be one too, where disks have changed places.
@@ -338,6 +340,7 @@ impl Pool {
         let refused = |name: &str| format!("cannot detach {name}");
         let place = self.core.place(guid, &refused)?;
         let refused = refused(&place.name());
+        self.core.refuse_with_checkpoint(&|| refused.clone())?;
         if !place.vdev().kind.is_leaf() || !place.parent().is_some_and(|above| above.kind.has_sides()) {
             return refuse(&refused, "only applicable to mirror and replacing vdevs");
         }

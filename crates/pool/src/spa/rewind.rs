@@ -38,6 +38,8 @@ pub enum Rewind {
     Extreme,
     /// To this group, or the newest before it (`-T`).
     To(u64),
+    /// To the pool's checkpoint, which then is the pool (`--rewind-to-checkpoint`).
+    Checkpoint,
 }
 
 /// What going back cost.
@@ -67,7 +69,8 @@ impl Rewind {
         let Some(newest) = found.first().map(|uberblock| uberblock.txg) else { return Vec::new() };
         let safe = newest.saturating_sub(DEFER_TXGS);
         let (limit, oldest) = match self {
-            Rewind::Never => (u64::MAX, newest),
+            // The newest group leads to the checkpoint.
+            Rewind::Never | Rewind::Checkpoint => (u64::MAX, newest),
             Rewind::Safe => (u64::MAX, safe.saturating_sub(1)),
             Rewind::Extreme => (u64::MAX, TXG_INITIAL),
             Rewind::To(txg) => (txg, TXG_INITIAL),
@@ -80,13 +83,25 @@ impl Rewind {
             }
             let whole = uberblock.txg < safe || matches!(self, Rewind::To(_));
             let after = if whole { 0 } else { uberblock.txg.saturating_sub(DEFER_TXGS + 1) };
-            all.push(Candidate { uberblock, after, data: self != Rewind::Never });
+            all.push(Candidate {
+                uberblock,
+                after,
+                data: !matches!(self, Rewind::Never | Rewind::Checkpoint),
+            });
         }
         all
     }
 }
 
 impl Candidate {
+    /// The checkpoint that this group has, to be written as the group after it: so it is the newest
+    /// (`spa_ld_checkpoint_rewind`). What it leads to was whole when it was taken, and nothing of it was overwritten since.
+    pub(super) fn of_checkpoint(&self, checkpoint: Uberblock, now: u64) -> Candidate {
+        let after = checkpoint.checkpoint_txg.saturating_sub(DEFER_TXGS + 1);
+        let uberblock = Uberblock { txg: self.uberblock.txg + 1, timestamp: now, ..checkpoint };
+        Candidate { uberblock, after, data: false }
+    }
+
     /// Reads what has to be looked at. The number of blocks of data that cannot be read; `Err` if metadata cannot.
     pub(super) fn check(&self, storage: &Storage, mos: &Arc<Objset>) -> Result<u64> {
         let mut check =

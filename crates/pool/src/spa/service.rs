@@ -64,6 +64,10 @@ impl Pool {
         if needed && !place.top().is_log {
             return refuse("no valid replicas");
         }
+        // Blocks that the checkpoint has there would be out of reach.
+        if needed && self.core.checkpoint.space_of(place.id()) > 0 {
+            return refuse("checkpoint exists");
+        }
         let emptied = needed.then(|| self.empty_log(place.id(), &refused)).transpose()?;
         self.core.change_tree(Box::new(move |core, _| {
             let mut tree = lock(&core.config).tree.clone();

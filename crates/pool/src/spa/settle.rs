@@ -32,6 +32,10 @@ impl Core {
     pub(super) fn settle_vdevs(&self, tx: &Tx) -> Result<()> {
         // Whoever changes the tree now is not disturbed: the next group comes back to it.
         let Ok(_alone) = self.alone() else { return Ok(()) };
+        // What a checkpoint says of the tree must stay true.
+        if self.checkpoint_forbids().is_some() {
+            return Ok(());
+        }
         while let Some(leaf) = self.finished() {
             self.dismiss(leaf, tx)?;
         }
@@ -46,7 +50,8 @@ impl Core {
     /// After a group: has another one follow if something is to be settled.
     pub(crate) fn watch_vdevs(&self) {
         let vacant = || self.vacancies().iter().any(|vacancy| self.spare_for(vacancy).is_some());
-        if !self.readonly && (self.finished().is_some() || vacant()) {
+        let may = !self.readonly && self.checkpoint_forbids().is_none();
+        if may && (self.finished().is_some() || vacant()) {
             drop(self.txgs.enter(false));
         }
     }

@@ -35,6 +35,8 @@ pub struct VdevReport {
     pub initialize: Option<LeafSweep>,
     /// Bytes that the disks have more than the pool uses; of the root and top-level vdevs.
     pub expandable: u64,
+    /// Bytes that only the checkpoint needs; of top-level vdevs.
+    pub checkpoint: u64,
     /// It was an operator who faulted it.
     pub is_condemned: bool,
     /// Of a hot spare: the pool that it is in use by.
@@ -100,6 +102,7 @@ impl Pool {
                 if let Some(config) = config {
                     report.expandable = core.expandable(config);
                 }
+                report.checkpoint = core.checkpoint.space_of(index as u32);
                 report
             })
             .filter(|report| !matches!(report.stat.kind, VdevKind::Hole | VdevKind::Indirect))
@@ -119,6 +122,7 @@ impl Pool {
             can_trim: false,
             initialize: None,
             expandable: children.iter().map(|top| top.expandable).sum(),
+            checkpoint: children.iter().map(|top| top.checkpoint).sum(),
             is_condemned: false,
             used_by: None,
             children,
@@ -165,6 +169,7 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
         can_trim: false,
         initialize: None,
         expandable: 0,
+        checkpoint: 0,
         is_condemned: config.is_some_and(is_condemned),
         used_by: None,
         children: children.collect(),

@@ -46,7 +46,7 @@ pub struct Topology {
 }
 
 /// Held by whoever changes the tree.
-pub(super) struct Alone<'a>(&'a AtomicBool);
+pub(crate) struct Alone<'a>(&'a AtomicBool);
 
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
@@ -56,7 +56,7 @@ impl Drop for Alone<'_> {
 
 impl Core {
     /// Keeps others from changing the tree; `Busy` if somebody does.
-    pub(super) fn alone(&self) -> Result<Alone<'_>> {
+    pub(crate) fn alone(&self) -> Result<Alone<'_>> {
         if self.readonly {
             return Err(PoolError::ReadOnly);
         }

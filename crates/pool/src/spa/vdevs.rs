@@ -133,6 +133,14 @@ impl Pool {
     /// Removes a vdev and waits until that is durable; gives the transaction group.
     pub fn remove_vdev(&self, guid: u64, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
+        if self.core.checkpoint_forbids().is_some() {
+            let refused = |name: &str| format!("cannot remove {name}");
+            let name = match self.core.extras.name_of(guid) {
+                Some((name, _)) => name,
+                None => self.core.place(guid, &refused)?.name(),
+            };
+            self.core.refuse_with_checkpoint(&|| refused(&name))?;
+        }
         if self.core.remove_cache(guid) || self.core.remove_spare(guid)? {
             self.core.vdev_sysevent("vdev_remove_aux", guid);
         } else {
@@ -178,7 +186,7 @@ impl Pool {
     }
 
     /// Waits for a group that lists the devices as they are now.
-    pub(super) fn list_vdevs(&self, history: &str) -> Result<u64> {
+    pub(crate) fn list_vdevs(&self, history: &str) -> Result<u64> {
         if history.is_empty() {
             return Ok(self.core.txgs.sync_empty()?);
         }

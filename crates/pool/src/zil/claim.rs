@@ -30,6 +30,14 @@ use crate::{PoolError, Result};
 /// A log can be ahead of the last durable group by those that were open, and by what an import went back.
 const AHEAD_MAX: u64 = 1024;
 
+/// The group an import went back to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BackTo {
+    pub txg: u64,
+    /// It is that of the pool's checkpoint.
+    pub is_checkpoint: bool,
+}
+
 /// What was found in the logs of a pool.
 #[derive(Default)]
 pub(crate) struct Claimed {
@@ -86,17 +94,18 @@ impl Dsl {
 
     /// Claims all blocks of all logs for `txg`, the first group of this import. Nothing has been allocated yet. A log that
     /// begins on a vdev which is `missing` is given up: it leads nowhere, and must not be believed when the device is
-    /// back. Where the import went back to a group, all logs are: what they lead to may have been overwritten since.
+    /// back. Where the import went back to a group, all logs are: what they lead to may have been overwritten since. Where
+    /// that group is a checkpoint, those stay which had been claimed in it, for what they lead to it has kept.
     pub(crate) fn claim_logs(
         &self,
         txg: u64,
         missing: &dyn Fn(u32) -> bool,
-        back_to: Option<u64>,
+        back_to: Option<BackTo>,
     ) -> Result<Claimed> {
         let mut claimed = Claimed::default();
         for (name, object, header) in self.logs_on_disk()? {
-            if let Some(synced) = back_to {
-                self.discard(&header, synced);
+            if let Some(back) = back_to.filter(|back| !back.is_checkpoint || header.claim_txg == 0) {
+                self.discard(&header, back.txg);
                 claimed.headers.push((self.open_object(object)?, ZilHeader::default()));
                 continue;
             }

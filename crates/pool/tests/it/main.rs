@@ -2,6 +2,7 @@
 
 mod bays;
 mod cache;
+mod checkpoint;
 mod create;
 mod dedup;
 mod deleg;

@@ -73,6 +73,15 @@ impl Files {
         pool.core().txgs.sync_empty().unwrap();
     }
 
+    /// Frees the first ones. They stay on the list.
+    pub fn remove(&self, pool: &Pool, count: usize) {
+        let dataset = pool.dsl.open_dataset("tank").unwrap();
+        let tx = dataset.objset().begin(Holds::new(0, 4 * count as u64)).unwrap();
+        self.0.iter().take(count).for_each(|object| dataset.objset().free(*object, &tx).unwrap());
+        drop(tx);
+        pool.core().txgs.sync_empty().unwrap();
+    }
+
     pub fn check(&self, pool: &Pool) {
         let dataset = pool.dsl.open_dataset("tank").unwrap();
         for object in &self.0 {

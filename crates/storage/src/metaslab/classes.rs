@@ -110,8 +110,8 @@ impl Classes {
     }
 
     /// See [`Class::free`].
-    pub fn free(&self, dva: &Dva, txg: u64) -> Freed {
-        self.of(dva.vdev).map_or(Freed::Nowhere, |class| class.free(dva, txg))
+    pub fn free(&self, dva: &Dva, txg: u64, kept: bool) -> Freed {
+        self.of(dva.vdev).map_or(Freed::Nowhere, |class| class.free(dva, txg, kept))
     }
 
     /// See [`Class::claim`].

@@ -11,6 +11,8 @@
 //!
 //! The free tree is there only while the metaslab is loaded. Loading replays the space map, which may or may not show
 //! the changes of the txg in hand; whatever is known in core not to be free is taken out afterwards, so either is right.
+//! What a checkpoint has stays allocated when it is freed, here and in the map: it is only handed up to be noted elsewhere.
+//!
 //! That holds as long as nothing is *forgotten* in core between the two, which is why `sync_done` waits for a load under
 //! way. A load may run in open context while a change is appended: [`SpaceMapSource`] gives each map as it was before or
 //! after. It never meets a map being written anew, for that is done from the free tree, which is there only when the
@@ -52,6 +54,8 @@ struct State {
     frees: RangeTree,
     taken: RangeTree,
     freeing: RangeTree,
+    /// Freed, but a checkpoint has it, and it was not yet taken to be noted: it stays allocated.
+    kept: RangeTree,
     defer: VecDeque<Deferred>,
     /// Free, but held back while a disk is told so.
     lent: RangeTree,
@@ -221,18 +225,23 @@ impl Metaslab {
         }
     }
 
-    /// `false`, and nothing is changed: some of it is free, or about to be, or was only allocated after `txg`, the group
-    /// being synced. Then a block has two owners, or the space map is wrong.
-    pub fn free(&self, start: u64, len: u64, txg: u64) -> bool {
+    /// Gives space back, or notes that only a checkpoint needs it now (`kept`). `false`, and nothing is changed: some of it is
+    /// free, or about to be, or was only allocated after `txg`, the group being synced. Then a block has two owners, or the
+    /// space map is wrong.
+    pub fn free(&self, start: u64, len: u64, txg: u64, kept: bool) -> bool {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
         let deferred = state.defer.iter().map(|deferred| &deferred.tree);
         let free = state.free.as_ref().map(FreeTree::ranges);
         let later = state.allocs.range(txg + 1..).map(|(_, tree)| tree);
         let mut unowned: Vec<&RangeTree> = deferred.chain(free).chain(later).collect();
-        unowned.extend([&state.freeing, &state.lent]);
+        unowned.extend([&state.freeing, &state.lent, &state.kept]);
         if unowned.iter().any(|tree| tree.overlaps(start, len)) {
             return false;
+        }
+        if kept {
+            state.kept.add(start, len);
+            return true;
         }
         state.freeing.add(start, len);
         state.frees.add(start, len);
@@ -245,10 +254,11 @@ impl Metaslab {
         let state = &mut *guard;
         let later = state.allocs.split_off(&(txg + 1));
         let ours = std::mem::replace(&mut state.allocs, later);
-        if ours.is_empty() && state.frees.is_empty() {
+        if ours.is_empty() && state.frees.is_empty() && state.kept.is_empty() {
             return None;
         }
         let frees = std::mem::take(&mut state.frees);
+        let kept = std::mem::take(&mut state.kept);
         let mut allocs = RangeTree::new();
         // No two groups overlap: space is had anew only after it was freed, and freed only after it was taken.
         for segment in ours.values().flat_map(RangeTree::iter) {
@@ -265,6 +275,7 @@ impl Metaslab {
             metaslab: self.id,
             allocs: allocs.iter().collect(),
             frees: frees.iter().collect(),
+            kept: kept.iter().collect(),
             histogram,
         })
     }

@@ -126,7 +126,7 @@ fn random_txgs_never_give_a_byte_twice_and_the_maps_tell_all() {
             owned.retain(|dva| {
                 let kept = prng.below(keep) != 0;
                 if !kept {
-                    assert_eq!(class.free(dva, txg), Freed::Done);
+                    assert_eq!(class.free(dva, txg, false), Freed::Done);
                     freed.push((txg, *dva));
                 }
                 kept
@@ -202,7 +202,7 @@ fn a_reader_keeps_freed_space_from_being_given_again() {
     persist(&class, &maps, 1);
     class.sync_done(1);
     let reader = class.epoch();
-    all.iter().for_each(|dva| assert_eq!(class.free(dva, 2), Freed::Done));
+    all.iter().for_each(|dva| assert_eq!(class.free(dva, 2, false), Freed::Done));
     persist(&class, &maps, 2);
     (2..=9).for_each(|txg| class.sync_done(txg));
     assert!(class.normal.allocate(4096, 1, 11).is_err());
@@ -216,7 +216,7 @@ fn forged_pointers_free_nothing() {
     let class = class(1, 4, &Arc::default());
     let forged = Dva::new;
     for dva in [forged(7, 0, 512), forged(0, 1 << 40, 512), forged(0, 65536 - 512, 1024), forged(0, 0, 0)] {
-        assert_eq!(class.free(&dva, 1), Freed::Nowhere, "{dva:?}");
+        assert_eq!(class.free(&dva, 1, false), Freed::Nowhere, "{dva:?}");
     }
 }
 
@@ -226,20 +226,46 @@ fn space_is_freed_once() {
     let class = class(1, 1, &maps);
     let dva = class.normal.allocate(4096, 1, 1).expect("an empty class has room")[0];
     let half = Dva::new(dva.vdev, dva.offset + 512, 512);
-    assert_eq!(class.free(&Dva::new(dva.vdev, dva.offset + 8192, 512), 1), Freed::Twice, "never allocated");
+    assert_eq!(
+        class.free(&Dva::new(dva.vdev, dva.offset + 8192, 512), 1, false),
+        Freed::Twice,
+        "never allocated"
+    );
     persist(&class, &maps, 1);
     class.sync_done(1);
-    assert_eq!(class.free(&dva, 2), Freed::Done);
+    assert_eq!(class.free(&dva, 2, false), Freed::Done);
     assert_eq!(
-        (class.free(&dva, 2), class.free(&half, 2)),
+        (class.free(&dva, 2, false), class.free(&half, 2, false)),
         (Freed::Twice, Freed::Twice),
         "in the same group"
     );
     persist(&class, &maps, 2);
     for txg in 2..8 {
         class.sync_done(txg);
-        assert_eq!(class.free(&half, txg), Freed::Twice, "in a later group");
+        assert_eq!(class.free(&half, txg, false), Freed::Twice, "in a later group");
     }
+    assert_eq!(class.normal.space().allocated, 0);
+}
+
+#[test]
+fn what_a_checkpoint_keeps_stays_allocated() {
+    let maps = Arc::new(Maps::default());
+    let class = class(1, 1, &maps);
+    let dva = class.normal.allocate(4096, 1, 1).expect("an empty class has room")[0];
+    persist(&class, &maps, 1);
+    class.sync_done(1);
+    let before = class.allocated_segments(0, 0);
+    assert_eq!(class.free(&dva, 2, true), Freed::Done);
+    assert_eq!((class.free(&dva, 2, true), class.free(&dva, 2, false)), (Freed::Twice, Freed::Twice));
+    let [change] = class.take_changes(2).try_into().expect("one metaslab");
+    assert_eq!((change.allocs.len(), change.frees.len()), (0, 0));
+    assert_eq!(change.kept, [Segment { start: dva.offset, len: 4096 }]);
+    (2..8).for_each(|txg| class.sync_done(txg));
+    assert_eq!((class.allocated_segments(0, 0), class.normal.space().allocated), (before, 4096));
+    // The checkpoint is discarded.
+    assert_eq!(class.free(&dva, 8, false), Freed::Done);
+    persist(&class, &maps, 8);
+    class.sync_done(8);
     assert_eq!(class.normal.space().allocated, 0);
 }
 
@@ -254,11 +280,11 @@ fn what_an_open_group_has_is_not_in_the_space_map_before_its_time() {
     let free: u64 = change.histogram.expect("it is loaded").iter().sum();
     assert_eq!(free, 2, "what is open counts as a free segment, and the rest");
     assert_eq!(class.allocated_segments(0, 0), Some(change.allocs));
-    assert_eq!(class.free(&open, 5), Freed::Twice, "on disk it is free");
+    assert_eq!(class.free(&open, 5, false), Freed::Twice, "on disk it is free");
     class.sync_done(5);
     let [change] = class.take_changes(6).try_into().expect("one metaslab");
     assert_eq!(change.allocs, [Segment { start: open.offset, len: 4096 }]);
-    assert_eq!(class.free(&open, 6), Freed::Done);
+    assert_eq!(class.free(&open, 6, false), Freed::Done);
 }
 
 #[test]
@@ -290,7 +316,7 @@ fn logs_have_a_class_of_their_own_and_take_turns() {
     assert!(matches!(class.log.allocate_log(4096, 1, &|_| false), Err(AllocError::NoSpace)));
     assert_eq!(class.normal.space().allocated, 0, "the pool's space is not the logs'");
     assert_eq!(class.vdev_space(2).map(|space| space.allocated), Some(4 * 4096));
-    assert_eq!(class.free(&only_two, 1), Freed::Done);
+    assert_eq!(class.free(&only_two, 1, false), Freed::Done);
     assert_eq!(class.take_changes(1).iter().map(|change| change.vdev).collect::<Vec<_>>(), [1, 2]);
     class.sync_done(1);
     assert!(class.has_deferred());
@@ -328,7 +354,7 @@ fn loading_beside_syncing_loses_nothing() {
             }
             persist(class, maps, txg);
             for dva in mine.iter().step_by(2) {
-                assert_eq!(class.free(dva, txg), Freed::Done);
+                assert_eq!(class.free(dva, txg, false), Freed::Done);
                 live.remove(dva.offset, dva.asize);
             }
             persist(class, maps, txg);

@@ -109,7 +109,7 @@ pub struct VdevStat {
     /// Bytes that the scan which runs has rewritten.
     pub scan_processed: u64,
     pub io: LeafIo,
-    /// Bytes of the partition (leaf), or what can be allocated (top-level), else 0.
+    /// Bytes of the partition (leaf), or what can be allocated (other top-level), else 0.
     pub size: u64,
     pub children: Vec<VdevStat>,
 }

@@ -1,13 +1,14 @@
 //! Freeing: the space of all copies, and of everything a gang leads to.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use env::IoClass;
 use ondisk::{BlkPtr, Dva};
 
 use super::gang::header_asize;
 use crate::arc::Key;
-use crate::metaslab::Freed;
+use crate::metaslab::{Freed, Segment};
 use crate::suspend::Cause;
 use crate::vdev::open::Tree;
 use crate::{ReadError, Storage};
@@ -81,8 +82,9 @@ impl Storage {
                 }
             };
             let mut twice = !self.moved().note_obsolete(&pieces.passed);
+            let kept = self.is_in_checkpoint(bp, txg);
             for dva in &pieces.now {
-                match self.classes().free(dva, txg) {
+                match self.classes().free(dva, txg, kept) {
                     Freed::Done => {}
                     Freed::Nowhere => tracing::error!(?bp, "a block outside of every metaslab is not freed"),
                     Freed::Twice => twice = true,
@@ -90,10 +92,45 @@ impl Storage {
             }
             if twice {
                 tracing::error!(?bp, "space is freed twice: the pool is damaged and is suspended");
-                self.suspension().suspend(Cause::Io);
-                self.give_up();
+                self.stop_for_good();
             }
         }
         result
+    }
+
+    /// What is on disk contradicts itself: nothing may be written on top of it.
+    fn stop_for_good(&self) {
+        self.suspension().suspend(Cause::Io);
+        self.give_up();
+    }
+
+    /// From now on what was born up to this group stays allocated when it is freed: the pool's checkpoint has it. 0: there is
+    /// no checkpoint. Syncing context, or import.
+    pub fn set_checkpoint(&self, txg: u64) {
+        self.checkpoint.store(txg, Relaxed);
+    }
+
+    /// Whether the pool's checkpoint has a block that group `txg` frees (`metaslab_free` in module/zfs/metaslab.c).
+    fn is_in_checkpoint(&self, bp: &BlkPtr, txg: u64) -> bool {
+        let checkpoint = self.checkpoint.load(Relaxed);
+        bp.physical_birth() <= checkpoint && txg > checkpoint
+    }
+
+    /// Gives space back that a discarded checkpoint had kept. Syncing context.
+    pub fn free_kept(&self, vdev: u32, space: Segment, txg: u64) {
+        match self.classes().free(&Dva::new(vdev, space.start, space.len), txg, false) {
+            Freed::Done => {}
+            Freed::Nowhere => {
+                tracing::error!(vdev, ?space, "a checkpoint kept space outside of every metaslab");
+            }
+            Freed::Twice => {
+                tracing::error!(
+                    vdev,
+                    ?space,
+                    "a checkpoint kept free space: the pool is damaged and is suspended"
+                );
+                self.stop_for_good();
+            }
+        }
     }
 }

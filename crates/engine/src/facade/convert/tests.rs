@@ -17,6 +17,7 @@ fn report(kind: VdevKind, size: u64, physical: u64, children: Vec<VdevReport>) -
         can_trim: true,
         initialize: None,
         expandable: 0,
+        checkpoint: 0,
         is_condemned: false,
         used_by: None,
         children,

@@ -1,0 +1,463 @@
+//! The pool's checkpoint: one state of the whole pool that can be gone back to, until it is discarded.
+//!
+//! ```text
+//!   take ──▶ the uberblock of the last group in the MOS, feature active
+//!    │         blocks born up to it that are freed ─▶ stay allocated, are noted in a map of their vdev
+//!    ├─ discard ─▶ the uberblock goes; each group frees a bounded part of the maps, from their ends ─▶ feature inactive
+//!    └─ import --rewind-to-checkpoint ─▶ the uberblock, with a new txg, is the pool's  ([`crate::spa::import`])
+//! ```
+//! A checkpoint is taken and given up before anything else of a group, so that no free of that group is missed, and no
+//! space is noted in a map that is being emptied. The space in the maps is the difference: allocated for the pool,
+//! used by nothing it leads to but the checkpoint.
+//!
+//! Discarding needs no memory of how far it came: each step is durable with its group, maps are shorter then, and an
+//! import goes on.
+//!
+//! Source: module/zfs/spa_checkpoint.c, metaslab.c (`metaslab_sync`), spa.c (`spa_ld_read_checkpoint_txg`).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use dmu::zap::Zap;
+use dmu::{Objset, Tx};
+use env::{Quirk, Tunable, lock};
+use ondisk::object_type::pool_directory;
+use ondisk::spacemap::{Entries, Entry, MapType, MapWriter, OFFSET_END};
+use ondisk::uberblock::Uberblock;
+use storage::{Segment, VdevConfig};
+
+use crate::history::{self, Record};
+use crate::spa::{Core, Pool};
+use crate::space::{MapForm, OBSOLETE_BLOCK_SIZE, VdevSpace, alloc_map, open_map};
+use crate::{PoolError, Result};
+
+/// The feature.
+pub(crate) const FEATURE: &str = "zpool_checkpoint";
+/// In a top-level vdev's ZAP: the map of what the checkpoint keeps there (`VDEV_TOP_ZAP_POOL_CHECKPOINT_SM`).
+const MAP: &str = "com.delphix:pool_checkpoint_sm";
+/// Memory that an entry of a map counts for, in bytes.
+const ENTRY_MEMORY: u64 = 32;
+/// Entries of a step in simulations that want small groups.
+const FEW: u64 = 8;
+
+/// What an operator is told (`pool_checkpoint_stat_t`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointStat {
+    pub is_discarding: bool,
+    /// When the checkpoint's group was written, in seconds since 1970; 0 where it is being discarded since an import.
+    pub time: u64,
+    /// Bytes that only the checkpoint needs.
+    pub space: u64,
+}
+
+/// What an operator asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Take,
+    Discard,
+}
+
+struct Waiting {
+    ask: Ask,
+    outcome: Arc<Mutex<Option<Result<()>>>>,
+}
+
+/// Map of what is kept on a vdev.
+#[derive(Clone, Copy)]
+struct Kept {
+    object: u64,
+    /// Bytes.
+    space: u64,
+    ashift: u32,
+}
+
+#[derive(Default)]
+struct State {
+    /// Txg of the checkpoint; 0: there is none, or it is being discarded.
+    txg: u64,
+    time: u64,
+    /// By top-level vdev.
+    maps: BTreeMap<u32, Kept>,
+    /// The uberblock of the last durable group.
+    newest: Option<Uberblock>,
+    /// A map cannot be read: what it keeps is lost.
+    is_stuck: bool,
+    /// The import went back to the checkpoint of this group, and the history does not say so yet.
+    gone_back: Option<u64>,
+}
+
+impl State {
+    fn space(&self) -> u64 {
+        self.maps.values().fold(0, |sum, kept| sum.saturating_add(kept.space))
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Checkpoint {
+    state: Mutex<State>,
+    /// By the group in which it is to be done.
+    waiting: Mutex<BTreeMap<u64, Vec<Waiting>>>,
+}
+
+impl Checkpoint {
+    /// Of a pool that is being imported from this uberblock.
+    pub(crate) fn load(
+        mos: &Arc<Objset>,
+        directory: &Zap,
+        tree: &VdevConfig,
+        newest: &Uberblock,
+    ) -> Result<Checkpoint> {
+        let mut state = State { newest: Some(newest.clone()), ..State::default() };
+        if let Some(uberblock) = uberblock_of(directory)? {
+            (state.txg, state.time) = (uberblock.txg, uberblock.timestamp);
+        }
+        for top in &tree.children {
+            let Some(zap) = top.top_zap.filter(|zap| *zap != 0) else { continue };
+            let Some(object) = Zap::open(mos, zap)?.find_u64(MAP)?.filter(|object| *object != 0) else {
+                continue;
+            };
+            let (_, phys) = open_map(mos, object)?;
+            let ashift = top.ashift.unwrap_or(9).min(63) as u32;
+            let kept = Kept { object, space: phys.alloc.min(0).unsigned_abs(), ashift };
+            state.maps.insert(top.id as u32, kept);
+        }
+        Ok(Checkpoint { state: Mutex::new(state), waiting: Mutex::default() })
+    }
+
+    /// Txg of the checkpoint; 0: there is none.
+    pub fn txg(&self) -> u64 {
+        lock(&self.state).txg
+    }
+
+    /// Bytes that only the checkpoint needs, or needed before it was discarded (`spa_get_checkpoint_space`).
+    pub fn space(&self) -> u64 {
+        lock(&self.state).space()
+    }
+
+    /// The same, of one top-level vdev.
+    pub fn space_of(&self, vdev: u32) -> u64 {
+        lock(&self.state).maps.get(&vdev).map_or(0, |kept| kept.space)
+    }
+
+    /// The import has gone back to the checkpoint of this group.
+    pub(crate) fn gone_back(&self, txg: u64) {
+        lock(&self.state).gone_back = Some(txg);
+    }
+
+    /// A group with this uberblock is durable.
+    pub(crate) fn note_group(&self, uberblock: &Uberblock) {
+        lock(&self.state).newest = Some(uberblock.clone());
+    }
+}
+
+/// The uberblock of the checkpoint, if the MOS has one.
+pub(crate) fn uberblock_of(directory: &Zap) -> Result<Option<Uberblock>> {
+    let Some(value) = directory.find(pool_directory::ZPOOL_CHECKPOINT)? else { return Ok(None) };
+    let words = value.as_words().ok_or_else(|| PoolError::Corrupt("the checkpoint's uberblock".into()))?;
+    let uberblock = Uberblock::from_words(words)?;
+    if uberblock.txg == 0 || uberblock.checkpoint_txg != uberblock.txg {
+        return Err(PoolError::Corrupt("the checkpoint's uberblock is none of a checkpoint".into()));
+    }
+    Ok(Some(uberblock))
+}
+
+impl Core {
+    /// What there is to tell of the checkpoint.
+    pub fn checkpoint_stat(&self) -> Option<CheckpointStat> {
+        if !self.features.is_active(FEATURE) {
+            return None;
+        }
+        let state = lock(&self.checkpoint.state);
+        Some(CheckpointStat { is_discarding: state.txg == 0, time: state.time, space: state.space() })
+    }
+
+    /// Why what the checkpoint relies on cannot be changed now, in OpenZFS's words.
+    pub(crate) fn checkpoint_forbids(&self) -> Option<&'static str> {
+        self.features.is_active(FEATURE).then(|| match self.checkpoint.txg() {
+            0 => "currently discarding checkpoint",
+            _ => "checkpoint exists",
+        })
+    }
+
+    /// The same as an error: `refused` is the sentence's beginning.
+    pub(crate) fn refuse_with_checkpoint(&self, refused: &dyn Fn() -> String) -> Result<()> {
+        match self.checkpoint_forbids() {
+            Some(why) => Err(PoolError::Refused(format!("{}: {why}", refused()))),
+            None => Ok(()),
+        }
+    }
+
+    /// A checkpoint is being discarded, and there is more to do.
+    pub(crate) fn is_discarding(&self) -> bool {
+        self.features.is_active(FEATURE) && {
+            let state = lock(&self.checkpoint.state);
+            state.txg == 0 && !state.is_stuck
+        }
+    }
+
+    /// Notes what was freed of a metaslab and the checkpoint has. Syncing context; leaves the MOS dirty.
+    pub(crate) fn keep_for_checkpoint(
+        &self,
+        vdev: &VdevSpace,
+        kept: &[Segment],
+        form: MapForm,
+        pass: u32,
+        tx: &Tx,
+    ) -> Result<()> {
+        let known = lock(&self.checkpoint.state).maps.get(&vdev.vdev).copied();
+        let mut map = match known {
+            Some(map) => map,
+            None => {
+                let object = alloc_map(&self.mos, OBSOLETE_BLOCK_SIZE, form, &self.features, tx)?;
+                self.zap_of_top(vdev.vdev)?.add(MAP, object, tx)?;
+                Kept { object, space: 0, ashift: vdev.ashift }
+            }
+        };
+        let (dnode, mut phys) = open_map(&self.mos, map.object)?;
+        let mut writer = MapWriter::new(phys.length, u64::from(dnode.block_size()), form.two_words);
+        writer.debug(MapType::Free, pass as u16, tx.txg());
+        for segment in kept {
+            writer.segment(MapType::Free, segment.start >> vdev.ashift, segment.len >> vdev.ashift, None);
+            phys.alloc = phys.alloc.saturating_sub_unsigned(segment.len);
+            map.space = map.space.saturating_add(segment.len);
+        }
+        let (from, length) = (phys.length, writer.length());
+        dnode.write(from, &writer.into_bytes(), tx)?;
+        phys.length = length;
+        dnode.set_bonus(ondisk::object_type::ObjectType::SPACE_MAP_HEADER, &phys.encode(), tx)?;
+        lock(&self.checkpoint.state).maps.insert(vdev.vdev, map);
+        Ok(())
+    }
+
+    /// What only the checkpoint needs of a vdev.
+    pub(crate) fn kept_by_checkpoint(&self, vdev: u32) -> Result<Vec<Segment>> {
+        let known = lock(&self.checkpoint.state).maps.get(&vdev).copied();
+        known.map_or(Ok(Vec::new()), |kept| Ok(Tail::read(&self.mos, &kept, u64::MAX)?.segments))
+    }
+
+    fn zap_of_top(&self, vdev: u32) -> Result<Zap> {
+        let zap = self.top_zap(vdev);
+        let zap = zap.ok_or_else(|| PoolError::Corrupt(format!("top-level vdev {vdev} has no ZAP")))?;
+        Ok(Zap::open(&self.mos, zap)?)
+    }
+
+    fn take_checkpoint(&self, tx: &Tx) -> Result<u64> {
+        let refuse = |why: &str| Err(PoolError::Refused(why.to_owned()));
+        if !self.features.is_enabled(FEATURE) {
+            return refuse("operation not supported on this type of pool");
+        }
+        let too_big =
+            |vdev: &VdevSpace| (vdev.metaslab_count << vdev.metaslab_shift) >> vdev.ashift > OFFSET_END;
+        if !self.map_form().two_words && self.maps.vdevs().iter().any(too_big) {
+            return refuse("device exceeds supported size");
+        }
+        if let Some(why) = self.checkpoint_forbids() {
+            return refuse(why);
+        }
+        let newest = lock(&self.checkpoint.state).newest.clone();
+        let Some(newest) = newest.filter(|newest| newest.txg + 1 == tx.txg()) else {
+            return Err(PoolError::Again);
+        };
+        let uberblock = Uberblock { checkpoint_txg: newest.txg, ..newest };
+        let directory = Zap::open(&self.mos, pool_directory::OBJECT)?;
+        directory.add(pool_directory::ZPOOL_CHECKPOINT, &uberblock.to_words()[..], tx)?;
+        self.features.increment(FEATURE, tx)?;
+        let mut state = lock(&self.checkpoint.state);
+        (state.txg, state.time) = (uberblock.txg, uberblock.timestamp);
+        self.storage.set_checkpoint(uberblock.txg);
+        Ok(uberblock.txg)
+    }
+
+    fn give_up_checkpoint(&self, tx: &Tx) -> Result<()> {
+        let refuse = |why: &str| Err(PoolError::Refused(why.to_owned()));
+        if !self.features.is_active(FEATURE) {
+            return refuse("checkpoint does not exist");
+        }
+        if self.checkpoint.txg() == 0 {
+            return refuse("currently discarding checkpoint");
+        }
+        Zap::open(&self.mos, pool_directory::OBJECT)?.remove(pool_directory::ZPOOL_CHECKPOINT, tx)?;
+        lock(&self.checkpoint.state).txg = 0;
+        self.storage.set_checkpoint(0);
+        Ok(())
+    }
+
+    /// Gives back a bounded part of what a discarded checkpoint had kept. `true`: that was the last of it.
+    fn discard_some(&self, tx: &Tx) -> Result<bool> {
+        let memory = self.env.tunable(Tunable::DiscardMemoryLimit);
+        let most = if self.env.quirk(Quirk::SmallTxg) { FEW } else { memory / ENTRY_MEMORY };
+        let mut left = most.max(1);
+        while left > 0 {
+            let first = lock(&self.checkpoint.state).maps.first_key_value().map(|(id, kept)| (*id, *kept));
+            let Some((vdev, mut kept)) = first else { return self.discarded(tx).map(|()| true) };
+            let tail = match Tail::read(&self.mos, &kept, left) {
+                Ok(tail) => tail,
+                Err(error @ PoolError::Suspended) => return Err(error),
+                Err(error) => {
+                    tracing::error!(vdev, %error, "what a checkpoint kept cannot be read, and is not given back");
+                    lock(&self.checkpoint.state).is_stuck = true;
+                    return Ok(false);
+                }
+            };
+            left -= tail.segments.len() as u64;
+            for segment in &tail.segments {
+                self.storage.free_kept(vdev, *segment, tx.txg());
+                kept.space = kept.space.saturating_sub(segment.len);
+            }
+            if tail.length == 0 {
+                self.maps.free_map(kept.object, &self.features, tx)?;
+                self.zap_of_top(vdev)?.remove(MAP, tx)?;
+                lock(&self.checkpoint.state).maps.remove(&vdev);
+            } else {
+                tail.cut(&self.mos, kept.object, tx)?;
+                lock(&self.checkpoint.state).maps.insert(vdev, kept);
+            }
+        }
+        Ok(false)
+    }
+
+    fn discarded(&self, tx: &Tx) -> Result<()> {
+        self.features.decrement(FEATURE, tx)?;
+        lock(&self.checkpoint.state).time = 0;
+        Ok(())
+    }
+}
+
+/// The end of a map that is emptied.
+struct Tail {
+    /// Of the vdev.
+    segments: Vec<Segment>,
+    /// What the map's length is without them.
+    length: u64,
+}
+
+impl Tail {
+    /// The last `most` segments of a map, or all.
+    fn read(mos: &Arc<Objset>, kept: &Kept, most: u64) -> Result<Tail> {
+        let (map, phys) = open_map(mos, kept.object)?;
+        let damaged = || PoolError::Corrupt(format!("space map {} of the checkpoint", kept.object));
+        let block_size = u64::from(map.block_size());
+        let mut tail = Tail { segments: Vec::new(), length: phys.length };
+        while tail.length > 0 {
+            let start = (tail.length - 1) / block_size * block_size;
+            let block = map.block(start / block_size)?.ok_or_else(damaged)?;
+            let counted = block.get(..(tail.length - start) as usize).ok_or_else(damaged)?;
+            let mut entries = Vec::new();
+            let mut at = start;
+            for entry in Entries::new(counted) {
+                let entry = entry?;
+                entries.push((at, entry));
+                at += 8 * entry.words();
+            }
+            while let Some((at, entry)) = entries.pop() {
+                if let Entry::Segment { kind, offset, run, .. } = entry {
+                    if tail.segments.len() as u64 == most {
+                        return Ok(tail);
+                    }
+                    let scaled = |units: u64| units.checked_mul(1 << kept.ashift).ok_or_else(damaged);
+                    let segment = Segment { start: scaled(offset)?, len: scaled(run)? };
+                    if kind != MapType::Free || segment.start.checked_add(segment.len).is_none() {
+                        return Err(damaged());
+                    }
+                    tail.segments.push(segment);
+                }
+                tail.length = at;
+            }
+        }
+        Ok(tail)
+    }
+
+    /// Takes the end off the map.
+    fn cut(&self, mos: &Arc<Objset>, object: u64, tx: &Tx) -> Result<()> {
+        let (map, mut phys) = open_map(mos, object)?;
+        phys.length = self.length;
+        for segment in &self.segments {
+            phys.alloc = phys.alloc.saturating_add_unsigned(segment.len);
+        }
+        map.free_range(self.length.next_multiple_of(u64::from(map.block_size())), u64::MAX, tx)?;
+        Ok(map.set_bonus(ondisk::object_type::ObjectType::SPACE_MAP_HEADER, &phys.encode(), tx)?)
+    }
+}
+
+impl Pool {
+    /// Takes a checkpoint of the pool as it is now.
+    pub fn take_checkpoint(&self, history: &str) -> Result<u64> {
+        let refused = || format!("cannot checkpoint '{}'", self.name());
+        // Nobody changes the tree between the group that is kept and the one that says so.
+        let alone = self.core.alone()?;
+        if self.dsl.is_full() {
+            return Err(PoolError::Refused(format!("{}: out of space", refused())));
+        }
+        // All that was done before this belongs to it.
+        self.core.txgs.sync_empty()?;
+        self.ask(Ask::Take, &refused)?;
+        drop(alone);
+        self.list_vdevs(history)
+    }
+
+    /// Gives up the checkpoint; what it kept is given back by the next groups.
+    pub fn discard_checkpoint(&self, history: &str) -> Result<u64> {
+        if self.core.readonly {
+            return Err(PoolError::ReadOnly);
+        }
+        self.ask(Ask::Discard, &|| format!("cannot discard checkpoint in '{}'", self.name()))?;
+        self.list_vdevs(history)
+    }
+
+    fn ask(&self, ask: Ask, refused: &dyn Fn() -> String) -> Result<()> {
+        let outcome = Arc::new(Mutex::new(None));
+        let hold = self.core.txgs.enter(true)?;
+        let txg = hold.txg();
+        let waiting = Waiting { ask, outcome: outcome.clone() };
+        lock(&self.core.checkpoint.waiting).entry(txg).or_default().push(waiting);
+        drop(hold);
+        self.core.txgs.wait_synced(txg)?;
+        let outcome = lock(&outcome).take();
+        match outcome.unwrap_or(Err(PoolError::Suspended)) {
+            Err(PoolError::Refused(why)) => Err(PoolError::Refused(format!("{}: {why}", refused()))),
+            done => done,
+        }
+    }
+
+    /// Before anything else of a group: checkpoints are taken and given up.
+    pub(crate) fn turn_checkpoint(&self, tx: &Tx) -> Result<()> {
+        let core = &*self.core;
+        if let Some(txg) = lock(&core.checkpoint.state).gone_back.take() {
+            let text = format!("rewound state to txg={txg}");
+            history::append(&self.dsl, Record::internal("checkpoint rewind", &text, tx.txg()), tx);
+        }
+        let waiting = lock(&core.checkpoint.waiting).remove(&tx.txg()).unwrap_or_default();
+        for Waiting { ask, outcome } in waiting {
+            let done = match ask {
+                Ask::Take => core.take_checkpoint(tx).map(|txg| {
+                    let text = format!("checkpointed uberblock txg={txg}");
+                    history::append(&self.dsl, Record::internal("spa checkpoint", &text, tx.txg()), tx);
+                }),
+                Ask::Discard => core.give_up_checkpoint(tx).map(|()| {
+                    let text = "started discarding checkpointed state from the pool";
+                    history::append(
+                        &self.dsl,
+                        Record::internal("spa discard checkpoint", text, tx.txg()),
+                        tx,
+                    );
+                }),
+            };
+            *lock(&outcome) = Some(match done {
+                Err(error @ (PoolError::Refused(_) | PoolError::Again)) => Err(error),
+                // It may have changed something.
+                done => Ok(done?),
+            });
+        }
+        Ok(())
+    }
+
+    /// A step of discarding, once a group.
+    pub(crate) fn discard_step(&self, tx: &Tx) -> Result<()> {
+        if self.core.is_discarding() && self.core.discard_some(tx)? {
+            let text = "finished discarding checkpointed state from the pool";
+            history::append(&self.dsl, Record::internal("spa discard checkpoint", text, tx.txg()), tx);
+        }
+        Ok(())
+    }
+}
