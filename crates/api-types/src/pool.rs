@@ -124,6 +124,15 @@ pub struct PoolReguid {
     pub history: String,
 }
 
+/// `POST /v1/pools/{name}/checkpoint`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolCheckpoint {
+    /// Give up the checkpoint there is, instead of taking one.
+    pub discard: bool,
+    pub history: String,
+}
+
 /// `POST /v1/pools/{name}/reopen`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -282,6 +291,8 @@ pub struct PoolImport {
     pub extreme: bool,
     /// Go back to this transaction group, or the newest before it.
     pub rewind_txg: Option<u64>,
+    /// The checkpoint becomes the pool; what was done since is given up.
+    pub to_checkpoint: bool,
     /// Though log devices are missing: what was in the intent logs there is lost.
     pub missing_log: bool,
     pub dry_run: bool,
@@ -392,6 +403,9 @@ pub struct Vdev {
     /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
     #[serde(default)]
     pub expandable: u64,
+    /// Bytes that only the pool's checkpoint needs; of the root and top-level vdevs.
+    #[serde(default)]
+    pub checkpoint: u64,
     /// Of a hot spare: the pool that it is in use by.
     #[serde(default)]
     pub used_by: Option<String>,
@@ -467,6 +481,17 @@ pub enum ScanState {
     Paused,
     Finished,
     Canceled,
+}
+
+/// A state of the pool that can be gone back to, or what is left of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// It cannot be gone back to any more: its space is being given back.
+    pub discarding: bool,
+    /// When it was taken, in seconds since 1970.
+    pub time: u64,
+    /// Bytes that only it needs.
+    pub space: u64,
 }
 
 /// A removal of a top-level vdev. Times in seconds since 1970, amounts in bytes.
@@ -546,6 +571,8 @@ pub struct Pool {
     /// The last removal of a top-level vdev.
     #[serde(default)]
     pub removal: Option<Removal>,
+    #[serde(default)]
+    pub checkpoint: Option<Checkpoint>,
     #[serde(default)]
     pub dedup: DedupTables,
     pub data_errors: u64,

@@ -37,6 +37,8 @@ pub const POOL_INITIALIZE: &str = "/v1/pools/{name}/initialize";
 pub const POOL_REOPEN: &str = "/v1/pools/{name}/reopen";
 /// POST [`crate::PoolReguid`] → job
 pub const POOL_REGUID: &str = "/v1/pools/{name}/reguid";
+/// POST [`crate::PoolCheckpoint`] → job
+pub const POOL_CHECKPOINT: &str = "/v1/pools/{name}/checkpoint";
 /// POST [`crate::PoolScan`] → job
 pub const POOL_SCAN: &str = "/v1/pools/{name}/scan";
 /// GET names of what is hurt for good

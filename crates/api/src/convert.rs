@@ -81,6 +81,7 @@ pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
         rewind: import.rewind,
         extreme: import.extreme,
         rewind_txg: import.rewind_txg,
+        to_checkpoint: import.to_checkpoint,
         missing_log: import.missing_log,
         dry_run: import.dry_run,
         no_mount: import.no_mount,
@@ -135,6 +136,7 @@ fn vdev(from: &engine::VdevStatus) -> wire::Vdev {
         trim: sweep(&from.trim),
         initialize: sweep(&from.initialize),
         expandable: from.expandable,
+        checkpoint: from.checkpoint,
         used_by: from.used_by.clone(),
         io: io(&from.io),
         children: from.children.iter().map(vdev).collect(),
@@ -196,6 +198,10 @@ pub fn rewound(from: engine::Rewound) -> wire::Rewound {
     wire::Rewound { time: from.time, lost: from.lost, data_errors: from.data_errors }
 }
 
+fn checkpoint(from: engine::Checkpoint) -> wire::Checkpoint {
+    wire::Checkpoint { discarding: from.discarding, time: from.time, space: from.space }
+}
+
 fn removal(from: &engine::Removal) -> wire::Removal {
     wire::Removal {
         state: match from.state {
@@ -228,6 +234,7 @@ pub fn pool(from: &engine::PoolStatus) -> wire::Pool {
         scan: from.scan.as_ref().map(scan),
         error_scrub: from.error_scrub.as_ref().map(error_scrub),
         removal: from.removal.as_ref().map(removal),
+        checkpoint: from.checkpoint.map(checkpoint),
         dedup: dedup_tables(&from.dedup),
         data_errors: from.data_errors,
         readonly: from.readonly,

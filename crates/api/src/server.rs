@@ -182,6 +182,7 @@ fn table() -> Vec<Route> {
         change(Administrator, routes::POOL_TRIM, pools::trim),
         change(Administrator, routes::POOL_INITIALIZE, pools::initialize),
         change(Administrator, routes::POOL_REGUID, pools::reguid),
+        change(Administrator, routes::POOL_CHECKPOINT, pools::checkpoint),
         change(Administrator, routes::POOL_REOPEN, pools::reopen),
         change(Administrator, routes::POOL_SCAN, pools::scan),
         read(Administrator, routes::POOL_ERRORS, pools::errors),

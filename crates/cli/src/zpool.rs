@@ -2,6 +2,7 @@
 
 mod add;
 mod admin;
+mod checkpoint;
 mod create;
 mod dedup;
 mod events;
@@ -62,7 +63,12 @@ pub const COMMANDS: &[Command] = &[
         admin::label_clear,
     ),
     Command::GAP,
-    Command::planned("checkpoint", "\tcheckpoint [-d [-w]] <pool> ..."),
+    Command::built(
+        "checkpoint",
+        "\tcheckpoint [-d [-w]] <pool> ...",
+        &["zpool checkpoint tank", "zpool checkpoint -d -w tank"],
+        checkpoint::checkpoint,
+    ),
     Command::built(
         "prefetch",
         "\tprefetch -t <type> [<type opts>] <pool>\n\

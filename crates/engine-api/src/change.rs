@@ -147,6 +147,10 @@ pub enum Change {
     Reguid {
         guid: Option<u64>,
     },
+    /// Takes a checkpoint: the pool can be imported as it is now, until the checkpoint is discarded.
+    TakeCheckpoint,
+    /// Gives up the checkpoint, and in the background the space that only it needs.
+    DiscardCheckpoint,
     /// Tells disks which of their space is free, in the background; by their guids. `Refused` names those that cannot be: the
     /// others are.
     TrimVdevs {

@@ -113,6 +113,8 @@ pub struct ImportOptions {
     pub extreme: bool,
     /// `-T`: to this transaction group, or the newest before it.
     pub rewind_txg: Option<u64>,
+    /// `--rewind-to-checkpoint`: the checkpoint becomes the pool; what was done since is given up.
+    pub to_checkpoint: bool,
     /// `-m`: import though log devices are missing; what was in the intent logs there is lost.
     pub missing_log: bool,
     /// `-n` with `-F`: only say whether it would work, and what it would cost.
@@ -188,6 +190,8 @@ pub struct VdevStatus {
     pub initialize: SweepStatus,
     /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
     pub expandable: u64,
+    /// Bytes that only the pool's checkpoint needs; of the root and top-level vdevs.
+    pub checkpoint: u64,
     /// Of a hot spare: the pool that it is in use by.
     pub used_by: Option<String>,
     pub io: IoCounters,
@@ -346,6 +350,17 @@ pub struct ErrorScrubStatus {
     pub paused: u64,
 }
 
+/// A state of the pool that can be gone back to, or what is left of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// It cannot be gone back to any more: its space is being given back.
+    pub discarding: bool,
+    /// When it was taken, in seconds since 1970.
+    pub time: u64,
+    /// Bytes that only it needs.
+    pub space: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolStatus {
     pub name: String,
@@ -365,6 +380,7 @@ pub struct PoolStatus {
     pub error_scrub: Option<ErrorScrubStatus>,
     /// The last removal of a top-level vdev.
     pub removal: Option<Removal>,
+    pub checkpoint: Option<Checkpoint>,
     pub dedup: DedupTables,
     /// The import went back to an older transaction group.
     pub rewound: Option<Rewound>,

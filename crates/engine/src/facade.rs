@@ -333,6 +333,7 @@ fn no_such_pool(name: &str) -> Error {
 /// How far an import may go back.
 fn rewind(options: &ImportOptions) -> Rewind {
     match options.rewind_txg {
+        _ if options.to_checkpoint => Rewind::Checkpoint,
         Some(txg) => Rewind::To(txg),
         None if options.rewind && options.extreme => Rewind::Extreme,
         None if options.rewind => Rewind::Safe,

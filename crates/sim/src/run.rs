@@ -306,6 +306,8 @@ fn step(work: &mut [Box<dyn Workload>], weights: &[u32], life: &Life<'_>, prng: 
         life.machine.env.clock.sleep(span);
     } else if swarm.trims > 0 && prng.chance(swarm.trims, 1000) {
         trim(life, prng)?;
+    } else if swarm.checkpoints > 0 && prng.chance(swarm.checkpoints, 1000) {
+        turn_checkpoint(life, prng)?;
     } else if prng.chance(1, 10) {
         life.machine.driver.settle();
     }
@@ -324,6 +326,17 @@ fn trim(life: &Life<'_>, prng: &mut Prng) -> Done {
     match life.api.commit(&Change::TrimVdevs { guids, command }, "") {
         Ok(_) | Err(Error::Refused(_)) => Ok(()),
         Err(error) if life.is_on() => Err(format!("trim: {error:?}")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Takes a checkpoint of the pool, or discards the one there is, more often than not before much is kept for it.
+fn turn_checkpoint(life: &Life<'_>, prng: &mut Prng) -> Done {
+    let change = if prng.chance(1, 2) { Change::TakeCheckpoint } else { Change::DiscardCheckpoint };
+    life.say(|| format!("{change:?}"));
+    match life.api.commit(&change, "") {
+        Ok(_) | Err(Error::Refused(_)) => Ok(()),
+        Err(error) if life.is_on() => Err(format!("{change:?}: {error:?}")),
         Err(_) => Ok(()),
     }
 }

@@ -92,6 +92,8 @@ pub struct Swarm {
     pub trims: u64,
     /// Disks are told by themselves.
     pub autotrim: bool,
+    /// Of 1000 operations: checkpoints of the pool are taken and discarded.
+    pub checkpoints: u64,
     /// Largest write, in bytes.
     pub write_max: u64,
     /// Events of a life at the most, as a power of two.
@@ -140,6 +142,7 @@ impl Swarm {
             sleeps: *prng.pick(&[0, 5, 50]).expect("some"),
             trims: 0,
             autotrim: false,
+            checkpoints: 0,
             write_max: *prng.pick(&[4 << 10, 64 << 10, 300 << 10, 1 << 20]).expect("some"),
             life: *prng.pick(&[6, 9, 11, 13]).expect("some"),
             props: draw_props(prng),
@@ -155,6 +158,7 @@ impl Swarm {
         let dedup = aside.pick(&["off", "off", "on", "verify", "sha512", "skein,verify", "edonr,verify"]);
         swarm.props.push(("dedup", dedup.expect("some")));
         swarm.sparse = aside.chance(1, 2);
+        swarm.checkpoints = *aside.pick(&[0, 0, 20]).expect("some");
         swarm
     }
 

@@ -5,9 +5,9 @@ use crate::jobs::Reporter;
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
-    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolClear, PoolCreate,
-    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
-    PoolTrim, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
+    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint,
+    PoolClear, PoolCreate, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
+    PoolReopen, PoolScan, PoolTrim, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -285,6 +285,14 @@ pub async fn initialize(State(app): State<Shared>, Path(name): Path<String>, bod
 pub async fn reguid(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolReguid| Ok((Change::Reguid { guid: of.guid }, of.history.clone()));
     vdev_job(app, ("pool.reguid", "changing the guid of"), name, body, change).await
+}
+
+pub async fn checkpoint(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
+    let change = |of: &PoolCheckpoint| {
+        let change = if of.discard { Change::DiscardCheckpoint } else { Change::TakeCheckpoint };
+        Ok((change, of.history.clone()))
+    };
+    vdev_job(app, ("pool.checkpoint", "taking or discarding a checkpoint of"), name, body, change).await
 }
 
 pub async fn reopen(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {

@@ -11,12 +11,9 @@ use api_types::{CacheFileSearch, ImportSearch, Importable, JobResult, PoolImport
 
 pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
-    for later in ["C", "E", "l", "V", "rewind-to-checkpoint"] {
+    for later in ["C", "E", "l", "V"] {
         if options.has(later) {
-            let dashes = if later.len() > 1 { "--" } else { "-" };
-            return fail(format!(
-                "zpool import {dashes}{later}: not supported by this version of Cistern yet"
-            ));
+            return fail(format!("zpool import -{later}: not supported by this version of Cistern yet"));
         }
     }
     if (options.has("n") || options.has("X")) && !options.has("F") {
@@ -64,6 +61,7 @@ fn request(cx: &Cx<'_>, options: &Parsed) -> Result<PoolImport, Stop> {
         rewind: options.has("F"),
         extreme: options.has("X"),
         rewind_txg: options.value("T").map(txg).transpose()?,
+        to_checkpoint: options.has("rewind-to-checkpoint"),
         missing_log: options.has("m"),
         dry_run: options.has("n"),
         no_mount: options.has("N"),

@@ -196,6 +196,7 @@ fn vdev_value(format: &Format, vdev: &Vdev, place: Place, column: &str) -> Strin
         "fragmentation" if top => vdev.fragmentation.map_or("-".into(), |part| format!("{part}{percent}")),
         "capacity" if top => capacity(format, vdev),
         "expandsize" => size(vdev.expandable),
+        "checkpoint" => size(vdev.checkpoint),
         "health" if place == Place::Spare => vdevs::spare_state(vdev).to_owned(),
         "health" => vdev.health.name().to_owned(),
         _ => "-".into(),

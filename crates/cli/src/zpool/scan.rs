@@ -78,6 +78,12 @@ fn each(cx: &mut Cx<'_>, names: &[String], command: ScanCommand, what: &str) -> 
             let problem = error.problem()?;
             cx.complain(&sentence(&format!("cannot {what} {}", pool.name), &problem, Noun::Pool))?;
             status = 1;
+        } else if pool.checkpoint.is_some() && command != ScanCommand::Resilver {
+            let pool = &pool.name;
+            writeln!(
+                cx.io.out,
+                "warning: will not scrub state that belongs to the checkpoint of pool '{pool}'"
+            )?;
         }
     }
     Ok(status)
@@ -190,6 +196,7 @@ fn is_active(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<bool>
             "replace" => any_replacing(&pool.root, resilvering(&pool).is_some()),
             "trim" => any_at(&pool.root, &|vdev| vdev.trim.state),
             "initialize" => any_at(&pool.root, &|vdev| vdev.initialize.state),
+            "discard" => discarding(&pool).is_some(),
             // Nothing of the kind exists here.
             _ => false,
         })),
@@ -211,6 +218,7 @@ fn left(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<u64>, Stop
         "replace" if any_replacing(&pool.root, true) => resilvering(&pool).unwrap_or(0),
         "trim" => left_at(&pool.root, &|vdev| vdev.trim),
         "initialize" => left_at(&pool.root, &|vdev| vdev.initialize),
+        "discard" => discarding(&pool).unwrap_or(0),
         _ => 0,
     }))
 }
@@ -234,6 +242,11 @@ fn absent<T>(answer: Result<T, CallError>) -> Result<Option<T>, Stop> {
 fn running(pool: &Pool, kind: ScanKind) -> Option<u64> {
     let scan = pool.scan.filter(|scan| scan.kind == kind && scan.state == ScanState::Running)?;
     Some(scan.to_examine.saturating_sub(scan.issued))
+}
+
+/// Bytes left of a checkpoint that is being discarded.
+fn discarding(pool: &Pool) -> Option<u64> {
+    pool.checkpoint.filter(|checkpoint| checkpoint.discarding).map(|checkpoint| checkpoint.space)
 }
 
 /// Whether a scrub of known errors runs.

@@ -14,8 +14,8 @@ use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use crate::{clock, ddt};
 use api_types::{
-    DedupTables, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState, ScanStatus,
-    SweepState, SweepStatus, Vdev, routes,
+    Checkpoint, DedupTables, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState,
+    ScanStatus, SweepState, SweepStatus, Vdev, routes,
 };
 
 /// Where OpenZFS's pages about what is wrong are.
@@ -151,8 +151,14 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
     for scan in scans(format, pool, of_errors.is_none()) {
         writeln!(cx.io.out, "  {} {scan}", bold("scan:"))?;
     }
+    if let Some(warning) = pool.checkpoint.as_ref().and_then(|checkpoint| scan_warning(pool, checkpoint)) {
+        writeln!(cx.io.out, "{warning}")?;
+    }
     if let Some(removal) = &pool.removal {
         write!(cx.io.out, "{}{}", bold("remove: "), words_of_removal(removal))?;
+    }
+    if let Some(checkpoint) = &pool.checkpoint {
+        writeln!(cx.io.out, "{}{}", bold("checkpoint: "), words_of_checkpoint(checkpoint))?;
     }
     let width = vdevs::pool_width(pool, format.naming).max(10);
     let mut heading = format!(
@@ -216,6 +222,27 @@ fn scans(format: &Format, pool: &Pool, with_scrub: bool) -> Vec<String> {
         None => {}
     }
     said
+}
+
+/// What scans of a pool with a checkpoint do not look at (`print_checkpoint_scan_warning`).
+fn scan_warning(pool: &Pool, checkpoint: &Checkpoint) -> Option<&'static str> {
+    let scan = pool.scan.filter(|_| !checkpoint.discarding)?;
+    match scan.state {
+        ScanState::Running | ScanState::Paused => {
+            Some("    scan warning: skipping blocks that are only referenced by the checkpoint.")
+        }
+        _ if scan.end < checkpoint.time => None,
+        _ => Some("    scan warning: skipped blocks that are only referenced by the checkpoint."),
+    }
+}
+
+/// That there is a checkpoint, or what is left of one (`print_checkpoint_status`).
+fn words_of_checkpoint(checkpoint: &Checkpoint) -> String {
+    let space = nicenum(checkpoint.space);
+    match checkpoint.discarding {
+        true => format!("discarding, {space} remaining."),
+        false => format!("created {}, consumes {space}", clock::ctime(checkpoint.time)),
+    }
 }
 
 /// How a removal went, or how far it is (`print_removal_status`).

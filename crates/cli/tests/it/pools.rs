@@ -419,8 +419,8 @@ fn history_labelclear_sync_version() {
 fn programs_know_their_commands() {
     let daemon = Daemon::start(FakeEngine::default());
     assert_eq!(
-        daemon.zpool("checkpoint tank"),
-        refused("zpool checkpoint: not supported by this version of Cistern yet")
+        daemon.zpool("split tank new"),
+        refused("zpool split: not supported by this version of Cistern yet")
     );
     assert_eq!(
         daemon.zfs("redact tank@a b c"),

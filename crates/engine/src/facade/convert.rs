@@ -10,7 +10,7 @@ use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
-    Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
+    Checkpoint, Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
     RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
     ScanStatus, Source, SpaceExplained, SpaceHolder, SweepState, SweepStatus, VdevStatus, Zevent,
     ZeventValue,
@@ -195,6 +195,7 @@ fn status_within(report: &VdevReport, scan: Option<ScanKind>, space: u64) -> Vde
         trim: sweep(report.trim, report.can_trim, space),
         initialize: sweep(report.initialize, stat.kind.is_leaf(), space),
         expandable: report.expandable,
+        checkpoint: report.checkpoint,
         used_by: report.used_by.clone(),
         io: counters(&stat.io),
         children: report
@@ -218,6 +219,10 @@ fn sweep(sweep: Option<LeafSweep>, supported: bool, space: u64) -> SweepStatus {
     let percent = (u128::from(sweep.next) * 100 / (u128::from(space) + 1)).min(100) as u8;
     let percent = if state == SweepState::Complete { 100 } else { percent };
     SweepStatus { state, percent, time: sweep.time, supported }
+}
+
+pub(super) fn checkpoint(from: ::pool::checkpoint::CheckpointStat) -> Checkpoint {
+    Checkpoint { discarding: from.is_discarding, time: from.time, space: from.space }
 }
 
 /// The last removal of a top-level vdev; `None` if none ever began.
@@ -360,6 +365,7 @@ pub(super) fn blank_vdev(guid: u64, health: Health) -> VdevStatus {
         trim: Default::default(),
         initialize: Default::default(),
         expandable: 0,
+        checkpoint: 0,
         used_by: None,
         io: Default::default(),
         children: Vec::new(),

@@ -376,6 +376,8 @@ impl Pool for LocalPool {
             Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
             Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),
             Change::ReopenVdevs => Some(self.pool.reopen(history)),
+            Change::TakeCheckpoint => Some(self.pool.take_checkpoint(history)),
+            Change::DiscardCheckpoint => Some(self.pool.discard_checkpoint(history)),
             Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
             Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
             Change::InitializeVdevs { guids, command } => Some(self.initialize(guids, *command, history)),

@@ -295,6 +295,7 @@ fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(Str
         "dedup_table_quota" => Some(("auto".into(), Source::Default)),
         "last_scrubbed_txg" => stat(core.scan.last_scrubbed()),
         "expandsize" if root.expandable > 0 => stat(root.expandable),
+        "checkpoint" if root.checkpoint > 0 => stat(root.checkpoint),
         "expandsize" | "checkpoint" => Some((String::new(), Source::None)),
         "readonly" => Some((if status.readonly { "on" } else { "off" }.into(), Source::None)),
         "altroot" => {

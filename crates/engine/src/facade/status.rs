@@ -6,7 +6,8 @@ use engine_api::{DedupTables, Health, Pool, PoolStatus, ScanState, VdevStatus};
 use env::lock;
 
 use super::convert::{
-    blank_vdev, error_scrub_status, health, removal, rewound, scan_status, spare_status, vdev_status,
+    blank_vdev, checkpoint, error_scrub_status, health, removal, rewound, scan_status, spare_status,
+    vdev_status,
 };
 use super::pool::LocalPool;
 use super::words;
@@ -42,6 +43,7 @@ impl LocalPool {
             scan,
             error_scrub: error_scrub_status(&scans),
             removal: removal(&report),
+            checkpoint: self.pool.core().checkpoint_stat().map(checkpoint),
             dedup: super::dedup::tables(&self.pool.core().ddt.report()),
             rewound: self.pool.core().rewound.map(rewound),
             data_errors: report.data_errors,
@@ -70,6 +72,7 @@ impl LocalPool {
             scan: None,
             error_scrub: None,
             removal: None,
+            checkpoint: None,
             dedup: DedupTables::default(),
             rewound: None,
             data_errors: 0,

@@ -11,8 +11,8 @@ use crate::json::Json;
 use crate::program::Cx;
 use crate::{clock, ddt, vdevs};
 use api_types::{
-    DedupBucket, DedupTables, ErrorScrubStatus, Pool, Removal, RemovalState, ScanKind, ScanState, ScanStatus,
-    SweepState, SweepStatus, Vdev, routes,
+    Checkpoint, DedupBucket, DedupTables, ErrorScrubStatus, Pool, Removal, RemovalState, ScanKind, ScanState,
+    ScanStatus, SweepState, SweepStatus, Vdev, routes,
 };
 
 pub(super) fn print(
@@ -47,6 +47,9 @@ pub(super) fn print(
         }
         if let Some(removal) = &pool.removal {
             item.put("removal_stats", removal_stats(format, pool, removal));
+        }
+        if let Some(checkpoint) = &pool.checkpoint {
+            item.put("checkpoint_stats", checkpoint_stats(format, checkpoint));
         }
         let mut tree = Json::object();
         vdev_stats(format, &pool.root, &pool.name, Place::Normal, None, &mut tree);
@@ -107,6 +110,14 @@ fn error_scrub(format: &Format, scrub: &ErrorScrubStatus, scan: &mut Json) {
     scan.put("err_scrub_examined", count(format, scrub.examined));
     scan.put("err_scrub_to_examine", count(format, scrub.to_examine));
     scan.put("err_scrub_pause", Json::number(scrub.paused, format.json.as_int));
+}
+
+/// `checkpoint_stats` (`checkpoint_status_nvlist`).
+fn checkpoint_stats(format: &Format, checkpoint: &Checkpoint) -> Json {
+    let state = if checkpoint.discarding { "DISCARDING" } else { "EXISTS" };
+    let stats = Json::object().with("state", state.to_owned());
+    let stats = stats.with("start_time", time(format, checkpoint.time));
+    stats.with("space", bytes(format, checkpoint.space))
 }
 
 /// `removal_stats`; what was removed is no vdev of the pool any more, and has a name only.
@@ -203,6 +214,9 @@ fn vdev_stats(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Op
     }
     if vdev.size > 0 {
         item.put("total_space", bytes(vdev.size));
+    }
+    if vdev.checkpoint > 0 {
+        item.put("checkpoint_space", bytes(vdev.checkpoint));
     }
     if vdev.expandable > 0 {
         item.put("ex_dev_size", bytes(vdev.expandable));
