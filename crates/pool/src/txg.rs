@@ -17,7 +17,7 @@
 //! A group that cannot be written for lack of disks waits inside the write ([`storage::Suspension`]) and goes on when the
 //! pool is resumed; newcomers wait too, or get an error, as `failmode` has it. A group that fails otherwise, or in a pool
 //! that was given up, is never tried again: the machine stops, everyone waiting gets `Suspended`. The same holds when
-//! the worker panics. Sources: module/zfs/txg.c, dmu_tx.c (throttle, `dmu_tx_try_assign`).
+//! the worker panics, or whoever is inside a group: a change that ended in the middle must not be written. Sources: module/zfs/txg.c, dmu_tx.c (throttle, `dmu_tx_try_assign`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -273,7 +273,11 @@ impl Txgs {
         self.env.wait_until(&self.state, state, &self.changed, until, &mut |state| state.stopped).0
     }
 
+    /// Whoever leaves because of a panic has changed something by half: the group, and all that follow, are never written.
     fn leave(&self) {
+        if let Some(storage) = self.storage().filter(|_| std::thread::panicking()) {
+            storage.suspension().fault("a change ended in the middle, by a panic".to_owned());
+        }
         let mut state = lock(&self.state);
         state.inside -= 1;
         let last = state.inside == 0 && state.quiescing;

@@ -14,6 +14,7 @@ use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options as VerifyOptions, verify};
 use pool::{Pool, PoolError};
+use storage::Cause;
 
 use crate::create::spec;
 use crate::support::{Dir, around, cut_partitions, fixture, shared_fixture, zdb_accepts};
@@ -602,4 +603,29 @@ fn changes_and_writes_of_many_threads_end_in_a_whole_pool() {
     });
     assert_eq!(names(&pool).len(), 1 + 4 * 2);
     export(&dir, pool);
+}
+
+/// What was changed by half in memory is never written, and nothing after it.
+#[test]
+fn a_change_that_panics_ends_its_pool_alone() {
+    let dir = Dir::new("dsl-panic");
+    let make = |name: &str| {
+        let top = VdevSpec::Leaf(dir.image(name, SIZE));
+        create(&around(), &spec(name, vec![top])).unwrap()
+    };
+    let (pool, other) = (make("tank"), make("other"));
+    let txgs = pool.core().txgs.clone();
+    let synced = txgs.synced();
+    let request = std::thread::spawn(move || {
+        let _hold = txgs.enter(true).unwrap();
+        panic!("half of it is done");
+    });
+    assert!(request.join().is_err());
+    assert_eq!(pool.core().storage.suspension().cause(), Some(Cause::Fault));
+    assert!(pool.core().txgs.sync_empty().is_err());
+    assert_eq!(pool.core().txgs.synced(), synced);
+    other.core().txgs.sync_empty().unwrap();
+    other.export().unwrap();
+    assert!(pool.export().is_err());
+    zdb_accepts(&dir, "tank");
 }
