@@ -145,9 +145,11 @@ impl Classes {
         self.of(vdev)?.lend_freed(vdev, min, max)
     }
 
-    /// Ends a loan.
+    /// Ends a loan. A log may have left the pool meanwhile: then nobody wants it back.
     pub fn give_back(&self, vdev: u32, lent: Segment) {
-        self.of(vdev).expect("a loan came from a class").give_back(vdev, lent);
+        if let Some(class) = self.of(vdev) {
+            class.give_back(vdev, lent);
+        }
     }
 
     /// See [`Class::asks_for_stock`].

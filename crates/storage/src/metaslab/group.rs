@@ -240,9 +240,10 @@ impl Group {
 
     /// See [`Metaslab::give_back`].
     pub fn give_back(&self, lent: Segment) {
-        let metaslab = self.metaslab_of(lent.start).expect("a loan came from a metaslab");
-        metaslab.give_back(lent);
-        self.reweigh(metaslab.id as usize);
+        if let Some(metaslab) = self.metaslab_of(lent.start) {
+            metaslab.give_back(lent);
+            self.reweigh(metaslab.id as usize);
+        }
     }
 
     fn next_best(&self, below: Option<Weight>, asize: u64) -> Option<Weight> {

@@ -216,9 +216,12 @@ impl Metaslab {
         state.allocs.entry(txg).or_default().add(start, len);
     }
 
-    /// Ends a loan.
+    /// Ends a loan. Of another vdev that was in this place before nothing was lent here.
     pub fn give_back(&self, lent: Segment) {
         let mut state = lock(&self.state);
+        if !state.lent.contains(lent.start, lent.len) {
+            return;
+        }
         state.lent.remove(lent.start, lent.len);
         if let Some(free) = &mut state.free {
             free.add(lent.start, lent.len);

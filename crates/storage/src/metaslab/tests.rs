@@ -322,6 +322,23 @@ fn logs_have_a_class_of_their_own_and_take_turns() {
     assert!(class.has_deferred());
 }
 
+#[test]
+fn a_loan_of_a_log_that_has_left_is_given_back_to_nobody() {
+    let maps = Arc::default();
+    let class = class(1, 4, &maps);
+    class.log.add_group(group(1, 4));
+    let loan = |from| {
+        let loan = class.lend(1, from, (1, 1 << 20)).expect("maps in memory").expect("it has a metaslab");
+        loan.lent.expect("it is free")
+    };
+    let (first, second) = (loan(0), loan(1 << 16));
+    class.log.remove_group(1);
+    class.give_back(1, first);
+    class.log.add_group(group(1, 4));
+    class.give_back(1, second);
+    assert_eq!(loan(0), first, "another is in its place, which is free as a whole");
+}
+
 /// Loading while sync takes, appends and forgets: whatever the moment, no byte is had twice.
 #[test]
 fn loading_beside_syncing_loses_nothing() {
