@@ -274,6 +274,79 @@ fn a_crowd_that_never_reads_starves_nobody() {
     drop(group);
 }
 
+/// More than iSCSI has connections for.
+const FLOOD: u32 = 2_500;
+/// A login takes no longer beside a flood of them.
+const AT_MOST: Duration = Duration::from_secs(10);
+
+/// Logins that go no further: nothing, half a request, one of a name that is not known, one that stays where it is.
+fn begin_a_login(number: u32, iscsi: SocketAddrV4) -> Option<TcpStream> {
+    let mut stream = connection(address(number), iscsi)?;
+    let request = |flags: u8, target: &str| {
+        let names = format!("InitiatorName=iqn.flood:{number}\0TargetName={target}\0");
+        let pdu = Pdu::new(0x43, flags).put(8, &[0x80, 0, 0, 0, 0, 1]).put_u32(24, 1);
+        let mut wire = Vec::new();
+        pdu.with_data(names.into_bytes()).write(&mut wire, Digests::default()).expect("to memory");
+        wire
+    };
+    match number % 4 {
+        0 => {}
+        1 => press(&mut stream, &request(0x87, "iqn.2026-01.org.cistern:tank:v")[..50]),
+        2 => press(&mut stream, &request(0x87, "iqn.2026-01.org.cistern:nothing")),
+        _ => press(&mut stream, &request(0x04, "iqn.2026-01.org.cistern:tank:v")),
+    }
+    Some(stream)
+}
+
+/// Strangers hold as many connections as there may be, and take each anew that is ended; for who means it there is a place.
+#[test]
+fn a_flood_of_logins_locks_no_initiator_out() {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("as many files as may be open");
+    let scratch = Scratch::new("flood");
+    let mut daemon = Daemon::start_in(&scratch, None, &LISTEN);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    daemon.zfs("create -V 16M -o cistern:iscsi=on tank/v").done();
+    let target = "iqn.2026-01.org.cistern:tank:v";
+    let unit = Unit::parse(&format!("iscsi://{}/{target}/0", portal(&daemon))).expect("a unit");
+    let iscsi = portal(&daemon).parse::<SocketAddrV4>().expect("an address");
+    let (is_over, begun) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut old = Initiator::log_in(&unit).expect("a session");
+    let slowest = thread::scope(|scope| {
+        for half in 0..2 {
+            let (is_over, begun) = (&is_over, &begun);
+            scope.spawn(move || {
+                let mut held = std::collections::VecDeque::new();
+                for number in (half..).step_by(2).take_while(|_| !is_over.load(SeqCst)) {
+                    held.extend(begin_a_login(number % 10_000, iscsi));
+                    begun.fetch_add(1, SeqCst);
+                    if held.len() > FLOOD as usize / 2 {
+                        held.pop_front();
+                    }
+                }
+            });
+        }
+        while begun.load(SeqCst) < u64::from(FLOOD) {
+            thread::sleep(Duration::from_millis(50));
+        }
+        let mut slowest = Duration::ZERO;
+        for turn in 0..20_u64 {
+            let begun = Instant::now();
+            let mut new = Initiator::log_in(&unit).expect("who means it logs in");
+            new.write(&unit, turn << 16, &[turn as u8; 4096]).expect("and works");
+            slowest = slowest.max(begun.elapsed());
+            old.read(&unit, turn << 16, 4096).expect("who was there before works on");
+        }
+        is_over.store(true, SeqCst);
+        slowest
+    });
+    say(&format!("{} logins begun, ours took {slowest:?} at most", begun.load(SeqCst)));
+    assert!(slowest < AT_MOST, "{slowest:?}");
+    drop(old);
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
 /// More than the management API has threads.
 const STALLED: usize = 70;
 
