@@ -5,6 +5,7 @@
 
 mod attrition;
 mod callers;
+mod checkpoints;
 mod commits;
 mod copies;
 mod lapses;
