@@ -259,7 +259,8 @@ pub const COMMANDS: &[Command] = &[
     Command::GAP,
     Command::planned(
         "program",
-        "\tprogram [-jn] [-t <instruction limit>] [-m <memory limit (b)>] <pool> <program file>",
+        "\tprogram [-jn] [-t <instruction limit>] [-m <memory limit (b)>]\n\
+         \t    <pool> <program file>",
     ),
     Command::planned("rewrite", "\trewrite [-CPSrvx] [-o <offset>] [-l <length>] <directory|file ...>"),
     Command::built(

@@ -92,7 +92,8 @@ pub const COMMANDS: &[Command] = &[
     ),
     Command::built(
         "status",
-        "\tstatus [-c [script1,script2,...]] [-DegLPpstvx] [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
+        "\tstatus [-c [script1,script2,...]] [-DegLPpstvx] ...\n\
+         \t    [-j|--json [--json-flat-vdevs] [--json-int] [--json-pool-key-guid]] ...\n\
          \t    [-T d|u] [pool] [interval [count]]",
         &["zpool status", "zpool status -x", "zpool status -D tank", "zpool status -j tank"],
         status::status,
@@ -160,8 +161,8 @@ pub const COMMANDS: &[Command] = &[
          \timport [-o mntopts] [-o property=value] ... \n\
          \t    [-d dir | -c cachefile] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] -a\n\
          \timport [-o mntopts] [-o property=value] ... \n\
-         \t    [-d dir | -c cachefile] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]] [-T txg]\n\
-         \t    <pool | id> [newpool]",
+         \t    [-d dir | -c cachefile] [-D] [-f] [-m] [-N] [-R root] [-F [-n] [-X]]\n\
+         \t    [-T txg] <pool | id> [newpool]",
         &[
             "zpool import",
             "zpool import -d /var/images tank",
