@@ -33,11 +33,14 @@ pub struct Cred {
     /// The owner may read and write data whatever the mode says: NFS clients checked at open, and only they know
     /// which of their files are open.
     pub owner_override: bool,
+    /// Bits that the modes of new nodes do not get, unless their directory's default ACL says what they get (umask(2)).
+    /// An NFS client has applied its user's.
+    pub umask: u32,
 }
 
 impl Cred {
     pub const fn root() -> Cred {
-        Cred { uid: 0, gid: 0, groups: Vec::new(), owner_override: false }
+        Cred { uid: 0, gid: 0, groups: Vec::new(), owner_override: false, umask: 0 }
     }
     pub fn in_group(&self, gid: u32) -> bool {
         self.gid == gid || self.groups.contains(&gid)
@@ -68,7 +71,8 @@ pub struct Attr {
     pub kind: NodeKind,
     /// The low twelve bits: rwx for three, setuid, setgid, sticky.
     pub mode: u32,
-    /// Bits of the mode, of group and others, that the node's ACL takes from some of them, so that nobody has them here.
+    /// Bits of the mode, of group and others, that an ACL of NFSv4's kind takes from some of them, so that nobody has them
+    /// here.
     pub withheld: u32,
     pub nlink: u64,
     pub uid: u32,

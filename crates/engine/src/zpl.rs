@@ -34,6 +34,7 @@ mod names;
 mod node;
 pub(crate) mod path;
 mod perm;
+mod posix_acl;
 mod project;
 mod quota;
 mod rename;
@@ -81,7 +82,7 @@ pub struct Settings {
     pub atime: bool,
     pub relatime: bool,
     pub xattr: XattrStore,
-    /// `acltype=posix`: POSIX ACLs are obeyed. Otherwise they are extended attributes like others.
+    /// `acltype=posix`. Under any other value there are no POSIX ACLs.
     pub posix_acls: bool,
     /// Largest block of new files, in bytes.
     pub recordsize: u32,

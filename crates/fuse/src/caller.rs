@@ -27,7 +27,7 @@ pub fn as_caller_with_mode<T>(
 }
 
 fn without_groups(req: &Header) -> Cred {
-    Cred { uid: req.uid, gid: req.gid, groups: Vec::new(), owner_override: false }
+    Cred { uid: req.uid, gid: req.gid, groups: Vec::new(), owner_override: false, umask: 0 }
 }
 
 fn with_groups(req: &Header) -> Cred {

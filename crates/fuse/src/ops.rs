@@ -21,8 +21,14 @@ const PIECES: usize = 512;
 /// What is asked of the kernel. Not among it: FUSE_ATOMIC_O_TRUNC. With it, opening a running program with
 /// O_RDONLY | O_TRUNC empties it before the kernel finds that it must not (ETXTBSY); without it, the kernel truncates
 /// by SETATTR, once it may.
+///
+/// With POSIX_ACL the kernel asks for the ACL of what it checks, and obeys it, as it does with file systems of its own.
+/// That is asked of every mount, for `acltype` may be set at any time: under other values it is told that there is none.
+/// With DONT_MASK the umask is ours to apply, because a default ACL takes its place.
 const WANTED: u64 = abi::init::ASYNC_READ
     | abi::init::BIG_WRITES
+    | abi::init::DONT_MASK
+    | abi::init::POSIX_ACL
     | abi::init::AUTO_INVAL_DATA
     | abi::init::ASYNC_DIO
     | abi::init::DO_READDIRPLUS
@@ -121,14 +127,16 @@ impl Ops {
             Body::ReadLink => give_bytes(server.readlink(req), answer),
             Body::Symlink { name, target } => {
                 let what = NewNode::Symlink { target: target.to_vec() };
-                self.entry(server.make(req, name, &what, 0o777), answer);
+                self.entry(server.make(req, name, &what, 0o777, 0), answer);
             }
-            Body::MkNod { name, mode, rdev } => {
+            Body::MkNod { name, mode, umask, rdev } => {
                 let what =
                     new_node(mode, rdev).ok_or_else(|| Error::Invalid("a node of no known kind".into()));
-                self.entry(what.and_then(|what| server.make(req, name, &what, mode)), answer);
+                self.entry(what.and_then(|what| server.make(req, name, &what, mode, umask)), answer);
             }
-            Body::MkDir { name, mode } => self.entry(server.make(req, name, &NewNode::Dir, mode), answer),
+            Body::MkDir { name, mode, umask } => {
+                self.entry(server.make(req, name, &NewNode::Dir, mode, umask), answer)
+            }
             Body::Unlink { name } => done(server.unlink(req, name), answer),
             Body::RmDir { name } => done(server.rmdir(req, name), answer),
             Body::Rename { from, dir, to, flags } => {
@@ -138,7 +146,7 @@ impl Ops {
             Body::Open { flags } => {
                 give(server.open(req.node), answer, |fh| reply::opened(fh, open_flags(flags)))
             }
-            Body::Create { name, mode, flags } => self.create(req, name, mode, flags, answer),
+            Body::Create { name, mode, umask, flags } => self.create(req, name, (mode, umask), flags, answer),
             Body::Read { fh, offset, size } => read(server.read(fh, offset, size), answer),
             Body::Write { fh, offset, flags, write_flags, data } => {
                 let how = WriteHow {
@@ -192,7 +200,7 @@ impl Ops {
         give(remembered, answer, |(ino, attr)| reply::entry(ino, &attr, self.server.cache_of(attr.node)));
     }
 
-    fn create(&self, req: &Header, name: &[u8], mode: u32, flags: i32, answer: Answer) {
+    fn create(&self, req: &Header, name: &[u8], mode: (u32, u32), flags: i32, answer: Answer) {
         let server = &self.server;
         let created = server.create(req, name, mode, flags).and_then(|(attr, fh)| {
             let ino = server.inodes.remember(attr.node).inspect_err(|_| server.handles.close(fh))?;

@@ -53,11 +53,13 @@ pub enum Body<'a> {
     MkNod {
         name: &'a [u8],
         mode: u32,
+        umask: u32,
         rdev: u32,
     },
     MkDir {
         name: &'a [u8],
         mode: u32,
+        umask: u32,
     },
     Unlink {
         name: &'a [u8],
@@ -81,6 +83,7 @@ pub enum Body<'a> {
     Create {
         name: &'a [u8],
         mode: u32,
+        umask: u32,
         flags: i32,
     },
     Read {
@@ -215,12 +218,12 @@ pub fn body(opcode: u32, bytes: &[u8]) -> Result<Body<'_>, Malformed> {
         abi::READLINK => Body::ReadLink,
         abi::SYMLINK => Body::Symlink { name: at.name()?, target: at.name()? },
         abi::MKNOD => {
-            let (mode, rdev, _umask, _) = (at.u32()?, at.u32()?, at.u32()?, at.u32()?);
-            Body::MkNod { name: at.name()?, mode, rdev }
+            let (mode, rdev, umask, _) = (at.u32()?, at.u32()?, at.u32()?, at.u32()?);
+            Body::MkNod { name: at.name()?, mode, umask, rdev }
         }
         abi::MKDIR => {
-            let (mode, _umask) = (at.u32()?, at.u32()?);
-            Body::MkDir { name: at.name()?, mode }
+            let (mode, umask) = (at.u32()?, at.u32()?);
+            Body::MkDir { name: at.name()?, mode, umask }
         }
         abi::UNLINK => Body::Unlink { name: at.name()? },
         abi::RMDIR => Body::RmDir { name: at.name()? },
@@ -235,8 +238,8 @@ pub fn body(opcode: u32, bytes: &[u8]) -> Result<Body<'_>, Malformed> {
         abi::LINK => Body::Link { node: at.u64()?, name: at.name()? },
         abi::OPEN => Body::Open { flags: at.u32()? as i32 },
         abi::CREATE => {
-            let (flags, mode, _umask, _) = (at.u32()? as i32, at.u32()?, at.u32()?, at.u32()?);
-            Body::Create { name: at.name()?, mode, flags }
+            let (flags, mode, umask, _) = (at.u32()? as i32, at.u32()?, at.u32()?, at.u32()?);
+            Body::Create { name: at.name()?, mode, umask, flags }
         }
         abi::READ => Body::Read { fh: at.u64()?, offset: at.u64()?, size: at.u32()? },
         abi::READDIR => Body::ReadDir { fh: at.u64()?, offset: at.u64()?, size: at.u32()? },

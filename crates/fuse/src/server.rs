@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use stdx::posix;
+use stdx::posix::acl::{ACCESS, DEFAULT};
 
 const CAPABILITY: &[u8] = b"security.capability";
 
@@ -124,20 +125,27 @@ impl Server {
         Ok(after)
     }
 
-    pub fn make(&self, req: &Header, name: &[u8], what: &NewNode, mode: u32) -> Result<Attr> {
+    pub fn make(&self, req: &Header, name: &[u8], what: &NewNode, mode: u32, umask: u32) -> Result<Attr> {
         let parent = self.inodes.node(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
-        Ok(as_caller_with_mode(req, attr.mode, |cred| self.fs.make(cred, parent, name, what, &attr))?.attr)
+        let call = |cred: &Cred| self.fs.make(&masked(cred, umask), parent, name, what, &attr);
+        Ok(as_caller_with_mode(req, attr.mode, call)?.attr)
     }
 
-    /// open(2) with O_CREAT where the kernel saw no such name. Gives the attributes and a handle.
-    pub fn create(&self, req: &Header, name: &[u8], mode: u32, flags: i32) -> Result<(Attr, u64)> {
+    /// open(2) with O_CREAT where the kernel saw no such name, with a mode and a umask. Gives the attributes and a handle.
+    pub fn create(
+        &self,
+        req: &Header,
+        name: &[u8],
+        (mode, umask): (u32, u32),
+        flags: i32,
+    ) -> Result<(Attr, u64)> {
         let parent = self.inodes.node(req.node)?;
         let how = if flags & libc::O_EXCL != 0 { CreateMode::Guarded } else { CreateMode::Unchecked };
         let size = (flags & libc::O_TRUNC != 0).then_some(0);
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), size, ..SetAttr::default() };
         let call = |cred: &Cred| {
-            let created = self.fs.create(cred, parent, name, how, &attr)?;
+            let created = self.fs.create(&masked(cred, umask), parent, name, how, &attr)?;
             // It appeared since the kernel looked, so the kernel has not checked it.
             if !created.new {
                 self.check_open(cred, created.attr.node, flags)?;
@@ -194,8 +202,14 @@ impl Server {
     fn mode_without_setid(&self, req: &Header, attr: &Attr) -> Option<u32> {
         let who = posix::Who { uid: req.uid, gid: req.gid, groups: &[] };
         let kind = if attr.kind == NodeKind::File { posix::Kind::File } else { posix::Kind::Other };
-        let rules =
-            posix::Node { uid: attr.uid, gid: attr.gid, mode: attr.mode, withheld: attr.withheld, kind };
+        let rules = posix::Node {
+            uid: attr.uid,
+            gid: attr.gid,
+            mode: attr.mode,
+            withheld: attr.withheld,
+            acl: None,
+            kind,
+        };
         let mode = posix::mode_after_write(&who, &rules);
         (mode != attr.mode).then_some(mode)
     }
@@ -232,7 +246,6 @@ impl Server {
     }
 
     pub fn setxattr(&self, req: &Header, name: &[u8], value: &[u8], flags: i32) -> Result<()> {
-        check_xattr_name(name)?;
         let mode = match flags {
             0 => XattrMode::Either,
             libc::XATTR_CREATE => XattrMode::Create,
@@ -240,7 +253,9 @@ impl Server {
             _ => return Err(Error::Invalid("setxattr flags".into())),
         };
         let node = self.inodes.node(req.node)?;
-        as_caller(req, |cred| self.fs.setxattr(cred, node, name, value, mode))?;
+        // An ACL takes setgid away where its setter is not in the file's group.
+        let groups_matter = (name == ACCESS).then_some(posix::SETGID);
+        as_caller_with_mode(req, groups_matter, |cred| self.fs.setxattr(cred, node, name, value, mode))?;
         if name == CAPABILITY {
             self.capabilities_set.fetch_add(1, Ordering::AcqRel);
         }
@@ -248,9 +263,12 @@ impl Server {
     }
 
     pub fn getxattr(&self, req: &Header, name: &[u8]) -> Result<Vec<u8>> {
-        check_xattr_name(name)?;
         let node = self.inodes.node(req.node)?;
-        as_caller(req, |cred| self.fs.getxattr(cred, node, name))
+        match as_caller(req, |cred| self.fs.getxattr(cred, node, name)) {
+            // The kernel asks before it lets anybody in: where ACLs are off there is none.
+            Err(Error::Unsupported(_)) if name == ACCESS || name == DEFAULT => Err(Error::NotFound),
+            answer => answer,
+        }
     }
 
     /// Names, each ended by a NUL.
@@ -261,7 +279,6 @@ impl Server {
     }
 
     pub fn removexattr(&self, req: &Header, name: &[u8]) -> Result<()> {
-        check_xattr_name(name)?;
         let node = self.inodes.node(req.node)?;
         if name == CAPABILITY {
             // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the name of whoever
@@ -272,10 +289,6 @@ impl Server {
     }
 }
 
-/// POSIX ACLs would be stored but never obeyed: refused, as OpenZFS does with acltype=off.
-fn check_xattr_name(name: &[u8]) -> Result<()> {
-    if name.starts_with(b"system.posix_acl_") {
-        return Err(Error::Unsupported("POSIX ACLs".into()));
-    }
-    Ok(())
+fn masked(cred: &Cred, umask: u32) -> Cred {
+    Cred { umask, ..cred.clone() }
 }

@@ -127,7 +127,7 @@ impl State {
         let kind = if is_dir { posix::Kind::Dir } else { posix::Kind::File };
         let mode = match body {
             Body::Symlink(_) => 0o777,
-            _ => posix::new_mode(&caller, &rules, kind, attr.mode.unwrap_or(0)),
+            _ => posix::new_mode(&caller, &rules, kind, attr.mode.unwrap_or(0)) & !(cred.umask & 0o777),
         };
         let before = parent.attr();
         let uid = attr.uid.unwrap_or(cred.uid);

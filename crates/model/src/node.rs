@@ -57,13 +57,13 @@ impl Node {
     }
 
     /// What the access rules look at.
-    pub fn rules(&self) -> posix::Node {
+    pub fn rules(&self) -> posix::Node<'_> {
         let kind = match self.body {
             Body::File(_) => posix::Kind::File,
             Body::Dir(_) => posix::Kind::Dir,
             _ => posix::Kind::Other,
         };
-        posix::Node { uid: self.uid, gid: self.gid, mode: self.mode, withheld: 0, kind }
+        posix::Node { uid: self.uid, gid: self.gid, mode: self.mode, withheld: 0, acl: None, kind }
     }
 
     pub fn attr(&self) -> Attr {

@@ -3,12 +3,14 @@
 use crate::state::{State, refused, who};
 use engine_api::{Cred, Error, NAME_MAX, NodeId, Result, XattrMode};
 use stdx::posix;
+use stdx::posix::acl::{ACCESS, DEFAULT};
 
 /// Largest value in bytes, as Linux limits it.
 const VALUE_MAX: usize = 64 << 10;
 
 impl State {
     pub fn getxattr(&self, cred: &Cred, id: NodeId, name: &[u8]) -> Result<Vec<u8>> {
+        check_name(name)?;
         let node = self.get(id)?;
         posix::check_xattr_read(&who(cred), &node.rules(), name).map_err(refused)?;
         node.xattrs.get(name).cloned().ok_or(Error::NotFound)
@@ -28,6 +30,7 @@ impl State {
         if value.len() > VALUE_MAX {
             return Err(Error::FileTooLarge);
         }
+        check_name(name)?;
         let node = self.get(id)?;
         posix::check_xattr_write(&who(cred), &node.rules(), name).map_err(refused)?;
         match (mode, node.xattrs.contains_key(name)) {
@@ -48,6 +51,7 @@ impl State {
     }
 
     pub fn removexattr(&mut self, cred: &Cred, id: NodeId, name: &[u8]) -> Result<()> {
+        check_name(name)?;
         let node = self.get(id)?;
         posix::check_xattr_write(&who(cred), &node.rules(), name).map_err(refused)?;
         let now = self.now();
@@ -56,4 +60,9 @@ impl State {
         node.touch_ctime(now);
         Ok(())
     }
+}
+
+/// There are no ACLs here, as under `acltype=off`.
+fn check_name(name: &[u8]) -> Result<()> {
+    if name == ACCESS || name == DEFAULT { Err(Error::Unsupported("POSIX ACLs".into())) } else { Ok(()) }
 }

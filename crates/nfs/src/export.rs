@@ -95,7 +95,13 @@ impl ExportOptions {
             Credential::Sys(sys) if self.squash != Squash::All => sys,
             _ => {
                 let groups = Vec::new();
-                return Cred { uid: self.anon_uid, gid: self.anon_gid, groups, owner_override: false };
+                return Cred {
+                    uid: self.anon_uid,
+                    gid: self.anon_gid,
+                    groups,
+                    owner_override: false,
+                    umask: 0,
+                };
             }
         };
         let is_squashed = |id: u32| id == NO_ID || id == 0 && self.squash == Squash::Root;
@@ -105,6 +111,7 @@ impl ExportOptions {
             gid: group(sys.gid),
             groups: sys.gids().iter().map(|&gid| group(gid)).collect(),
             owner_override: false,
+            umask: 0,
         }
     }
 

@@ -5,6 +5,10 @@
 //! privilege (CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_CHOWN, CAP_SYS_ADMIN). Rules are those of Linux's VFS:
 //! inode_permission, setattr_prepare, may_delete, mode_strip_sgid, setattr_should_drop_suidgid, xattr_permission.
 
+pub mod acl;
+
+use acl::Acl;
+
 pub const SETUID: u32 = 0o4000;
 pub const SETGID: u32 = 0o2000;
 pub const STICKY: u32 = 0o1000;
@@ -37,19 +41,21 @@ impl Who<'_> {
     pub fn in_group(&self, gid: u32) -> bool {
         self.gid == gid || self.groups.contains(&gid)
     }
-    pub fn owns(&self, node: &Node) -> bool {
+    pub fn owns(&self, node: &Node<'_>) -> bool {
         self.is_privileged() || self.uid == node.uid
     }
 }
 
-/// Owner, group and mode (low twelve bits) of a node. `withheld` are bits of the mode, of group and others, that the node's
-/// ACL takes from some of them: nobody has these.
+/// Owner, group and mode (low twelve bits) of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct Node<'a> {
     pub uid: u32,
     pub gid: u32,
     pub mode: u32,
+    /// Bits of the mode, of group and others, that an ACL of NFSv4's kind takes from some of them: nobody has these.
     pub withheld: u32,
+    /// Where it says more than the mode.
+    pub acl: Option<&'a Acl>,
     pub kind: Kind,
 }
 
@@ -80,10 +86,13 @@ pub enum Refusal {
 pub type Allowed = Result<(), Refusal>;
 
 /// The rwx bits (`READ | WRITE | EXEC`) that the caller has on the node.
-pub fn permitted(who: &Who<'_>, node: &Node) -> u32 {
+pub fn permitted(who: &Who<'_>, node: &Node<'_>) -> u32 {
     if who.is_privileged() {
         let executable = node.kind == Kind::Dir || node.mode & 0o111 != 0;
         return READ | WRITE | if executable { EXEC } else { 0 };
+    }
+    if let Some(acl) = obeyed(who, node) {
+        return [READ, WRITE, EXEC].into_iter().filter(|bit| acl.allows(who, node, *bit)).sum();
     }
     // The first class that fits decides, even where a later one would allow more.
     let allowed = node.mode & !node.withheld;
@@ -96,18 +105,28 @@ pub fn permitted(who: &Who<'_>, node: &Node) -> u32 {
     }
 }
 
-/// All bits of `want` must be granted.
-pub fn check(who: &Who<'_>, node: &Node, want: u32) -> Allowed {
-    if permitted(who, node) & want == want { Ok(()) } else { Err(Refusal::Denied) }
+/// The ACL that decides about the caller: not about the owner, and none where the mask, which is the mode's group bits, is
+/// empty. Others then have what the mode gives others, named in the ACL or not, for Linux does not look at it.
+fn obeyed<'a>(who: &Who<'_>, node: &Node<'a>) -> Option<&'a Acl> {
+    node.acl.filter(|_| !who.is_privileged() && who.uid != node.uid && node.mode & 0o070 != 0)
+}
+
+/// All bits of `want` must be granted. Of an ACL's groups, one must grant them all.
+pub fn check(who: &Who<'_>, node: &Node<'_>, want: u32) -> Allowed {
+    let granted = match obeyed(who, node) {
+        Some(acl) => acl.allows(who, node, want),
+        None => permitted(who, node) & want == want,
+    };
+    if granted { Ok(()) } else { Err(Refusal::Denied) }
 }
 
 /// Add a name to a directory.
-pub fn check_add(who: &Who<'_>, dir: &Node) -> Allowed {
+pub fn check_add(who: &Who<'_>, dir: &Node<'_>) -> Allowed {
     check(who, dir, WRITE | EXEC)
 }
 
 /// Take `victim`'s name out of a directory (remove it, rename it away, or replace it).
-pub fn check_delete(who: &Who<'_>, dir: &Node, victim: &Node) -> Allowed {
+pub fn check_delete(who: &Who<'_>, dir: &Node<'_>, victim: &Node<'_>) -> Allowed {
     check(who, dir, WRITE | EXEC)?;
     if dir.mode & STICKY != 0 && !who.owns(victim) && !who.owns(dir) {
         return Err(Refusal::NotPermitted);
@@ -117,7 +136,7 @@ pub fn check_delete(who: &Who<'_>, dir: &Node, victim: &Node) -> Allowed {
 
 /// The mode that chmod leaves: setgid goes where the caller is not in the file's group. `gid` is the group that the
 /// node has afterwards.
-pub fn chmod(who: &Who<'_>, node: &Node, gid: u32, mode: u32) -> Result<u32, Refusal> {
+pub fn chmod(who: &Who<'_>, node: &Node<'_>, gid: u32, mode: u32) -> Result<u32, Refusal> {
     if !who.owns(node) {
         return Err(Refusal::NotPermitted);
     }
@@ -130,7 +149,7 @@ fn check_ids(uid: Option<u32>, gid: Option<u32>) -> Allowed {
 }
 
 /// Change owner, group or both; `None` leaves it.
-pub fn check_chown(who: &Who<'_>, node: &Node, uid: Option<u32>, gid: Option<u32>) -> Allowed {
+pub fn check_chown(who: &Who<'_>, node: &Node<'_>, uid: Option<u32>, gid: Option<u32>) -> Allowed {
     check_ids(uid, gid)?;
     if who.is_privileged() {
         return Ok(());
@@ -143,7 +162,7 @@ pub fn check_chown(who: &Who<'_>, node: &Node, uid: Option<u32>, gid: Option<u32
 
 /// The mode after a chown: whoever does it, root included, a program does not stay setuid for its new owner.
 /// Setgid without group execute is no privilege (it once meant mandatory locking) and stays for group members.
-pub fn mode_after_chown(who: &Who<'_>, node: &Node) -> u32 {
+pub fn mode_after_chown(who: &Who<'_>, node: &Node<'_>) -> u32 {
     match node.kind {
         Kind::Dir => node.mode,
         Kind::File | Kind::Other => drop_setid(who, node),
@@ -151,18 +170,18 @@ pub fn mode_after_chown(who: &Who<'_>, node: &Node) -> u32 {
 }
 
 /// The mode after a write or a truncation: only a privileged writer leaves setuid and setgid.
-pub fn mode_after_write(who: &Who<'_>, node: &Node) -> u32 {
+pub fn mode_after_write(who: &Who<'_>, node: &Node<'_>) -> u32 {
     if who.is_privileged() || node.kind != Kind::File { node.mode } else { drop_setid(who, node) }
 }
 
-fn drop_setid(who: &Who<'_>, node: &Node) -> u32 {
+fn drop_setid(who: &Who<'_>, node: &Node<'_>) -> u32 {
     let member = who.is_privileged() || who.in_group(node.gid);
     let drop_setgid = node.mode & GROUP_EXEC != 0 || !member;
     node.mode & !SETUID & if drop_setgid { !SETGID } else { !0 }
 }
 
 /// Set times. `explicit` where any of them is a given moment rather than now.
-pub fn check_utimes(who: &Who<'_>, node: &Node, explicit: bool) -> Allowed {
+pub fn check_utimes(who: &Who<'_>, node: &Node<'_>, explicit: bool) -> Allowed {
     if who.owns(node) {
         Ok(())
     } else if explicit {
@@ -173,13 +192,13 @@ pub fn check_utimes(who: &Who<'_>, node: &Node, explicit: bool) -> Allowed {
 }
 
 /// The group of a new node: a setgid directory hands on its own.
-pub fn new_gid(who: &Who<'_>, dir: &Node) -> u32 {
+pub fn new_gid(who: &Who<'_>, dir: &Node<'_>) -> u32 {
     if dir.mode & SETGID != 0 { dir.gid } else { who.gid }
 }
 
 /// The mode of a new node: directories in a setgid directory are setgid too, and nobody makes a setgid program for a
 /// group that they are not in.
-pub fn new_mode(who: &Who<'_>, dir: &Node, kind: Kind, mode: u32) -> u32 {
+pub fn new_mode(who: &Who<'_>, dir: &Node<'_>, kind: Kind, mode: u32) -> u32 {
     let mode = mode & MODE_MASK;
     if dir.mode & SETGID == 0 {
         return mode;
@@ -203,12 +222,12 @@ pub fn check_new_owner(who: &Who<'_>, inherited_gid: u32, uid: Option<u32>, gid:
 }
 
 /// Move a directory to another parent: its `..` changes, so it must be writable itself.
-pub fn check_reparent(who: &Who<'_>, node: &Node) -> Allowed {
+pub fn check_reparent(who: &Who<'_>, node: &Node<'_>) -> Allowed {
     if node.kind == Kind::Dir { check(who, node, WRITE) } else { Ok(()) }
 }
 
 /// Read an extended attribute.
-pub fn check_xattr_read(who: &Who<'_>, node: &Node, name: &[u8]) -> Allowed {
+pub fn check_xattr_read(who: &Who<'_>, node: &Node<'_>, name: &[u8]) -> Allowed {
     match namespace(name)? {
         Namespace::User if node.kind == Kind::Other => Err(Refusal::Hidden),
         Namespace::User => check(who, node, READ),
@@ -218,7 +237,7 @@ pub fn check_xattr_read(who: &Who<'_>, node: &Node, name: &[u8]) -> Allowed {
 }
 
 /// Set or remove an extended attribute.
-pub fn check_xattr_write(who: &Who<'_>, node: &Node, name: &[u8]) -> Allowed {
+pub fn check_xattr_write(who: &Who<'_>, node: &Node<'_>, name: &[u8]) -> Allowed {
     let allowed = match namespace(name)? {
         // On devices and symlinks anybody could fill the file system with them; in a sticky directory only its owner.
         Namespace::User if node.kind == Kind::Other => false,

@@ -3,6 +3,7 @@
 //!
 //! Needs root, /dev/fuse and the tools that `scripts/setup test` installs.
 
+mod acls;
 mod cachefile;
 mod command_lines;
 mod commands;

@@ -3,6 +3,8 @@
 //! ctime never repeats: where the clock has not moved on, or has just been set back a little, a change is put one
 //! nanosecond after the last. So it serves as the change counter that clients compare.
 
+use std::sync::Arc;
+
 use dmu::{DmuError, Tx};
 use engine_api::{Attr, Error, NodeId, NodeKind, Result, Time};
 use ondisk::Endian;
@@ -10,6 +12,7 @@ use ondisk::malformed::u64_at;
 use ondisk::sa::pack_words;
 use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::znode::{self, decode_rdev, flags, kind, kind_of_mode};
+use stdx::posix::acl::Acl;
 
 use super::acl_limits::AclLimits;
 use super::error::api_error;
@@ -40,6 +43,8 @@ pub struct Attrs {
     /// As stored; 0 for all but devices.
     pub rdev: u64,
     pub acl: AclLimits,
+    /// The POSIX ACL that is followed.
+    pub posix_acl: Option<Arc<Acl>>,
 }
 
 impl Attrs {
@@ -202,7 +207,12 @@ impl Zpl {
         let word = |attr: &ZplAttr| sa.word(&view, attr).ok_or(corrupt.clone());
         let pair = |attr: &ZplAttr| sa.pair(&view, attr).map(time).ok_or(corrupt.clone());
         let (mode, flags) = (word(&attr::MODE)?, word(&attr::FLAGS)?);
-        let acl = self.acl_limits(dnode, &view, mode, flags)?;
+        let (is_rich, obeys) = (flags & flags::ACL_TRIVIAL == 0, self.obeys_posix_acl(mode, flags));
+        let whole = ((is_rich || obeys) && dnode.has_spill()).then(|| sa.read_all(dnode)).transpose();
+        let whole = whole.map_err(api_error)?;
+        let all = whole.as_ref().unwrap_or(&view);
+        let acl = if is_rich { self.acl_limits(all, mode) } else { AclLimits::default() };
+        let posix_acl = if obeys { self.access_acl(all)? } else { None };
         Ok(Attrs {
             mode,
             size: word(&attr::SIZE)?,
@@ -218,6 +228,7 @@ impl Zpl {
             links: word(&attr::LINKS)?,
             rdev: sa.word(&view, &attr::RDEV).unwrap_or(0),
             acl,
+            posix_acl,
         })
     }
 

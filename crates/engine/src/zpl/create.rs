@@ -25,6 +25,7 @@ use super::file::MAX_FILE_SIZE;
 use super::log::Settled;
 use super::node::{Node, lock_all};
 use super::perm::{check, check_data, check_mutable, refused, rules, who};
+use super::posix_acl::Inherited;
 use super::size::grow_block;
 use super::{Zpl, acl};
 
@@ -203,6 +204,7 @@ fn fill(
         links: if is_dir { 2 } else { 1 },
         rdev: body.rdev,
         acl: AclLimits::default(),
+        posix_acl: None,
     };
     let project = fs.project.filter(|_| projects).or(projects.then_some(0));
     let mut values = template(&attrs, project);
@@ -373,22 +375,29 @@ impl Zpl {
         if parent.links == 0 {
             return Err(Error::NotFound);
         }
-        let new = self.new_attrs(cred, &parent, body, attr)?;
+        let (new, inherited) = self.new_attrs(cred, dir, &parent, body, attr)?;
         if self.find_entry(dir, name)?.is_some() {
             return Err(Error::Exists);
         }
         let before = self.show(dir, &parent);
         let project = self.inherited_project(dir, &parent)?;
         self.check_more_nodes(Some(new.uid.into()), Some(new.gid.into()), project)?;
-        let tx = self.begin(Holds::new(0, META_BLOCKS))?;
+        let (acl_bytes, acl_blocks) = inherited.holds();
+        let tx = self.begin(Holds::new(acl_bytes, META_BLOCKS + acl_blocks))?;
         let dnode = new_object(&self.new_nodes(project), body, &new, dir.object(), parent.flags, &tx)
             .map_err(api_error)?;
         let node = Arc::new(Node::new(dnode, tx.txg(), tx.txg()));
-        let attrs = self.stored_attrs(node.dnode())?;
-        if let Err(error) = self.add_entry(dir, name, entry_for(&node, &attrs), &tx) {
-            self.objset.free(node.object(), &tx).map_err(api_error)?;
-            return Err(error);
-        }
+        let named = self
+            .store_inherited(cred, &node, &inherited, &tx)
+            .and_then(|()| self.stored_attrs(node.dnode()))
+            .and_then(|attrs| self.add_entry(dir, name, entry_for(&node, &attrs), &tx).map(|()| attrs));
+        let attrs = match named {
+            Ok(attrs) => attrs,
+            Err(error) => {
+                self.undo_new(&node, &tx)?;
+                return Err(error);
+            }
+        };
         if body.size > 0 {
             let recordsize = self.settings().recordsize;
             grow_block(node.dnode(), 0, body.size, recordsize, &tx).map_err(api_error)?;
@@ -403,6 +412,7 @@ impl Zpl {
             ..Settled::default()
         };
         self.log_create(dir.object(), node.dnode(), &attrs, name, body.target.as_deref(), &tx);
+        self.log_inherited(&node, &inherited, &tx)?;
         self.log_new_attrs(node.object(), set, &tx);
         let after = self.show_now(dir)?;
         let attr = self.show(&node, &attrs);
@@ -411,35 +421,44 @@ impl Zpl {
     }
 
     /// Checks what a creation needs, and says what the node will be.
-    fn new_attrs(&self, cred: &Cred, parent: &Attrs, body: &Body, attr: &SetAttr) -> Result<NewAttrs> {
+    fn new_attrs(
+        &self,
+        cred: &Cred,
+        dir: &Node,
+        parent: &Attrs,
+        body: &Body,
+        attr: &SetAttr,
+    ) -> Result<(NewAttrs, Inherited)> {
         let (caller, rules) = (who(cred), rules(parent));
         posix::check_add(&caller, &rules).map_err(refused)?;
         check_mutable(parent)?;
         if body.kind == kind::DIR && parent.links >= LINK_MAX {
             return Err(Error::TooManyLinks);
         }
-        let inherited = posix::new_gid(&caller, &rules);
-        posix::check_new_owner(&caller, inherited, attr.uid, attr.gid).map_err(refused)?;
+        let gid = posix::new_gid(&caller, &rules);
+        posix::check_new_owner(&caller, gid, attr.uid, attr.gid).map_err(refused)?;
         let kind = if body.kind == kind::DIR { posix::Kind::Dir } else { posix::Kind::File };
-        let mode = match body.kind {
+        let asked = match body.kind {
             kind::SYMLINK => 0o777,
             _ => parent.acl.of_new(posix::new_mode(&caller, &rules, kind, attr.mode.unwrap_or(0))),
         };
+        let inherited = self.inherited_acl(cred, dir, body.kind, asked)?;
         let now = self.now();
         let at = |time: Option<SetTime>| match time {
             Some(SetTime::To(time)) => time,
             Some(SetTime::Now) | None => now,
         };
-        Ok(NewAttrs {
+        let new = NewAttrs {
             uid: attr.uid.unwrap_or(cred.uid),
-            gid: attr.gid.unwrap_or(inherited),
-            mode,
+            gid: attr.gid.unwrap_or(gid),
+            mode: inherited.mode,
             atime: at(attr.atime),
             mtime: at(attr.mtime),
             now,
             flags: 0,
             born: None,
-        })
+        };
+        Ok((new, inherited))
     }
 }
 

@@ -205,6 +205,13 @@ impl Zpl {
         }
     }
 
+    /// What was logged for the object goes with what was done to names and extended attributes.
+    pub(super) fn log_in_order(&self, object: u64) {
+        if let Some(log) = self.journal() {
+            log.order(object);
+        }
+    }
+
     /// The contents of an extended attribute's file were replaced.
     pub(super) fn log_xattr_file(&self, object: u64, is_new: bool, value: &[u8], tx: &Tx) {
         let Some(log) = self.journal() else { return };

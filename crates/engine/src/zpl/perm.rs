@@ -22,14 +22,15 @@ pub fn refused(refusal: Refusal) -> Error {
 }
 
 /// What the rules look at.
-pub fn rules(attrs: &Attrs) -> posix::Node {
+pub fn rules(attrs: &Attrs) -> posix::Node<'_> {
     let kind = match attrs.kind() {
         kind::DIR => posix::Kind::Dir,
         kind::FILE => posix::Kind::File,
         _ => posix::Kind::Other,
     };
     let (uid, gid) = (attrs.uid as u32, attrs.gid as u32);
-    posix::Node { uid, gid, mode: attrs.permissions(), withheld: attrs.acl.withheld, kind }
+    let (mode, withheld, acl) = (attrs.permissions(), attrs.acl.withheld, attrs.posix_acl.as_deref());
+    posix::Node { uid, gid, mode, withheld, acl, kind }
 }
 
 pub fn check(cred: &Cred, attrs: &Attrs, want: u32) -> Result<()> {

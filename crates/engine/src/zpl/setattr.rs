@@ -4,8 +4,8 @@ use dmu::Holds;
 use engine_api::{Access, Attr, Cred, Error, NodeId, Result, SetAttr, SetTime, Time};
 use ondisk::znode::{attr, kind};
 use stdx::posix;
+use stdx::posix::acl::STORED_MAX;
 
-use super::acl_limits::POSIX_ACL_MAX;
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
 use super::file::{MAX_FILE_SIZE, allowed};
@@ -47,12 +47,14 @@ impl Zpl {
         self.move_xattrs(&node, Owner { uid, gid, project: None })?;
         let holds = match set.size {
             Some(size) => self.resize_holds(node.dnode(), attrs.size, size),
-            None => Holds::new(if set.mode.is_some() { POSIX_ACL_MAX } else { 0 }, 4),
+            None => Holds::new(0, 4),
+        };
+        let holds = match attrs.posix_acl.is_some() && set.mode.is_some() {
+            true => Holds { write: holds.write + 2 * STORED_MAX as u64, ..holds },
+            false => holds,
         };
         let tx = self.begin(holds)?;
-        if set.mode.is_some() {
-            self.posix_acl_follows(cred, &node, &attrs, mode, &tx)?;
-        }
+        let has_acl = set.mode.is_some() && self.posix_acl_follows(cred, &node, &attrs, mode, &tx)?;
         if let Some(size) = set.size {
             self.resize(&node, attrs.size, size, &tx)?;
         }
@@ -72,6 +74,9 @@ impl Zpl {
         self.update_and(&node, &tx, change, |old, now| {
             if old.links > 0 {
                 self.log_setattr(node.object(), settled(set, mode, old, now), &tx);
+                if has_acl {
+                    self.log_in_order(node.object());
+                }
             }
         })?;
         let after = self.show_now(&node)?;

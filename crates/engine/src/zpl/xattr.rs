@@ -17,6 +17,7 @@ use super::attrs::{Attrs, Change};
 use super::file::allowed;
 use super::node::{Node, lock_all};
 use super::perm::{check_mutable, rules, who};
+use super::posix_acl::is_acl_name;
 use super::{XattrStore, Zpl};
 
 /// Largest value in bytes, as Linux limits it.
@@ -64,6 +65,7 @@ impl Zpl {
     }
 
     pub(super) fn get_xattr(&self, cred: &Cred, id: NodeId, name: &[u8]) -> Result<Vec<u8>> {
+        self.check_acl_name(name)?;
         let node = self.node(id)?;
         let attrs = self.attrs(&node)?;
         allowed(posix::check_xattr_read(&who(cred), &rules(&attrs), name))?;
@@ -111,7 +113,7 @@ impl Zpl {
                 name.splice(..0, USER.iter().copied());
             }
         }
-        names.retain(|name| posix::xattr_is_listed(&who(cred), name));
+        names.retain(|name| posix::xattr_is_listed(&who(cred), name) && self.check_acl_name(name).is_ok());
         names.sort();
         names.dedup();
         Ok(names)
@@ -131,68 +133,97 @@ impl Zpl {
         if value.len() > VALUE_MAX {
             return Err(Error::FileTooLarge);
         }
+        if is_acl_name(name) {
+            return self.set_posix_acl(cred, id, name, value);
+        }
         let node = self.node(id)?;
         let _ops = lock_all(&[&node]);
         node.check_alive()?;
         let attrs = self.attrs(&node)?;
         allowed(posix::check_xattr_write(&who(cred), &rules(&attrs), name))?;
-        let mut list = self.system_xattrs(&node)?;
-        let old = self.find_xattr(&node, &list, name)?;
+        let old = self.find_xattr(&node, &self.system_xattrs(&node)?, name)?;
         match (mode, &old) {
             (XattrMode::Create, Some(_)) => return Err(Error::Exists),
             (XattrMode::Replace, None) => return Err(Error::NotFound),
             _ => {}
         }
         check_mutable(&attrs)?;
-        let store = self.settings().xattr;
-        if store == XattrStore::Off {
+        if self.settings().xattr == XattrStore::Off {
             return Err(Error::Unsupported("extended attributes (property xattr is off)".into()));
         }
+        let tx = self.begin(Holds::new(2 * VALUE_MAX as u64, 16))?;
+        self.store_xattr(cred, &node, &attrs, name, value, &tx)
+    }
+
+    /// Stores a value where the property says, and takes it away from elsewhere. The caller holds the node's `ops` lock,
+    /// and the transaction has room for it. A node without a name (`attrs.links`) leaves nothing in the log.
+    pub(super) fn store_xattr(
+        &self,
+        cred: &Cred,
+        node: &Arc<Node>,
+        attrs: &Attrs,
+        name: &[u8],
+        value: &[u8],
+        tx: &Tx,
+    ) -> Result<()> {
+        let mut list = self.system_xattrs(node)?;
+        let old = self.find_xattr(node, &list, name)?;
+        let store = self.settings().xattr;
         let old_list = list.clone();
         let in_system = store == XattrStore::System && !self.sa.is_old();
         let packed = in_system.then(|| pack(&mut list, &old, name, value)).flatten();
-        let tx = self.begin(Holds::new(2 * VALUE_MAX as u64, 16))?;
         if let Some(bytes) = packed {
-            match self.store_system_xattrs(&node, bytes, &tx) {
+            match self.store_system_xattrs(node, bytes, tx) {
                 Ok(()) => {
-                    self.log_system_change(&node, &attrs, old.as_ref(), Some((name, value)), &tx);
-                    return self.drop_xattr_file(&node, &attrs, old.as_ref(), None, &tx);
+                    self.log_system_change(node, attrs, old.as_ref(), Some((name, value)), tx);
+                    return self.drop_xattr_file(node, attrs, old.as_ref(), None, tx);
                 }
                 // No room left in the spill block.
                 Err(Error::NoSpace | Error::FileTooLarge) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.write_xattr_file(cred, &node, &attrs, name, value, &tx)?;
-        self.drop_xattr_file(&node, &attrs, old.as_ref(), Some(name), &tx)?;
+        self.write_xattr_file(cred, node, attrs, name, value, tx)?;
+        self.drop_xattr_file(node, attrs, old.as_ref(), Some(name), tx)?;
         if let Some(Place::System(was)) = &old {
             let mut list = old_list;
             list.remove(was);
-            self.store_system_list(&node, &list, &tx)?;
-            self.log_system_change(&node, &attrs, old.as_ref(), None, &tx);
+            self.store_system_list(node, &list, tx)?;
+            self.log_system_change(node, attrs, old.as_ref(), None, tx);
         }
-        self.update(&node, &tx, |_, _| Change::default()).map(drop)
+        self.update(node, tx, |_, _| Change::default()).map(drop)
     }
 
     pub(super) fn remove_xattr(&self, cred: &Cred, id: NodeId, name: &[u8]) -> Result<()> {
+        self.check_acl_name(name)?;
         let node = self.node(id)?;
         let _ops = lock_all(&[&node]);
         node.check_alive()?;
         let attrs = self.attrs(&node)?;
         allowed(posix::check_xattr_write(&who(cred), &rules(&attrs), name))?;
-        let mut list = self.system_xattrs(&node)?;
+        let list = self.system_xattrs(&node)?;
         let old = self.find_xattr(&node, &list, name)?.ok_or(Error::NotFound)?;
         check_mutable(&attrs)?;
         let tx = self.begin(Holds::freeing(16))?;
-        match &old {
-            Place::System(name) => {
-                list.remove(name);
-                self.store_system_list(&node, &list, &tx)?;
-                self.log_system_change(&node, &attrs, Some(&old), None, &tx);
-            }
-            Place::Directory(_) => self.drop_xattr_file(&node, &attrs, Some(&old), None, &tx)?,
-        }
+        self.drop_xattr(&node, &attrs, list, &old, &tx)?;
         self.update(&node, &tx, |_, _| Change::default()).map(drop)
+    }
+
+    /// Removes an attribute from where it is; `list` are those among the system attributes.
+    pub(super) fn drop_xattr(
+        &self,
+        node: &Node,
+        attrs: &Attrs,
+        mut list: NvList,
+        old: &Place,
+        tx: &Tx,
+    ) -> Result<()> {
+        if let Place::System(name) = old {
+            list.remove(name);
+            self.store_system_list(node, &list, tx)?;
+            self.log_system_change(node, attrs, Some(old), None, tx);
+        }
+        self.drop_xattr_file(node, attrs, Some(old), None, tx)
     }
 
     pub(super) fn store_system_list(&self, node: &Node, list: &NvList, tx: &Tx) -> Result<()> {

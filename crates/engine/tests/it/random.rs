@@ -57,8 +57,13 @@ impl Duel {
         let bench = Bench::new(settings, AtCreation { version, ..AtCreation::default() });
         let oracle = MemFs::new(Box::new(|| Time { secs: 1_900_000_000, nanos: 0 }));
         let nodes = vec![(bench.fs.root(), oracle.root())];
-        let user =
-            |uid, gid, groups: &[u32]| Cred { uid, gid, groups: groups.to_vec(), owner_override: uid == 7 };
+        let user = |uid, gid, groups: &[u32]| Cred {
+            uid,
+            gid,
+            groups: groups.to_vec(),
+            owner_override: uid == 7,
+            umask: 0,
+        };
         let creds = vec![Cred::root(), Cred::root(), Cred::root(), user(5, 50, &[60]), user(7, 60, &[])];
         let open_all = SetAttr { mode: Some(0o777), ..SetAttr::default() };
         bench.fs.setattr(&creds[0], bench.fs.root(), &open_all).unwrap();

@@ -28,8 +28,8 @@ impl Receiver {
         let dir = Dir::new(name);
         let engine = LocalEngine::new(Env::real(), Options::default());
         let pool = new_pool(&engine, &dir.0);
-        // What is looked at is not changed by that.
-        let props = vec![prop("atime", "off")];
+        // What is looked at is not changed by that, and ACLs are seen.
+        let props = vec![prop("atime", "off"), prop("acltype", "posix")];
         pool.commit(&Change::SetProperties { name: "ours".into(), props }, "").unwrap();
         Receiver { fixture, dir, engine, pool }
     }

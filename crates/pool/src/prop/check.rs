@@ -167,8 +167,6 @@ impl Checker<'_> {
         match prop.name {
             "checksum" if value == "noparity" => refuse(),
             "aclmode" if value == "nfsv4" => refuse(),
-            // ACLs that are there are obeyed, but none is made, changed or handed down.
-            "acltype" if *raw != super::default_of(prop) => refuse(),
             _ => Ok(()),
         }
     }

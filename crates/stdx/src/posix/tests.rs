@@ -5,8 +5,8 @@ const MEMBER: Who<'static> = Who { uid: 11, gid: 99, groups: &[7, 20] };
 const STRANGER: Who<'static> = Who { uid: 12, gid: 21, groups: &[7] };
 const ROOT: Who<'static> = Who { uid: 0, gid: 0, groups: &[] };
 
-fn node(kind: Kind, mode: u32) -> Node {
-    Node { uid: 10, gid: 20, mode, withheld: 0, kind }
+fn node(kind: Kind, mode: u32) -> Node<'static> {
+    Node { uid: 10, gid: 20, mode, withheld: 0, acl: None, kind }
 }
 
 #[test]
@@ -32,14 +32,14 @@ fn a_sticky_directory_guards_other_peoples_names() {
     let others = Node { uid: 77, ..mine };
     for mode in [0o777, 0o1777] {
         let sticky = mode & STICKY != 0;
-        let dir = Node { uid: 88, gid: 88, mode, withheld: 0, kind: Kind::Dir };
+        let dir = Node { uid: 88, gid: 88, mode, withheld: 0, acl: None, kind: Kind::Dir };
         assert_eq!(check_delete(&OWNER, &dir, &mine), Ok(()));
         assert_eq!(check_delete(&OWNER, &dir, &others).is_err(), sticky);
         assert_eq!(check_delete(&ROOT, &dir, &others), Ok(()));
         let own_dir = Node { uid: 10, ..dir };
         assert_eq!(check_delete(&OWNER, &own_dir, &others), Ok(()));
     }
-    let dir = Node { uid: 88, gid: 88, mode: 0o1777, withheld: 0, kind: Kind::Dir };
+    let dir = Node { uid: 88, gid: 88, mode: 0o1777, withheld: 0, acl: None, kind: Kind::Dir };
     assert_eq!(check_delete(&OWNER, &dir, &others), Err(Refusal::NotPermitted));
     // Without write permission it is EACCES, sticky or not.
     let closed = Node { mode: 0o1755, ..dir };
@@ -180,7 +180,7 @@ fn extended_attributes_follow_their_namespace() {
 
 #[test]
 fn what_an_acl_withholds_nobody_but_the_owner_has() {
-    let node = Node { uid: 10, gid: 20, mode: 0o754, withheld: 0o044, kind: Kind::File };
+    let node = Node { uid: 10, gid: 20, mode: 0o754, withheld: 0o044, acl: None, kind: Kind::File };
     let bits = |uid, gid| permitted(&Who { uid, gid, groups: &[] }, &node);
     assert_eq!((bits(10, 1), bits(11, 20), bits(11, 1), bits(0, 0)), (7, 1, 0, 7));
 }

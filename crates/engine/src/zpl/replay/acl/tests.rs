@@ -21,6 +21,7 @@ fn node(mode: u64, uid: u64) -> Attrs {
         links: 1,
         rdev: 0,
         acl: AclLimits::default(),
+        posix_acl: None,
     }
 }
 
