@@ -69,6 +69,12 @@ impl Cx<'_> {
         let own = !old.is_hole() && !old.is_embedded() && old.logical_birth() == self.tx.txg;
         (self.tx.rewrite && own).then_some(*old)
     }
+
+    /// What stays where the same is to be written: a block of an older group.
+    pub fn unless(&self, old: &BlkPtr) -> Option<BlkPtr> {
+        let older = !old.is_hole() && !old.is_embedded() && old.logical_birth() < self.tx.txg;
+        older.then_some(*old)
+    }
 }
 
 /// Writes the trees of these objects; afterwards each job's dnode is as it shall be on disk.

@@ -17,6 +17,9 @@ pub struct WriteItem {
     /// A block born in this very transaction group, to be overwritten where it lies if the new bytes fit. When they
     /// do not, the new block goes elsewhere and the caller frees the old one: compare the DVAs.
     pub rewrite: Option<BlkPtr>,
+    /// What is there already, of an older group: where that is the same block, it is the answer, and nothing is written
+    /// (`zio/same.rs`).
+    pub unless: Option<BlkPtr>,
 }
 
 /// How to write it. `checksum` and `compression` are resolved: "on" and "inherit" have been replaced.

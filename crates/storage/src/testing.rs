@@ -137,8 +137,10 @@ impl Rig {
         policy: WritePolicy,
         txg: u64,
     ) -> Vec<Result<BlkPtr, WriteError>> {
-        let items =
-            blocks.iter().map(|data| WriteItem { data: data.clone(), policy, rewrite: None }).collect();
+        let items = blocks
+            .iter()
+            .map(|data| WriteItem { data: data.clone(), policy, rewrite: None, unless: None })
+            .collect();
         self.storage.write_batch(items, txg, &mut |_| {})
     }
 

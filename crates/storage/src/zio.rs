@@ -26,6 +26,7 @@ pub mod moved;
 pub mod on_disk;
 pub(crate) mod read;
 pub mod rebuild;
+mod same;
 pub(crate) mod shelf;
 mod stock;
 pub mod survey;

@@ -79,7 +79,7 @@ impl Dnode {
         };
         // What is stored already is known where groups are synced, and only there.
         let policy = WritePolicy { dedup: Dedup::Off, ..self.core.policy().block(what, 1) };
-        Some(Waiting::ToWrite(WriteItem { data: block.clone(), policy, rewrite: None }))
+        Some(Waiting::ToWrite(WriteItem { data: block.clone(), policy, rewrite: None, unless: None }))
     }
 
     fn wrote_early(&self, blkid: u64, early: Early, tx: &Tx) {

@@ -110,7 +110,7 @@ impl Objset {
             policy.copies = policy.copies.min(2);
         }
         let data = Arc::new(Block::from_slice(&phys.encode()));
-        let item = WriteItem { data, policy, rewrite: cx.rewrite(&old) };
+        let item = WriteItem { data, policy, rewrite: cx.rewrite(&old), unless: None };
         let new = write(cx, vec![item])?[0];
         settle(cx, &old, &new);
         env::lock(&self.root).bp = new;

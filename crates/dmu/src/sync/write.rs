@@ -80,6 +80,7 @@ pub fn spills(cx: &Cx<'_>, jobs: &mut [Job]) -> Result<(), SyncError> {
             data: block.clone(),
             policy: cx.policy.block(what, 1),
             rewrite: cx.rewrite(&old),
+            unless: None,
         });
         places.push((i, old, what.object_type, block.len() as u64));
     }
@@ -157,7 +158,8 @@ fn data(cx: &Cx<'_>, jobs: &mut [Job], slice: &[Group]) -> Result<(), SyncError>
             }
             let fill = if what.object_type == ObjectType::DNODE { dnodes_in(block) } else { 1 };
             let policy = cx.policy.block(what, fill);
-            items.push(WriteItem { data: block.clone(), policy, rewrite: cx.rewrite(&old) });
+            let (rewrite, unless) = (cx.rewrite(&old), cx.unless(&old));
+            items.push(WriteItem { data: block.clone(), policy, rewrite, unless });
             places.push((group.job, *blkid, old, block.len() as u64));
         }
     }
@@ -171,6 +173,10 @@ fn data(cx: &Cx<'_>, jobs: &mut [Job], slice: &[Group]) -> Result<(), SyncError>
     let written = cx.core.store.write_batch(items, cx.tx.txg, &mut note);
     for ((i, blkid, old, lsize), new) in places.into_iter().zip(all_written(written)?) {
         let kind = jobs[i].attrs.object_type;
+        // What is there already: the tree stays as it is.
+        if new == old && !old.is_hole() && cx.unless(&old).is_some() {
+            continue;
+        }
         let new = account(cx, &mut jobs[i], &old, new, (kind, 0, lsize));
         jobs[i].tree.set(0, blkid, &new);
     }
@@ -201,6 +207,7 @@ pub fn indirect(cx: &Cx<'_>, jobs: &mut [Job], level: u8, blocks: &[At]) -> Resu
             data: node.block,
             policy: cx.policy.block(what, fill),
             rewrite: cx.rewrite(&old),
+            unless: None,
         });
         places.push((i, blkid, old, shape));
     }

@@ -146,6 +146,7 @@ fn space_that_nothing_refers_to_is_a_leak() {
             ..WritePolicy::data(ObjectType::PLAIN_FILE_CONTENTS)
         },
         rewrite: None,
+        unless: None,
     };
     let written = core.storage.write_batch(vec![item], core.txgs.open(), &mut |_| {});
     assert!(written[0].is_ok());

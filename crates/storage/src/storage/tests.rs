@@ -268,7 +268,7 @@ fn gangs_are_read_rewritten_and_freed() {
         assert!(rig.read(&bp).unwrap()[..] == old[..]);
         let after = rig.storage.space().allocated;
         assert_eq!(after - before, bp.asize());
-        let item = WriteItem { data: new.clone(), policy, rewrite: Some(bp) };
+        let item = WriteItem { data: new.clone(), policy, rewrite: Some(bp), unless: None };
         let again = rig.storage.write_batch(vec![item], 4, &mut |_| {}).remove(0).unwrap();
         assert_eq!(again.dvas(), bp.dvas());
         assert_eq!(rig.storage.space().allocated, after);
@@ -288,7 +288,7 @@ fn a_rewrite_stays_in_place_only_with_the_same_size_and_birth() {
     let policy = with(ondisk::ChecksumKind::Fletcher4, ondisk::CompressKind::Lz4);
     let first = rig.write_one(&noise(16384, 1), policy);
     let rewrite = |data: Arc<Block>, txg| {
-        let item = WriteItem { data, policy, rewrite: Some(first) };
+        let item = WriteItem { data, policy, rewrite: Some(first), unless: None };
         rig.storage.write_batch(vec![item], txg, &mut |_| {}).remove(0).unwrap()
     };
     let same = rewrite(noise(16384, 2), 4);

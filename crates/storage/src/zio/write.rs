@@ -11,6 +11,7 @@ use env::{IoClass, lock};
 use ondisk::{BlkPtr, Dva};
 
 use super::dedup::{Batch, Judged};
+use super::same::unchanged;
 use super::transform::{Shape, Stored, Transformed, transform};
 use super::{Flight, check, write_io};
 use crate::metaslab::AllocError;
@@ -207,6 +208,13 @@ impl Storage {
                     answers[n] = Some(Ok(bp));
                     continue;
                 }
+            }
+            if let Transformed::Stored(stored) = &transformed
+                && let Some(there) = unchanged(tree, &items[n], stored)
+            {
+                self.remember(&there, items[n].data.clone(), items[n].policy.keep);
+                answers[n] = Some(Ok(there));
+                continue;
             }
             match self.place(tree, &items[n], transformed, txg) {
                 Ok((placed, Some(stored))) => blocks.push((n, placed, stored)),

@@ -21,7 +21,7 @@ fn nothing_is_written_over_before_the_whole_is_proved() {
     };
     let bp = rig.write_one(&first, plain());
     let old = header(&bp);
-    let item = WriteItem { data: second.clone(), policy: plain(), rewrite: Some(bp) };
+    let item = WriteItem { data: second.clone(), policy: plain(), rewrite: Some(bp), unless: None };
     let bp = rig.storage.write_batch(vec![item], 4, &mut |_| {}).remove(0).unwrap();
     let new = header(&bp);
     let pieces = pieces_of(&new).unwrap();

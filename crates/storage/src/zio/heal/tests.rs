@@ -63,7 +63,7 @@ fn a_stale_header_of_a_gang_is_not_taken_for_its_own() {
     let before = rig.write_one(&old, plain());
     let mut stale = Vec::new();
     rig.disks.edit("a", |bytes| stale = bytes.to_vec());
-    let item = WriteItem { data: new.clone(), policy: plain(), rewrite: Some(before) };
+    let item = WriteItem { data: new.clone(), policy: plain(), rewrite: Some(before), unless: None };
     let bp = rig.storage.write_batch(vec![item], 4, &mut |_| {}).remove(0).unwrap();
     for (behind, whole) in [("a", "b"), ("b", "a")] {
         rig.disks.edit(behind, |bytes| bytes.copy_from_slice(&stale));

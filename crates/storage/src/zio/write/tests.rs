@@ -9,7 +9,12 @@ use crate::testing::{noise, plain, rig};
 fn chunks_hold_at_least_one_block_and_not_too_many_bytes() {
     let items: Vec<WriteItem> = [3 << 20, 1 << 20, 1 << 20, 16 << 20, 512]
         .into_iter()
-        .map(|len| WriteItem { data: Arc::new(Block::zeroed(len)), policy: plain(), rewrite: None })
+        .map(|len| WriteItem {
+            data: Arc::new(Block::zeroed(len)),
+            policy: plain(),
+            rewrite: None,
+            unless: None,
+        })
         .collect();
     let mut ends = Vec::new();
     let mut at = 0;
