@@ -156,9 +156,15 @@ impl Level2 {
         (self.is_active() && fit()).then_some(bp)
     }
 
-    /// Whether a device has the block now.
+    /// Whether a device that is in use has the block now.
     pub fn has(&self, key: &Key) -> bool {
-        self.is_active() && lock(&self.state).index.contains(&key.into())
+        self.is_active() && {
+            let state = lock(&self.state);
+            let number = state.index.device(&key.into());
+            number.is_some_and(|number| {
+                state.devices.iter().any(|device| device.number == number && device.ring.is_some())
+            })
+        }
     }
 
     // ── Devices ──
@@ -224,8 +230,9 @@ impl Level2 {
     fn replace(&self, guid: u64, device: Device) -> Option<()> {
         let old = {
             let mut state = lock(&self.state);
-            let place = state.devices.iter_mut().find(|device| device.config.guid == guid)?;
-            std::mem::replace(place, device)
+            let at = state.devices.iter().position(|device| device.config.guid == guid)?;
+            self.empty(&mut state, at);
+            std::mem::replace(&mut state.devices[at], device)
         };
         drop(old); // Closes the disk, which may wait for its workers.
         Some(())
@@ -246,18 +253,21 @@ impl Level2 {
         true
     }
 
-    /// Takes a device out of use until it is opened again; `false` if there is none of this guid.
+    /// Takes a device out of use until it is opened again; `false` if there is none of this guid. What it holds is still
+    /// counted, though nobody reads it: `l2_size` and its like go down where something is lost (`arc_kstat_update`).
     pub fn offline(&self, guid: u64) -> bool {
         let taken = {
             let mut state = lock(&self.state);
             let Some(at) = state.devices.iter().position(|device| device.config.guid == guid) else {
                 return false;
             };
-            self.empty(&mut state, at);
-            state.numbers += 1;
-            let absent = Device::absent(state.numbers, &state.devices[at].config);
-            absent.leaf.set_state(VdevState::Offline);
-            std::mem::replace(&mut state.devices[at], absent)
+            let device = &mut state.devices[at];
+            if let Some(mut ring) = device.ring.take() {
+                self.forget_logs(&mut ring);
+            }
+            device.rebuild = None;
+            device.drop_log();
+            device.shut(VdevState::Offline)
         };
         self.look_who_is_there();
         drop(taken); // Closes the disk, which may wait for its workers.

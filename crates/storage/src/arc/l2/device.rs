@@ -116,6 +116,12 @@ impl Device {
         }
     }
 
+    /// Lets go of the disk, which is in `state` from now on; whoever drops what this gives may wait for its workers.
+    pub fn shut(&mut self, state: VdevState) -> Arc<Leaf> {
+        let absent = Leaf::absent(self.config.guid, &self.leaf.path, u32::MAX, state);
+        std::mem::replace(&mut self.leaf, Arc::new(absent))
+    }
+
     /// Whether it can be written now.
     pub fn is_open(&self) -> bool {
         self.ring.is_some() && self.rebuild.is_none()
@@ -126,11 +132,12 @@ impl Device {
     }
 
     pub fn describe(&self) -> CacheDevice {
-        let logs = self.ring.iter().flat_map(|ring| &ring.logs).map(|log| log.prop.psize());
+        // Of a device that is not in use nobody can say what it has.
+        let allocated = self.ring.as_ref().map_or(0, |ring| self.allocated + ring.log_asize());
         CacheDevice {
             stat: leaf_stat(&self.config, &self.leaf),
             ashift: self.config.ashift.unwrap_or(9) as u32,
-            allocated: self.allocated + logs.sum::<u64>(),
+            allocated,
             size: self.ring.as_ref().map_or(0, |ring| ring.end - ring.start),
         }
     }

@@ -76,7 +76,7 @@ impl Level2 {
         let find = |(asked, bp): (usize, &&BlkPtr)| {
             let name = Name::from(&Key::of(self.pool, bp)?);
             let number = index.device(&name)?;
-            let device = devices.iter().find(|device| device.number == number)?;
+            let device = devices.iter().find(|device| device.number == number && device.ring.is_some())?;
             let slot = index.slot(&name, &device.held)?;
             // Sizes differ where the name is of another block: one that was rolled back.
             (slot.prop.psize() == bp.psize()).then(|| Wanted {

@@ -79,10 +79,6 @@ impl Index {
         self.0.len()
     }
 
-    pub fn contains(&self, name: &Name) -> bool {
-        self.0.contains_key(name)
-    }
-
     /// The device that has a block.
     pub fn device(&self, name: &Name) -> Option<u32> {
         Some(self.0.get(name)?.0)

@@ -217,11 +217,15 @@ fn a_device_that_comes_back_is_used_again_with_what_it_holds() {
     assert!(bench.rig.storage.reopen_cache(GUID).unwrap().is_ok(), "nothing to do");
     assert!(bench.rig.storage.reopen_cache(GUID + 1).is_none());
     // Out of use by an operator's word, and back.
+    let size = bench.counts().size;
     assert!(bench.rig.storage.offline_cache(GUID) && !bench.rig.storage.offline_cache(GUID + 1));
     assert_eq!((bench.state(), bench.held(&blocks)), (VdevState::Offline, 0));
+    assert!(size > 0 && bench.counts().size == size, "what it holds is counted all the same");
+    bench.check(&blocks);
     assert!(bench.rig.storage.reopen_cache(GUID).unwrap().is_ok());
     bench.rebuilt();
     assert_eq!((bench.state(), bench.held(&blocks)), (VdevState::Online, 60));
+    assert_eq!(bench.counts().size, size);
 }
 
 #[test]

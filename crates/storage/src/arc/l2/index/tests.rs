@@ -34,7 +34,7 @@ fn what_a_rebuild_finds_goes_before_all_else() {
     assert!(!index.push_oldest(2, &mut held, slot(50)));
     assert!((0..=50).all(|n| index.slot(&slot(n).name, &held) == Some(&slot(n))));
     assert_eq!(index.forget(&slot(0).name, &mut held), Some(slot(0)));
-    assert!(!index.contains(&slot(0).name));
+    assert!(index.device(&slot(0).name).is_none());
     assert_eq!(index.pop_oldest(2, &mut held, &|_| true), Some(slot(1)));
 }
 
