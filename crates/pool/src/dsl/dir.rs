@@ -19,6 +19,11 @@ use ondisk::dsl_dir::{DslDirPhys, FLAG_USED_BREAKDOWN};
 
 use super::Mos;
 
+/// Share of a quota, or of the pool, by which what is in flight may go beyond it: the quota shifted right. OpenZFS lets in a
+/// 32nd, but takes what is in flight for 24 times its size where this takes it for three times: so a group overruns a quota
+/// here, too, by a 768th at most, and a file system with hardly any room is refused before it has written much.
+const SLACK_SHIFT: u32 = 8;
+
 /// What part of a directory's space something is (`dd_used_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Used {
@@ -312,7 +317,7 @@ impl Dir {
                 refusal = NoRoom::Soon;
             }
         }
-        let slack = if quota == u64::MAX { 0 } else { quota >> 5 };
+        let slack = if quota == u64::MAX { 0 } else { quota >> SLACK_SHIFT };
         if used >= quota {
             return Err(refusal);
         }

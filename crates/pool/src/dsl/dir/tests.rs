@@ -54,6 +54,27 @@ fn a_transaction_counts_while_it_runs_and_what_it_dirtied_until_the_sync() {
 }
 
 #[test]
+fn one_group_overruns_what_is_left_by_little() {
+    let quota = 4 << 30;
+    for left in [1 << 20, 60 << 20, 150 << 20] {
+        let root = dir(1, None, used(0));
+        let child = dir(2, Some(&root), DslDirPhys { quota, ..used(quota - left) });
+        let room = PoolRoom { size: 1 << 40, most: 1 << 40, free: 1 << 40, ..ROOM };
+        let mut written = 0;
+        // A block is taken for three times its size, in what is asked for and in what is dirty.
+        let refused = loop {
+            match child.reserve(3 << 13, false, HeadLimits::default(), room, 5) {
+                Ok(_) => child.dirtied(3 << 13, 5),
+                Err(refused) => break refused,
+            }
+            written += 1 << 13;
+        };
+        assert_eq!(refused, NoRoom::Wait);
+        assert!(written < left + quota / 768, "{written} written where {left} were left");
+    }
+}
+
+#[test]
 fn a_full_quota_refuses_and_freeing_is_let_in() {
     let root = dir(1, None, used(50));
     let full = dir(2, Some(&root), DslDirPhys { quota: 50, ..used(50) });
