@@ -111,14 +111,15 @@ impl Ring {
                 let until = if wraps { self.end } else { self.hand + distance };
                 self.evict = self.evict.max(until);
                 given_up(self.hand..self.evict);
+                // Before the hand turns: what lies behind it then would look as if it were of the round before.
+                while self.logs.front().is_some_and(|log| !self.is_there(log)) {
+                    self.logs.pop_front();
+                }
             }
             if !wraps {
                 break;
             }
             (self.hand, self.evict, self.first_round) = (self.start, self.start, false);
-        }
-        while self.logs.front().is_some_and(|log| !self.is_there(log)) {
-            self.logs.pop_front();
         }
     }
 

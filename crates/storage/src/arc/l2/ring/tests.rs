@@ -49,6 +49,18 @@ fn the_first_round_gives_up_nothing_and_later_ones_what_is_ahead() {
     assert_eq!((header.log_count, header.log_asize), (8, 8 * 4096));
 }
 
+/// Also when the hand turns before it has come to the end.
+#[test]
+fn what_has_been_given_up_is_not_counted() {
+    let mut ring = ring();
+    for n in 0..100 {
+        write(&mut ring, (n % 4 + 1) * 3 * MIB);
+        assert!(ring.logs.iter().all(|log| ring.is_there(log)), "after {n}");
+        let mut chain = ring.logs.iter().rev().zip(ring.logs.iter().rev().skip(1));
+        assert!(chain.all(|(log, before)| !ring.ends_at(log, before)), "after {n}");
+    }
+}
+
 #[test]
 fn a_header_brings_it_back_to_the_newest_log_block() {
     let mut ring = ring();
