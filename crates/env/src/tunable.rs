@@ -43,6 +43,8 @@ pub enum Tunable {
     L2arcWriteMax,
     /// So many more while the cache in memory has not been full yet.
     L2arcWriteBoost,
+    /// 1: what was used once is not written to cache devices; 2: but for metadata.
+    L2arcMfuonly,
     /// 0: what a cache device holds is not looked for when its pool is imported.
     L2arcRebuildEnabled,
     /// Bytes below which a cache device keeps no record of what it holds.
@@ -102,6 +104,7 @@ pub const TUNABLES: [TunableInfo; COUNT] = [
     row(Tunable::VdevMaxAutoAshift, "zfs_vdev_max_auto_ashift", 14, (9, 16), "largest sector that a new vdev takes by itself, as a power of two"),
     row(Tunable::L2arcWriteMax, "l2arc_write_max", 32 << 20, (1, u64::MAX), "bytes that a cache device is given in a round"),
     row(Tunable::L2arcWriteBoost, "l2arc_write_boost", 32 << 20, ANY, "so many more while the cache in memory has not been full yet"),
+    row(Tunable::L2arcMfuonly, "l2arc_mfuonly", 0, (0, 2), "1: cache devices are given only what was used again; 2: and metadata"),
     row(Tunable::L2arcRebuildEnabled, "l2arc_rebuild_enabled", 1, (0, 1), "0: what a cache device holds is not looked for at import"),
     row(Tunable::L2arcRebuildBlocksMinL2size, "l2arc_rebuild_blocks_min_l2size", 1 << 30, ANY, "bytes below which a cache device keeps no record of what it holds"),
     row(Tunable::MetaslabForceGanging, "metaslab_force_ganging", NEVER, (512, u64::MAX), "bytes from which on blocks are broken into gangs"),

@@ -133,7 +133,16 @@ impl Level2 {
         let mut bytes = 0;
         let mut chosen: Vec<Cold> = Vec::new();
         let synced = self.synced.load(Relaxed);
+        // Of what was used once (`l2arc_mfuonly`).
+        let (mru, mru_metadata) = match self.env.tunable(Tunable::L2arcMfuonly) {
+            0 => (true, true),
+            1 => (false, false),
+            _ => (false, true),
+        };
         for (is_mfu, is_metadata) in TURNS {
+            if !(is_mfu || if is_metadata { mru_metadata } else { mru }) {
+                continue;
+            }
             let end = ColdEnd {
                 pool: self.pool,
                 is_mfu,

@@ -146,6 +146,17 @@ fn what_memory_evicts_is_read_from_the_device_as_the_pool_has_it() {
 }
 
 #[test]
+fn what_was_used_once_is_left_out_where_it_is_to_be() {
+    let bench = Bench::new();
+    bench.rig.storage.env().tunables.set(env::Tunable::L2arcMfuonly, 1);
+    let blocks = bench.write(0..8, plain());
+    assert_eq!(bench.held(&blocks), 0);
+    bench.rig.storage.env().tunables.set(env::Tunable::L2arcMfuonly, 0);
+    bench.feed();
+    assert_eq!((bench.held(&blocks), bench.counts().mfu_asize), (8, 0));
+}
+
+#[test]
 fn what_was_compressed_otherwise_is_read_from_the_pool_once() {
     let bench = Bench::new();
     bench.rig.storage.sync_done(4);
