@@ -105,7 +105,7 @@ fn traffic(names: [&'static str; 4], of: &Traffic) -> [(&'static str, u64); 4] {
     ]
 }
 
-fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 19] {
+fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 21] {
     [
         ("l2_ndev", devices),
         ("l2_hits", l2.hits),
@@ -126,6 +126,8 @@ fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 19] {
         ("l2_log_blk_writes", l2.log_writes),
         ("l2_log_blk_count", l2.log_count),
         ("l2_rebuild_success", l2.rebuild_ok),
+        ("l2_rebuild_bufs", l2.rebuild_blocks),
+        ("l2_rebuild_log_blks", l2.rebuild_logs),
     ]
 }
 
