@@ -149,6 +149,9 @@ impl SyncCx<'_> {
     }
 }
 
+/// Bytes that a new dataset is taken for: `DST_AVG_BLKSHIFT` is 14.
+const NEW_DATASET: u64 = 5 << 14;
+
 impl Change {
     /// `group` is the one it is made in, in syncing context.
     fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
@@ -185,6 +188,21 @@ impl Change {
             Change::SetPoolProperties { props } => pool_props::check(dsl, props),
             Change::Receive(step) => step.check(dsl, group),
         }
+    }
+
+    /// What is new takes blocks of its own, and what comes after wants to write: where the pool has no room for those of a
+    /// dataset (five, `dsl_sync_task_sync` in module/zfs/dsl_synctask.c), it is not made at all.
+    fn check_room(&self, dsl: &Dsl) -> Result<()> {
+        let (Change::CreateFilesystem { name, .. }
+        | Change::CreateVolume { name, .. }
+        | Change::Clone { name, .. }) = self
+        else {
+            return Ok(());
+        };
+        if dsl.has_room(NEW_DATASET) {
+            return Ok(());
+        }
+        Err(PoolError::Refused(format!("cannot create '{name}': {}", reason(PoolError::NoSpace)?)))
     }
 
     fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
@@ -333,7 +351,7 @@ pub(crate) fn run(dsl: &Dsl, tx: &Tx) -> Result<()> {
 fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
     let tx = Tx::syncing(txg);
     if let Some(change) = &queued.change {
-        if let Err(refused) = change.check(dsl, Some(txg)) {
+        if let Err(refused) = change.check(dsl, Some(txg)).and_then(|()| change.check_room(dsl)) {
             return Ok(Err(refused));
         }
         match change.sync(&SyncCx { dsl, tx: &tx }) {

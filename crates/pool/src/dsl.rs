@@ -284,6 +284,11 @@ impl Dsl {
         space.adjusted(slop_shift).saturating_sub(space.deferred).saturating_sub(used)
     }
 
+    /// Whether so many bytes more can be used, without what is kept for administrators.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.unused(0) >= bytes
+    }
+
     /// Whether administrative changes find no room any more.
     pub(crate) fn is_full(&self) -> bool {
         self.unused(0) == 0

@@ -363,6 +363,36 @@ fn reservations_and_quotas_are_kept() {
     export(&dir, pool);
 }
 
+/// A dataset that could not be written, or mounted, is not begun.
+#[test]
+fn a_full_pool_gets_no_datasets() {
+    let dir = Dir::new("dsl-no-room");
+    let pool = fresh(&dir);
+    pool.dsl.commit(make("tank/a", &[]), "").unwrap();
+    let snapshot = Change::Snapshot { names: vec!["tank/a@s".into()], recursive: false, props: Vec::new() };
+    pool.dsl.commit(snapshot, "").unwrap();
+    let keep = |bytes: &str| {
+        let props = vec![("reservation".into(), bytes.into())];
+        pool.dsl.commit(Change::SetProperties { name: "tank/a".into(), props }, "").unwrap();
+    };
+    let free: u64 = get(&pool, "tank", "available").0.parse().unwrap();
+    let used: u64 = get(&pool, "tank/a", "used").0.parse().unwrap();
+    keep(&(free + used - (64 << 10)).to_string());
+    let clone = Change::Clone {
+        snapshot: "tank/a@s".into(),
+        name: "tank/b".into(),
+        parents: false,
+        props: Vec::new(),
+    };
+    for change in [clone.clone(), make("tank/b", &[])] {
+        let refused = pool.dsl.commit(change, "").unwrap_err().to_string();
+        assert_eq!(refused, "cannot create 'tank/b': out of space");
+    }
+    keep("none");
+    pool.dsl.commit(clone, "").unwrap();
+    export(&dir, pool);
+}
+
 /// Empties every plain file of a dataset.
 fn empty_files(pool: &Pool, name: &str) -> usize {
     let dataset = pool.dsl.open_dataset(name).unwrap();
