@@ -593,8 +593,15 @@ impl Diagnostics for LocalEngine {
 
     fn set_tunable(&self, name: &str, value: u64) -> Result<()> {
         let tunable = env::Tunable::named(name).ok_or(Error::NotFound)?;
-        let fits = self.around.env.tunables.set(tunable, value);
-        fits.then_some(()).ok_or_else(|| Error::Invalid(format!("{name} cannot be {value}")))
+        if !self.around.env.tunables.set(tunable, value) {
+            return Err(Error::Invalid(format!("{name} cannot be {value}")));
+        }
+        // Whoever watches a pool goes by the pace that its last sign of life tells.
+        if matches!(tunable, env::Tunable::MultihostInterval | env::Tunable::MultihostFailIntervals) {
+            let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+            pools.iter().for_each(|pool| pool.inner().core().mmp.pace_changed());
+        }
+        Ok(())
     }
 
     fn cancel_fault(&self, id: u64) -> bool {

@@ -117,7 +117,7 @@ pub struct Core {
     pub(crate) events: Arc<Zevents>,
     /// States of disks that events have told of.
     pub(crate) told_states: Mutex<BTreeMap<u64, VdevState>>,
-    pub(crate) mmp: Arc<mmp::Mmp>,
+    pub mmp: Arc<mmp::Mmp>,
     /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
     pub lost_logs: Mutex<Vec<String>>,
     /// The import went back to an older group.

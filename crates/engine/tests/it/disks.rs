@@ -330,6 +330,32 @@ fn the_hostid_is_looked_at_each_time() {
     engine.export("ours", false).unwrap();
 }
 
+/// A pool that showed that it is in use every few minutes does so at once when it is to do it more often, and says so.
+#[test]
+fn a_pace_that_changes_is_told_at_once() {
+    let dir = Dir::new("pace");
+    let engine = LocalEngine::new(Env::real(), Options { hostid: 7, ..Options::default() });
+    let set = |name: &str, value| engine.diagnostics().set_tunable(name, value).unwrap();
+    set("zfs_multihost_interval", 1_000_000);
+    let pool = new_pool(&engine, &dir.0);
+    let on = Change::SetPoolProperties { props: vec![prop("multihost", "on")] };
+    pool.commit(&on, "").unwrap();
+    let disk = dir.0.join("disk0");
+    let newest = || {
+        let told = Command::new("zdb").arg("-luuuu").arg(&disk).output().expect("zdb is installed").stdout;
+        String::from_utf8_lossy(&told).into_owned()
+    };
+    set("zfs_multihost_fail_intervals", 3);
+    set("zfs_multihost_interval", 500);
+    let begun = std::time::Instant::now();
+    while !(newest().contains("mmp_fail = 3") && newest().contains("mmp_write = 500")) {
+        assert!(begun.elapsed().as_secs() < 20, "{}", newest());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    drop(pool);
+    engine.export("ours", false).unwrap();
+}
+
 #[test]
 fn a_temporary_name_is_not_kept() {
     let dir = Dir::new("temporary");

@@ -104,6 +104,12 @@ impl Mmp {
         }
         state.is_on = is_on;
         drop(state);
+        self.pace_changed();
+    }
+
+    /// A tunable has changed that says how often there are signs of life, or what a failed one means: the next comes at once
+    /// (`mmp_signal_all_threads` in module/zfs/mmp.c).
+    pub fn pace_changed(&self) {
         if let Some(worker) = lock(&self.worker).clone() {
             worker.wake();
         }
