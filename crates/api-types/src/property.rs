@@ -115,8 +115,7 @@ pub fn is_dataset_at_property(name: &str) -> bool {
     const STEMS: [&str; 3] = ["user", "group", "project"];
     const KINDS: [&str; 4] = ["used", "quota", "objused", "objquota"];
     match name.split_once(['@', '#']) {
-        Some((_, "")) => false,
-        Some(("written", _)) => true,
+        Some(("written", since)) => !since.is_empty(),
         Some((stem, _)) => {
             name.contains('@')
                 && STEMS.iter().any(|who| stem.strip_prefix(who).is_some_and(|kind| KINDS.contains(&kind)))

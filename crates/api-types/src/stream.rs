@@ -61,6 +61,8 @@ pub struct Receive {
 pub enum StreamEvent {
     /// To be shown as it is.
     Line(String),
+    /// To be shown beside the output; no failure.
+    Note(String),
     /// What a token says, as it is shown.
     Token(String),
     /// A snapshot will be sent: bytes, about. All are told before the first begins.

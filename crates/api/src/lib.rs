@@ -19,6 +19,6 @@ mod problem;
 mod rights;
 mod server;
 
-pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec};
+pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 pub use rights::Right;
 pub use server::{ApiServer, Config, FOR_OWNER, listen, routes, serve};

@@ -4,13 +4,39 @@
 use api_types::IscsiSession;
 use engine_api::Result;
 
+/// Properties that say how a file system is mounted, and the words for their being on and off among the options of a mount;
+/// the first of each is what the kernel says (lib/libzfs/os/linux/libzfs_mount_os.c, `option_map`).
+const MOUNT_WORDS: [(&str, &[&str], &[&str]); 7] = [
+    ("atime", &["atime"], &["noatime"]),
+    ("devices", &["dev", "devices"], &["nodev", "nodevices"]),
+    ("exec", &["exec"], &["noexec"]),
+    ("readonly", &["ro"], &["rw"]),
+    ("relatime", &["relatime"], &["norelatime"]),
+    ("setuid", &["suid", "setuid"], &["nosuid", "nosetuid"]),
+    ("xattr", &["xattr", "saxattr", "dirxattr"], &["noxattr"]),
+];
+
+/// Names of the properties that say how a file system is mounted.
+pub fn mount_props() -> impl Iterator<Item = &'static str> {
+    MOUNT_WORDS.iter().map(|(prop, ..)| *prop)
+}
+
+/// The property that an option of a mount stands for, and whether it is on then.
+pub fn mount_word(word: &str) -> Option<(&'static str, bool)> {
+    MOUNT_WORDS.iter().find_map(|(prop, on, off)| match () {
+        () if on.contains(&word) => Some((*prop, true)),
+        () if off.contains(&word) => Some((*prop, false)),
+        () => None,
+    })
+}
+
 /// One local mount to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountSpec {
     pub dataset: String,
     /// Absolute; made where it is missing.
     pub mountpoint: String,
-    /// In zfs(8)'s words: `ro`, `noatime`, …
+    /// In zfs(8)'s words: `ro`, `noatime`, …; they go before the properties while it lasts.
     pub options: Vec<String>,
     /// Mount over a directory that is not empty.
     pub overlay: bool,
@@ -39,6 +65,11 @@ pub trait LocalMounts: Send + Sync {
     fn is_free(&self, at: &str) -> Result<()>;
     /// `Busy` where it is mounted already, `NotEmpty` where the directory has entries and `overlay` isn't set.
     fn mount(&self, spec: &MountSpec) -> Result<()>;
+    /// What is mounted gets these options instead of those it had, and what its properties say now. `NotFound` where it
+    /// isn't mounted.
+    fn remount(&self, dataset: &str, options: &[String]) -> Result<()>;
+    /// A dataset and all below have other names; their mounts stay.
+    fn renamed(&self, from: &str, to: &str);
     /// `NotFound` where it isn't mounted; `Busy` where it is in use and `force` isn't set.
     fn unmount(&self, dataset: &str, force: bool) -> Result<()>;
     fn mounted(&self) -> Vec<LocalMount>;

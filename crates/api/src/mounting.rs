@@ -7,7 +7,7 @@
 //! unmounting up.
 
 use crate::app::App;
-use crate::local::{LocalMount, MountSpec};
+use crate::local::{LocalMount, MountSpec, mount_props, mount_word};
 use crate::problem::of_error;
 use api_types::{Problem, kind};
 use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error};
@@ -183,12 +183,7 @@ pub fn restore(app: &App, mounts: &[LocalMount]) -> Vec<String> {
         let spec = MountSpec {
             dataset: mount.dataset.clone(),
             mountpoint: mount.mountpoint.clone(),
-            options: mount
-                .options
-                .split(',')
-                .filter(|option| !option.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            options: words_of(mount).map(str::to_owned).collect(),
             overlay: true,
         };
         let outcome = app.local.mount(&spec);
@@ -259,6 +254,28 @@ fn moved(
     // `restore` goes through them backwards, and a parent's directory must be there before its child's.
     moved.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
     moved
+}
+
+/// Mounts at and below a dataset follow properties that say how they are mounted, and have changed: what was asked for
+/// while the mount lasts goes with that (`zfs_is_namespace_prop` in lib/libzfs/libzfs_mount.c). Gives the failures.
+pub fn follow(app: &App, root: &str, changed: &[&str]) -> Vec<String> {
+    if !changed.iter().any(|name| mount_props().any(|prop| prop == *name)) {
+        return Vec::new();
+    }
+    let again = |mount: LocalMount| {
+        let stays = |word: &&str| mount_word(word).is_none_or(|(prop, _)| !changed.contains(&prop));
+        let words: Vec<String> = words_of(&mount).filter(stays).map(str::to_owned).collect();
+        match app.local.remount(&mount.dataset, &words) {
+            Ok(()) | Err(Error::NotFound) => None,
+            Err(error) => Some(mount_failure(&mount.dataset, &mount.mountpoint, &error)),
+        }
+    };
+    mounted_within(app, root).into_iter().filter_map(again).collect()
+}
+
+/// The options that a mount was asked for.
+pub fn words_of(mount: &LocalMount) -> impl Iterator<Item = &str> {
+    mount.options.split(',').filter(|option| !option.is_empty())
 }
 
 /// Whether inheriting this property, or setting it to this value, may move or end a mount.

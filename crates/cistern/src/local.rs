@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use api::{LocalMount, LocalMounts, LocalShare, MountSpec};
+use api::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
-use engine_api::{Engine, Error, Result};
+use engine_api::{DatasetFilter, DatasetKind, Engine, Error, PropValue, Result};
 use env::lock;
 use fuse::{Mount, MountOptions, Pool};
 use stdx::os_error::words;
@@ -38,6 +38,20 @@ impl Local {
         Ok(Arc::new(Local { appliance, pool, mounts: Mutex::default(), iscsi: OnceLock::new() }))
     }
 
+    /// How a dataset is to be mounted, with these words.
+    fn options(&self, dataset: &str, words: &[String]) -> Result<MountOptions> {
+        let filter = DatasetFilter {
+            roots: vec![dataset.to_owned()],
+            depth: Some(0),
+            kinds: vec![DatasetKind::Filesystem],
+            props: mount_props().map(str::to_owned).collect(),
+        };
+        let pool = dataset.split('/').next().unwrap_or_default();
+        let found = self.appliance.pool(pool)?.datasets(&filter)?;
+        let props = found.into_iter().next().map(|info| info.props).unwrap_or_default();
+        Ok(mount_options(dataset, &props, words))
+    }
+
     /// For the end of the program.
     pub fn unmount_all(&self) {
         let mounts = std::mem::take(&mut *lock(&self.mounts));
@@ -50,22 +64,19 @@ impl Local {
     }
 }
 
-fn mount_options(dataset: &str, words: &[String]) -> MountOptions {
+/// What properties say, and words that go before them.
+fn mount_options(dataset: &str, props: &[PropValue], words: &[String]) -> MountOptions {
     let mut options = MountOptions { source: dataset.to_owned(), ..MountOptions::default() };
-    for word in words {
-        match word.as_str() {
-            "ro" => options.read_only = true,
-            "rw" => options.read_only = false,
-            "noatime" => options.atime = false,
-            "atime" => options.atime = true,
-            "relatime" => options.relatime = true,
-            "norelatime" => options.relatime = false,
-            "nosuid" => options.setuid = false,
-            "suid" => options.setuid = true,
-            "nodev" | "nodevices" => options.devices = false,
-            "dev" | "devices" => options.devices = true,
-            "noexec" => options.exec = false,
-            "exec" => options.exec = true,
+    let said = props.iter().map(|prop| (prop.name.as_str(), prop.value != "off"));
+    for (prop, on) in said.chain(words.iter().filter_map(|word| mount_word(word))) {
+        match prop {
+            "readonly" => options.read_only = on,
+            "atime" => options.atime = on,
+            "relatime" => options.relatime = on,
+            "setuid" => options.setuid = on,
+            "devices" => options.devices = on,
+            "exec" => options.exec = on,
+            "xattr" => options.xattr = on,
             _ => {}
         }
     }
@@ -102,12 +113,32 @@ impl LocalMounts for Local {
         prepare(spec)?;
         let pool = spec.dataset.split(['/', '@']).next().unwrap_or_default();
         let fs = self.appliance.pool(pool)?.open_fs(&spec.dataset)?;
-        let options = mount_options(&spec.dataset, &spec.options);
+        let options = self.options(&spec.dataset, &spec.options)?;
         let mount = fuse::mount(&self.pool, fs, Path::new(&spec.mountpoint), &options)
             .map_err(|error| Error::Refused(format!("cannot mount '{}': {error}", spec.dataset)))?;
         let mounted = Mounted { mount, at: spec.mountpoint.clone(), options: spec.options.join(",") };
         mounts.insert(spec.dataset.clone(), mounted);
         Ok(())
+    }
+
+    fn remount(&self, dataset: &str, options: &[String]) -> Result<()> {
+        let now = self.options(dataset, options)?;
+        let mut mounts = lock(&self.mounts);
+        let mounted = mounts.get_mut(dataset).filter(|mounted| !mounted.mount.is_unmounted());
+        let mounted = mounted.ok_or(Error::NotFound)?;
+        mounted.mount.remount(&now)?;
+        mounted.options = options.join(",");
+        Ok(())
+    }
+
+    fn renamed(&self, from: &str, to: &str) {
+        let mut mounts = lock(&self.mounts);
+        let new_name = |dataset: &str| {
+            let rest = dataset.strip_prefix(from)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
+        };
+        let all = std::mem::take(&mut *mounts).into_iter();
+        *mounts = all.map(|(dataset, mounted)| (new_name(&dataset).unwrap_or(dataset), mounted)).collect();
     }
 
     fn unmount(&self, dataset: &str, force: bool) -> Result<()> {

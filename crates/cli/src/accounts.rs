@@ -49,6 +49,8 @@ impl Accounts {
         };
         match table.iter().find(|(name, _)| name == who) {
             Some((_, id)) => Some(format!("{stem}@{id}")),
+            // Nobody's name is the number 0 (strtoul(3), as in `userquota_propname_decode`).
+            None if who.is_empty() => Some(format!("{stem}@0")),
             None => who.parse::<u32>().ok().map(|id| format!("{stem}@{id}")),
         }
     }

@@ -246,6 +246,17 @@ pub struct Project {
     pub inherit: bool,
 }
 
+/// What may be done to a node whoever asks, as chattr(1) sets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeFlags {
+    /// It changes in no way.
+    pub immutable: bool,
+    /// It only grows, and keeps its names.
+    pub append_only: bool,
+    /// For dump(8): kept and shown.
+    pub no_dump: bool,
+}
+
 /// A run of bytes owned by a cached block: shared, never copied.
 #[derive(Clone)]
 pub struct Slice {
@@ -402,6 +413,9 @@ pub trait FileSystem: Send + Sync {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created>;
+    /// A regular file that has no name, opened once for the caller (O_TMPFILE): closed without `link` having given it one,
+    /// it is gone, and so it is after a crash.
+    fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr>;
     /// Anything else; an existing name is `Error::Exists`. (`NewNode::File` is `create` with `Guarded`.)
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created>;
     /// Gives the node's attributes after, and the directory's change.
@@ -432,4 +446,8 @@ pub trait FileSystem: Send + Sync {
     fn project(&self, node: NodeId) -> Result<Project>;
     /// For the node's owner and root.
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()>;
+    /// Needs no permission, as `getattr` does not.
+    fn flags(&self, node: NodeId) -> Result<NodeFlags>;
+    /// For the node's owner and root; `immutable` and `append_only` are root's (`Error::NotPermitted`).
+    fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()>;
 }

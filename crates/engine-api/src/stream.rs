@@ -52,6 +52,8 @@ pub struct Received {
     pub top: Option<String>,
     /// What went wrong beside the work.
     pub warnings: Vec<String>,
+    /// What is worth saying, and no failure.
+    pub notes: Vec<String>,
 }
 
 /// `zfs send`

@@ -32,6 +32,7 @@ mod link;
 mod log;
 mod names;
 mod node;
+mod node_flags;
 pub(crate) mod path;
 mod perm;
 mod posix_acl;
@@ -120,6 +121,8 @@ pub trait Host: Send + Sync {
     fn is_suspended(&self) -> bool {
         false
     }
+    /// Counts by user, group and project what was not, in the background.
+    fn count(&self) {}
     /// Where there is one: what is durable is then in it before its transaction group is synced.
     fn log(&self) -> Option<&dyn IntentLog> {
         None

@@ -46,6 +46,8 @@ pub const FALLOCATE: u32 = 43;
 pub const READDIRPLUS: u32 = 44;
 pub const RENAME2: u32 = 45;
 pub const LSEEK: u32 = 46;
+/// Linux 6.1.
+pub const TMPFILE: u32 = 51;
 pub const STATX: u32 = 52;
 
 /// Capabilities of FUSE_INIT; from bit 32 on they travel in `flags2`.

@@ -10,8 +10,8 @@
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, Error, FileSystem, FsId, FsStat,
-    NewNode, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable, Verifier, Written,
-    XattrMode,
+    NewNode, NodeFlags, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
+    Verifier, Written, XattrMode,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -230,6 +230,11 @@ impl FileSystem for Flat {
         Ok(part.created(part.fs.create(cred, dir, name, mode, attr)?))
     }
 
+    fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
+        let (part, dir) = self.part(dir)?;
+        Ok(part.attr(part.fs.create_unnamed(cred, dir, attr)?))
+    }
+
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
         let (part, dir) = self.part(dir)?;
         Ok(part.created(part.fs.make(cred, dir, name, what, attr)?))
@@ -318,5 +323,15 @@ impl FileSystem for Flat {
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
         let (part, node) = self.part(node)?;
         part.fs.set_project(cred, node, project)
+    }
+
+    fn flags(&self, node: NodeId) -> Result<NodeFlags> {
+        let (part, node) = self.part(node)?;
+        part.fs.flags(node)
+    }
+
+    fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()> {
+        let (part, node) = self.part(node)?;
+        part.fs.set_flags(cred, node, flags)
     }
 }

@@ -26,10 +26,15 @@ impl Handles {
 
     pub fn open(&self, node: NodeId) -> Result<u64> {
         self.fs.open(node)?;
+        Ok(self.take(node))
+    }
+
+    /// For a node that is open already.
+    pub fn take(&self, node: NodeId) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let handle = Handle { node, capabilities_seen: AtomicU64::new(0), page: Mutex::default() };
         self.open.write().expect("nothing panics under this lock").insert(number, Arc::new(handle));
-        Ok(number)
+        number
     }
 
     pub fn get(&self, number: u64) -> Result<Arc<Handle>> {

@@ -13,6 +13,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -40,6 +41,8 @@ pub struct MountOptions {
     pub devices: bool,
     /// exec=on
     pub exec: bool,
+    /// Not xattr=off: attributes of users are there.
+    pub xattr: bool,
     /// How long the kernel believes names and attributes without asking again. What NFS clients change shows here
     /// after this long at the latest; what changes through the mount shows at once. 0 asks every time.
     pub cache: Duration,
@@ -55,6 +58,7 @@ impl Default for MountOptions {
             setuid: true,
             devices: true,
             exec: true,
+            xattr: true,
             cache: Duration::from_secs(1),
         }
     }
@@ -69,6 +73,7 @@ pub struct Mount {
     pool: Pool,
     number: u64,
     session: Arc<Ended>,
+    xattr: Arc<AtomicBool>,
 }
 
 /// Whether the session is over.
@@ -137,7 +142,8 @@ pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOpt
     let at = at.canonicalize().map_err(refused)?;
     let device = Device::mount(&at, options)
         .map_err(|error| Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))))?;
-    let ops = Ops::new(Server::new(Flat::new(fs), options.cache));
+    let xattr = Arc::new(AtomicBool::new(options.xattr));
+    let ops = Ops::new(Server::new(Flat::new(fs), options.cache, xattr.clone()));
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.clone(), ended: ended.clone() };
@@ -151,7 +157,7 @@ pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOpt
     let device = device_of(&at);
     raise_readahead(device.as_deref());
     tracing::info!(at = %at.display(), source = options.source, "mounted");
-    Ok(Mount { at, device, pool: pool.clone(), number, session: ended })
+    Ok(Mount { at, device, pool: pool.clone(), number, session: ended, xattr })
 }
 
 fn is_root() -> bool {
@@ -234,6 +240,18 @@ impl Mount {
     /// Where it is mounted.
     pub fn path(&self) -> &Path {
         &self.at
+    }
+
+    /// Other options from now on; source and caching stay.
+    ///
+    /// # Errors
+    /// `Refused` with the operating system's reason.
+    pub fn remount(&self, options: &MountOptions) -> Result<()> {
+        device::remount(&self.at, options).map_err(|error| {
+            Error::Refused(format!("cannot remount {}: {}", self.at.display(), words(&error)))
+        })?;
+        self.xattr.store(options.xattr, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Unmount and wait until every request is answered. `force` takes it away from whoever uses it: their calls fail

@@ -146,7 +146,12 @@ impl Ops {
             Body::Open { flags } => {
                 give(server.open(req.node), answer, |fh| reply::opened(fh, open_flags(flags)))
             }
-            Body::Create { name, mode, umask, flags } => self.create(req, name, (mode, umask), flags, answer),
+            Body::Create { name, mode, umask, flags } => {
+                self.created(server.create(req, name, (mode, umask), flags), flags, answer);
+            }
+            Body::TmpFile { mode, umask, flags } => {
+                self.created(server.create_unnamed(req, mode, umask), flags, answer);
+            }
             Body::Read { fh, offset, size } => read(server.read(fh, offset, size), answer),
             Body::Write { fh, offset, flags, write_flags, data } => {
                 let how = WriteHow {
@@ -200,9 +205,9 @@ impl Ops {
         give(remembered, answer, |(ino, attr)| reply::entry(ino, &attr, self.server.cache_of(attr.node)));
     }
 
-    fn create(&self, req: &Header, name: &[u8], mode: (u32, u32), flags: i32, answer: Answer) {
+    fn created(&self, made: Result<(Attr, u64)>, flags: i32, answer: Answer) {
         let server = &self.server;
-        let created = server.create(req, name, mode, flags).and_then(|(attr, fh)| {
+        let created = made.and_then(|(attr, fh)| {
             let ino = server.inodes.remember(attr.node).inspect_err(|_| server.handles.close(fh))?;
             Ok((ino, attr, fh))
         });

@@ -86,6 +86,12 @@ pub enum Body<'a> {
         umask: u32,
         flags: i32,
     },
+    /// The directory is the header's node.
+    TmpFile {
+        mode: u32,
+        umask: u32,
+        flags: i32,
+    },
     Read {
         fh: u64,
         offset: u64,
@@ -240,6 +246,10 @@ pub fn body(opcode: u32, bytes: &[u8]) -> Result<Body<'_>, Malformed> {
         abi::CREATE => {
             let (flags, mode, umask, _) = (at.u32()? as i32, at.u32()?, at.u32()?, at.u32()?);
             Body::Create { name: at.name()?, mode, umask, flags }
+        }
+        abi::TMPFILE => {
+            let (flags, mode, umask) = (at.u32()? as i32, at.u32()?, at.u32()?);
+            Body::TmpFile { mode, umask, flags }
         }
         abi::READ => Body::Read { fh: at.u64()?, offset: at.u64()?, size: at.u32()? },
         abi::READDIR => Body::ReadDir { fh: at.u64()?, offset: at.u64()?, size: at.u32()? },

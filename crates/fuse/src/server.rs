@@ -9,12 +9,16 @@ use engine_api::{
     Result, Seek, SetAttr, Stable, XattrMode,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use stdx::posix;
 use stdx::posix::acl::{ACCESS, DEFAULT};
 
+const USER: &[u8] = b"user.";
 const CAPABILITY: &[u8] = b"security.capability";
+
+/// What is asked for and a tenth more must be free (`zfs_fallocate_reserve_percent`).
+const RESERVE_PERCENT: u64 = 110;
 
 pub struct Server {
     pub fs: Arc<dyn FileSystem>,
@@ -22,6 +26,8 @@ pub struct Server {
     pub handles: Handles,
     /// How long the kernel may believe names and attributes.
     pub cache: Duration,
+    /// Attributes of users are there.
+    xattr: Arc<AtomicBool>,
     /// Grows whenever a file may have got capabilities (see `remove_capabilities`).
     capabilities_set: AtomicU64,
 }
@@ -37,9 +43,9 @@ pub struct WriteHow {
 }
 
 impl Server {
-    pub fn new(fs: Arc<dyn FileSystem>, cache: Duration) -> Server {
+    pub fn new(fs: Arc<dyn FileSystem>, cache: Duration, xattr: Arc<AtomicBool>) -> Server {
         let (inodes, handles) = (Inodes::new(fs.root()), Handles::new(fs.clone()));
-        Server { fs, inodes, handles, cache, capabilities_set: AtomicU64::new(1) }
+        Server { fs, inodes, handles, cache, xattr, capabilities_set: AtomicU64::new(1) }
     }
 
     /// For how long the kernel may believe a name that leads to this node: not at all where a snapshot lies, for that goes
@@ -156,6 +162,15 @@ impl Server {
         Ok((attr, self.handles.open(attr.node)?))
     }
 
+    /// open(2) with O_TMPFILE in a directory.
+    pub fn create_unnamed(&self, req: &Header, mode: u32, umask: u32) -> Result<(Attr, u64)> {
+        let dir = self.inodes.node(req.node)?;
+        let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
+        let call = |cred: &Cred| self.fs.create_unnamed(&masked(cred, umask), dir, &attr);
+        let attr = as_caller_with_mode(req, attr.mode, call)?;
+        Ok((attr, self.handles.take(attr.node)))
+    }
+
     fn check_open(&self, cred: &Cred, node: NodeId, flags: i32) -> Result<()> {
         let access = self.fs.access(cred, node)?;
         let wanted = match flags & libc::O_ACCMODE {
@@ -238,14 +253,31 @@ impl Server {
         Ok(())
     }
 
+    /// Nothing is set aside, for what is written later goes elsewhere; it is asked whether there is room
+    /// (`zpl_fallocate_common` in module/os/linux/zfs/zpl_file.c).
     pub fn fallocate(&self, fh: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
-        if mode != libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE {
-            return Err(Error::Unsupported("fallocate, but for holes".into()));
+        const KEEP: i32 = libc::FALLOC_FL_KEEP_SIZE;
+        const PUNCH: i32 = libc::FALLOC_FL_PUNCH_HOLE | KEEP;
+        const ZERO: i32 = libc::FALLOC_FL_ZERO_RANGE;
+        const ZERO_AND_KEEP: i32 = ZERO | KEEP;
+        let (root, node) = (Cred::root(), self.handles.get(fh)?.node);
+        let end = offset.checked_add(len).ok_or(Error::FileTooLarge)?;
+        match mode {
+            PUNCH | ZERO | ZERO_AND_KEEP => self.fs.punch(&root, node, offset, len)?,
+            0 | KEEP if len > self.fs.statfs(node)?.avail_bytes / RESERVE_PERCENT * 100 => {
+                return Err(Error::NoSpace);
+            }
+            0 | KEEP => {}
+            _ => return Err(Error::Unsupported("this mode of fallocate".into())),
         }
-        self.fs.punch(&Cred::root(), self.handles.get(fh)?.node, offset, len)
+        if mode & KEEP == 0 && end > self.fs.getattr(node)?.size {
+            self.fs.setattr(&root, node, &SetAttr { size: Some(end), ..SetAttr::default() })?;
+        }
+        Ok(())
     }
 
     pub fn setxattr(&self, req: &Header, name: &[u8], value: &[u8], flags: i32) -> Result<()> {
+        self.check_xattr_name(name)?;
         let mode = match flags {
             0 => XattrMode::Either,
             libc::XATTR_CREATE => XattrMode::Create,
@@ -263,6 +295,7 @@ impl Server {
     }
 
     pub fn getxattr(&self, req: &Header, name: &[u8]) -> Result<Vec<u8>> {
+        self.check_xattr_name(name)?;
         let node = self.inodes.node(req.node)?;
         match as_caller(req, |cred| self.fs.getxattr(cred, node, name)) {
             // The kernel asks before it lets anybody in: where ACLs are off there is none.
@@ -274,11 +307,13 @@ impl Server {
     /// Names, each ended by a NUL.
     pub fn listxattr(&self, req: &Header) -> Result<Vec<u8>> {
         let node = self.inodes.node(req.node)?;
-        let names = as_caller(req, |cred| self.fs.listxattr(cred, node))?;
+        let mut names = as_caller(req, |cred| self.fs.listxattr(cred, node))?;
+        names.retain(|name| !name.starts_with(USER) || self.xattr.load(Ordering::Relaxed));
         Ok(names.into_iter().flat_map(|name| name.into_iter().chain([0])).collect())
     }
 
     pub fn removexattr(&self, req: &Header, name: &[u8]) -> Result<()> {
+        self.check_xattr_name(name)?;
         let node = self.inodes.node(req.node)?;
         if name == CAPABILITY {
             // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the name of whoever
@@ -286,6 +321,14 @@ impl Server {
             return self.fs.removexattr(&Cred::root(), node, name);
         }
         as_caller(req, |cred| self.fs.removexattr(cred, node, name))
+    }
+
+    /// Attributes of users are refused without xattr (`zpl_xattr_user_get` in module/os/linux/zfs/zpl_xattr.c).
+    fn check_xattr_name(&self, name: &[u8]) -> Result<()> {
+        if name.starts_with(USER) && !self.xattr.load(Ordering::Relaxed) {
+            return Err(Error::Unsupported("extended attributes (xattr is off)".into()));
+        }
+        Ok(())
     }
 }
 

@@ -5,8 +5,8 @@ use crate::state::{State, refused, who};
 use crate::{Clock, LINK_MAX, MAX_FILE_SIZE, attrs, data};
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, NAME_MAX, NewNode, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
-    Verifier, Written, XattrMode,
+    FsStat, NAME_MAX, NewNode, NodeFlags, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek,
+    SetAttr, Stable, Verifier, Written, XattrMode,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 use stdx::posix;
@@ -251,6 +251,18 @@ impl FileSystem for MemFs {
     fn project(&self, node: NodeId) -> Result<Project> {
         self.state().get(node)?;
         Err(Error::Unsupported("projects in a file system in memory".into()))
+    }
+
+    fn flags(&self, _node: NodeId) -> Result<NodeFlags> {
+        Ok(NodeFlags::default())
+    }
+
+    fn set_flags(&self, _cred: &Cred, _node: NodeId, _flags: NodeFlags) -> Result<()> {
+        Err(Error::Unsupported("flags of files in a file system in memory".into()))
+    }
+
+    fn create_unnamed(&self, _cred: &Cred, _dir: NodeId, _attr: &SetAttr) -> Result<Attr> {
+        Err(Error::Unsupported("files without a name in a file system in memory".into()))
     }
 
     fn set_project(&self, _cred: &Cred, node: NodeId, _project: Project) -> Result<()> {

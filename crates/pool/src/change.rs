@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex};
 
 use dmu::Tx;
 use env::lock;
+use ondisk::nvlist::{NvList, NvValue};
 use stdx::behalf::{self, Caller};
 
 use crate::dsl::Dsl;
@@ -238,6 +239,41 @@ impl Change {
         }
     }
 
+    /// The ioctl that OpenZFS does and records it by, with its arguments; only of those that name what they are done to one
+    /// by one, which no internal record shows at one place.
+    fn asked(&self, dsl: &Dsl) -> Result<Option<(&'static str, NvList)>> {
+        Ok(match self {
+            Change::Snapshot { names, recursive, props } => {
+                let targets = snapshot::targets(dsl, names, *recursive)?;
+                let names = targets.iter().map(|(head, name)| format!("{}@{name}", head.dir.name()));
+                let snaps = names.fold(NvList::new(), |list, name| list.with(name.as_str(), NvValue::Flag));
+                let input = NvList::new().with("snaps", snaps);
+                let set =
+                    |list: NvList, (name, value): &(String, String)| list.with(name.as_str(), value.as_str());
+                Some((
+                    "snapshot",
+                    match props.is_empty() {
+                        true => input,
+                        false => input.with("props", props.iter().fold(NvList::new(), set)),
+                    },
+                ))
+            }
+            Change::Hold { snapshots, tag, recursive } => {
+                let hold = |list: NvList, name: String| list.with(name.as_str(), tag.as_str());
+                let holds = hold::named(dsl, snapshots, *recursive)?.into_iter().fold(NvList::new(), hold);
+                Some(("hold", NvList::new().with("holds", holds)))
+            }
+            Change::Release { snapshots, tag, recursive } => {
+                let release = |list: NvList, name: String| {
+                    list.with(name.as_str(), NvList::new().with(tag.as_str(), NvValue::Flag))
+                };
+                let names = hold::named(dsl, snapshots, *recursive)?;
+                Some(("release", names.into_iter().fold(NvList::new(), release)))
+            }
+            _ => None,
+        })
+    }
+
     /// The datasets whose intent logs have to be empty for it.
     fn closes(&self) -> Vec<&str> {
         match self {
@@ -354,9 +390,16 @@ fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
         if let Err(refused) = change.check(dsl, Some(txg)).and_then(|()| change.check_room(dsl)) {
             return Ok(Err(refused));
         }
+        let asked = match change.asked(dsl) {
+            Ok(asked) => asked,
+            Err(error) => return Ok(Err(error)),
+        };
         match change.sync(&SyncCx { dsl, tx: &tx }) {
             Err(error) if !tx.is_used() => return Ok(Err(error)),
             done => done?,
+        }
+        if let Some((name, input)) = asked {
+            crate::history::append(dsl, Record::ioctl(name, input, queued.who.user), &tx);
         }
         dsl.changed();
     }

@@ -8,7 +8,7 @@
 //! Source: module/zfs/spa_history.c, include/sys/spa_impl.h, include/sys/fs/zfs.h (names).
 
 use dmu::{DmuError, Dnode, ObjectSpec, Objset, Tx};
-use ondisk::nvlist::NvList;
+use ondisk::nvlist::{NvList, NvValue};
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::spa_history::{LENGTH_SIZE, SpaHistoryPhys, decode_length, encode_length};
 use ondisk::version;
@@ -36,6 +36,11 @@ const EVENT_TEXT: &str = "history internal str";
 const DATASET: &str = "dsname";
 const DATASET_ID: &str = "dsid";
 const IOCTL: &str = "ioctl";
+const INPUT: &str = "in_nvl";
+const ZONE: &str = "history zone";
+/// What OpenZFS on Linux has for a zone in whatever a user asked for (`spa_history_zone` in
+/// module/os/linux/zfs/spa_misc_os.c).
+const LINUX: &str = "linux";
 
 /// One record as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +62,14 @@ pub(crate) struct Record(NvList);
 impl Record {
     /// A command line, and the number of the user who gave it.
     pub fn command(line: &str, who: u32) -> Record {
-        Record(NvList::new().with(COMMAND, line).with(WHO, u64::from(who)))
+        Record(NvList::new().with(COMMAND, line).with(ZONE, LINUX).with(WHO, u64::from(who)))
+    }
+
+    /// What the kernel was asked for, by an ioctl that OpenZFS records with its arguments (`zfsdev_ioctl_common` in
+    /// module/zfs/zfs_ioctl.c).
+    pub fn ioctl(name: &str, input: NvList, who: u32) -> Record {
+        let list = NvList::new().with(IOCTL, name).with(INPUT, input).with(ZONE, LINUX);
+        Record(list.with(WHO, u64::from(who)))
     }
 
     /// Something the program did by itself.
@@ -240,7 +252,18 @@ fn read_record(list: &NvList) -> Option<HistoryRecord> {
             }
         }
         None if list.contains(EVENT) => list.string(EVENT_TEXT).unwrap_or("").to_owned(),
-        None => format!("ioctl {}", list.string(IOCTL)?),
+        None => {
+            let mut text = format!("ioctl {}", list.string(IOCTL)?);
+            if let Some(input) = list.nvlist(INPUT) {
+                text += "\n    input:";
+                dump(input, 8, &mut text);
+            }
+            text
+        }
+    };
+    let host = match (list.string(HOST), list.string(ZONE)) {
+        (Some(host), Some(zone)) => Some(format!("{host}:{zone}")),
+        (host, _) => host.map(str::to_owned),
     };
     Some(HistoryRecord {
         time: list.u64(TIME)?,
@@ -248,8 +271,24 @@ fn read_record(list: &NvList) -> Option<HistoryRecord> {
         txg: list.u64(TXG),
         internal: command.is_none(),
         who: list.u64(WHO),
-        host: list.string(HOST).map(str::to_owned),
+        host,
     })
+}
+
+/// A list as `zpool history` shows it, each line led by a line break (`dump_nvlist` in lib/libnvpair/libnvpair.c). What
+/// no record of ours has is named without its value.
+fn dump(list: &NvList, indent: usize, out: &mut String) {
+    for (name, value) in list.iter() {
+        match value {
+            NvValue::NvList(inner) => {
+                *out += &format!("\n{:indent$}{name}:", "");
+                dump(inner, indent + 4, out);
+            }
+            NvValue::String(text) => *out += &format!("\n{:indent$}{name}: '{text}'", ""),
+            NvValue::U64(number) => *out += &format!("\n{:indent$}{name}: {number}", ""),
+            _ => *out += &format!("\n{:indent$}{name}", ""),
+        }
+    }
 }
 
 #[cfg(test)]

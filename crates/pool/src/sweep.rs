@@ -235,6 +235,11 @@ impl Sweeps {
         }
     }
 
+    /// A disk was faulted.
+    pub fn look_for_faulted(&self, storage: &Storage) {
+        self.shared.end_with_faulted(&self.env, storage);
+    }
+
     /// A disk leaves the pool.
     pub fn forget(&self, leaf: u64) {
         lock(&self.shared.leaves).retain(|(whose, _), _| *whose != leaf);
@@ -345,6 +350,21 @@ impl Sweeps {
     }
 }
 
+impl Shared {
+    /// Nobody knows what a disk has that is faulted: what was begun on it ends. Whether there was anything.
+    fn end_with_faulted(&self, env: &Env, storage: &Storage) -> bool {
+        let wall = env.clock.wall().secs.max(0) as u64;
+        let mut has_ended = false;
+        for ((leaf, _), progress) in lock(&self.leaves).iter_mut().filter(|(_, it)| it.is_active()) {
+            if storage.leaf_state(*leaf) == Some(VdevState::Faulted) {
+                (progress.sweep.state, progress.sweep.time, progress.dirty) = (STATE_CANCELED, wall, true);
+                has_ended = true;
+            }
+        }
+        has_ended
+    }
+}
+
 impl Progress {
     fn of(sweep: LeafSweep) -> Progress {
         Progress { sweep, dirty: false, not_before: Nanos(0) }
@@ -364,21 +384,6 @@ struct Sweeper {
 }
 
 impl Sweeper {
-    /// Nobody knows what a disk has that is faulted: what was begun on it ends.
-    fn end_with_faulted(&self, storage: &Storage) {
-        let wall = self.env.clock.wall().secs.max(0) as u64;
-        let mut has_ended = false;
-        for ((leaf, _), progress) in lock(&self.shared.leaves).iter_mut().filter(|(_, it)| it.is_active()) {
-            if storage.leaf_state(*leaf) == Some(VdevState::Faulted) {
-                (progress.sweep.state, progress.sweep.time, progress.dirty) = (STATE_CANCELED, wall, true);
-                has_ended = true;
-            }
-        }
-        if let Some(txgs) = self.txgs.upgrade().filter(|_| has_ended) {
-            txgs.request_sync();
-        }
-    }
-
     /// A stretch of what was freed; `false` where none is left.
     fn automatic(&self, storage: &Storage) -> bool {
         if !self.shared.due.load(Relaxed) {
@@ -448,7 +453,11 @@ impl Worker for Sweeper {
             return Next::WaitForWork;
         }
         let more = self.automatic(&storage) | storage.stock_logs();
-        self.end_with_faulted(&storage);
+        if self.shared.end_with_faulted(&self.env, &storage)
+            && let Some(txgs) = self.txgs.upgrade()
+        {
+            txgs.request_sync();
+        }
         let active: Vec<_> = lock(&self.shared.leaves)
             .iter()
             .filter(|(_, progress)| progress.is_active() && progress.not_before <= now)

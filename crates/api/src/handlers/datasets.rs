@@ -3,7 +3,7 @@
 use crate::app::{App, Body, Shared, answer, blocking, job, parse};
 use crate::handlers::pools::{list_of, query};
 use crate::jobs::Reporter;
-use crate::local::LocalMount;
+use crate::local::{LocalMount, mount_props, mount_word};
 use crate::problem::{of_error, problem};
 use crate::{convert, mounting};
 use api_types::{
@@ -50,7 +50,25 @@ fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<Dataset>, Problem> {
     if props.is_empty() || props.iter().any(|name| name == "mounted") {
         say_what_is_mounted(app, &mut datasets);
     }
+    if props.is_empty() || props.iter().any(|name| mount_props().any(|prop| prop == name)) {
+        say_how_it_is_mounted(app, &mut datasets);
+    }
     Ok(datasets)
+}
+
+/// What a mount was asked for counts while it lasts (`get_numeric_property` in lib/libzfs/libzfs_dataset.c).
+fn say_how_it_is_mounted(app: &App, datasets: &mut [Dataset]) {
+    let mounts = app.local.mounted();
+    for dataset in datasets.iter_mut() {
+        let Some(mount) = mounts.iter().find(|mount| mount.dataset == dataset.name) else { continue };
+        for (name, on) in mounting::words_of(mount).filter_map(mount_word) {
+            let prop = dataset.props.iter_mut().find(|prop| prop.name == name);
+            if let Some(prop) = prop.filter(|prop| (prop.value != "off") != on) {
+                prop.value = if on { "on" } else { "off" }.to_owned();
+                prop.source = Source::Temporary;
+            }
+        }
+    }
 }
 
 /// `mounted` is about this machine, so the engine can't know it.
@@ -191,7 +209,10 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
         let change = Change::SetProperties { name: name.clone(), props: convert::props(&request.props) };
         let moves = !request.no_mount
             && request.props.iter().any(|prop| mounting::moves_mounts(&prop.name, Some(&prop.value)));
-        commit(app, &name, &change, &request.history, moves)
+        let mut changed = commit(app, &name, &change, &request.history, moves)?;
+        let names: Vec<&str> = request.props.iter().map(|prop| prop.name.as_str()).collect();
+        changed.warnings.extend(mounting::follow(app, &name, &names));
+        Ok(changed)
     })
     .await
 }
@@ -201,7 +222,10 @@ pub async fn inherit(State(app): State<Shared>, Path(name): Path<String>, body: 
     blocking(app, move |app| {
         let Inherit { property, received, history } = request?;
         let moves = mounting::moves_mounts(&property, None);
-        commit(app, &name, &Change::Inherit { name: name.clone(), property, received }, &history, moves)
+        let change = Change::Inherit { name: name.clone(), property: property.clone(), received };
+        let mut changed = commit(app, &name, &change, &history, moves)?;
+        changed.warnings.extend(mounting::follow(app, &name, &[&property]));
+        Ok(changed)
     })
     .await
 }
@@ -257,7 +281,11 @@ fn run_rename(app: &App, name: &str, request: &Rename) -> Result<Changed, Proble
     let change = Change::Rename { from: name.to_owned(), to, parents, recursive };
     let commit = || pool.commit(&change, &request.history).map_err(|error| of_error(&error));
     let (committed, warnings) = match request.no_mount || name.contains('@') {
-        true => (commit()?, Vec::new()),
+        true => {
+            let committed = commit()?;
+            app.local.renamed(name, &request.to);
+            (committed, Vec::new())
+        }
         false => mounting::moving(app, name, &request.to, commit)?,
     };
     Ok(Changed { txg: committed.txg, warnings })

@@ -52,6 +52,18 @@ fn run_mount(app: &App, request: &MountRequest) -> Result<MountOutcome, Problem>
                             which can be resumed with \"zfs send -t\"";
         return Err(problem(kind::REFUSED, format!("cannot mount '{}': {PART}", one.dataset)));
     }
+    if request.options.iter().any(|option| option == "remount") {
+        let options: Vec<String> =
+            request.options.iter().filter(|option| *option != "remount").cloned().collect();
+        app.local.remount(&one.dataset, &options).map_err(|error| {
+            let told = match error {
+                Error::NotFound => Error::Refused("not currently mounted".into()),
+                other => other,
+            };
+            problem(&of_error(&told).kind, mount_failure(&one.dataset, &one.mountpoint, &told))
+        })?;
+        return Ok(MountOutcome { done: vec![one.dataset], failed: Vec::new() });
+    }
     if app.local.mounted().iter().any(|mount| mount.dataset == one.dataset) {
         return Err(problem(kind::BUSY, mount_failure(&one.dataset, &one.mountpoint, &Error::Busy)));
     }

@@ -51,6 +51,7 @@ fn run_receive(
         });
     });
     let received = received.map_err(|error| of_error(&error))?;
+    received.notes.into_iter().for_each(|note| out.tell(&StreamEvent::Note(note)));
     let mut warnings = received.warnings;
     for name in &received.gone {
         // What is not there is not mounted, or soon is not.

@@ -22,6 +22,7 @@ mod foreign;
 mod iscsi;
 mod kept;
 mod libnfs;
+mod local;
 mod log_devices;
 mod multihost;
 mod nbd;

@@ -65,7 +65,7 @@ fn projects_are_given_listed_checked_limited_and_taken_away() {
     let told = run("lsattr", &["-p", "-d", &joe]);
     let words: Vec<&str> = told.split_whitespace().collect();
     assert!(words[0] == "1001" && words[1].contains('P') && words[2] == joe, "{told}");
-    assert_eq!(Ran::of(Command::new("chattr").args(["+i", &jane])).status, 1);
+    assert_eq!(Ran::of(Command::new("chattr").args(["+S", &jane])).status, 1);
 
     // Limits: over FUSE and NFS, and to df.
     daemon.zfs("set projectquota@1001=1M projectobjquota@1001=6 tank/fs").done();

@@ -68,6 +68,7 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 writeln!(cx.io.out, "{line}")?;
                 cx.io.out.flush()?;
             }
+            Piece::Event(StreamEvent::Note(note)) => cx.complain(&note)?,
             Piece::Event(StreamEvent::Received { bytes, nanos }) => done(cx, bytes, nanos)?,
             Piece::Event(StreamEvent::Done { warnings }) => status = cx.warn(&warnings)?,
             Piece::Event(StreamEvent::Failed(problem)) => {

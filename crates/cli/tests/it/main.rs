@@ -65,6 +65,19 @@ impl LocalMounts for FakeMounts {
         });
         Ok(())
     }
+    fn remount(&self, dataset: &str, options: &[String]) -> Result<()> {
+        let mut mounts = self.mounts.lock().expect("unpoisoned");
+        let mount = mounts.iter_mut().find(|mount| mount.dataset == dataset).ok_or(Error::NotFound)?;
+        mount.options = options.join(",");
+        Ok(())
+    }
+    fn renamed(&self, from: &str, to: &str) {
+        for mount in self.mounts.lock().expect("unpoisoned").iter_mut() {
+            if let Some(rest) = mount.dataset.strip_prefix(from) {
+                mount.dataset = format!("{to}{rest}");
+            }
+        }
+    }
     fn unmount(&self, dataset: &str, force: bool) -> Result<()> {
         let mut mounts = self.mounts.lock().expect("unpoisoned");
         let at = mounts.iter().position(|mount| mount.dataset == dataset).ok_or(Error::NotFound)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ondisk::BlkPtr;
 use ondisk::zbookmark::SPILL_BLKID;
 
 use super::{Chunk, Dnode, Seek};
@@ -11,7 +12,7 @@ use crate::overlay::{Place, State};
 use crate::owner::LostBlock;
 use crate::prefetch;
 use crate::store::Block;
-use crate::tree::{Walker, check_pointer};
+use crate::tree::{Step, Walker, check_pointer};
 
 /// The most bytes one read may ask for.
 pub const MAX_READ: usize = 64 << 20;
@@ -142,6 +143,19 @@ impl Dnode {
                 Search::At(blkid) => return Ok(Some(offset.max(blkid * size))),
             }
         }
+    }
+
+    /// Reads all that leads to the blocks on disk from a byte on: who is about to free them in a group learns now what
+    /// cannot be read, for the group would be lost by it (`dmu_tx_check_ioerr` in module/zfs/dmu_tx.c).
+    pub fn check_reach(&self, offset: u64) -> Result<(), DmuError> {
+        let state = self.state();
+        let first = offset / u64::from(state.attrs().block_size);
+        let mut walker = self.walker(&state);
+        drop(state);
+        let enter = |bp: &BlkPtr, level: u8| {
+            if bp.is_hole() || level == 0 { Step::Skip } else { Step::Enter }
+        };
+        walker.find(first, &mut { enter }).map(drop)
     }
 
     fn next_data(&self, start: u64, generation: u64) -> Result<Search, DmuError> {

@@ -1,6 +1,6 @@
 //! Counting by user, group and project what older software did not count, in the background.
 //!
-//! File systems queue up when they are opened for writing; one worker a pool goes through their objects, a bounded part
+//! File systems queue up when they are opened for writing or mounted, and when something is made in them; one worker a pool goes through their objects, a bounded part
 //! a step, and ends when nobody waits. Source: `dmu_objset_id_quota_upgrade` in module/zfs/dmu_objset.c.
 
 use std::collections::VecDeque;
@@ -21,6 +21,8 @@ pub(super) struct Counting(Mutex<Queue>);
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Weak<Zpl>>,
+    /// The one that is being counted.
+    current: Weak<Zpl>,
     /// A worker is there, and looks once more before it goes.
     running: bool,
 }
@@ -31,8 +33,11 @@ impl Counting {
         if !fs.lacks_accounting() {
             return;
         }
-        let mut queue = lock(&self.0);
-        queue.waiting.push_back(Arc::downgrade(fs));
+        let (mut queue, new) = (lock(&self.0), Arc::downgrade(fs));
+        if queue.waiting.iter().chain([&queue.current]).any(|known| known.ptr_eq(&new)) {
+            return;
+        }
+        queue.waiting.push_back(new);
         if !std::mem::replace(&mut queue.running, true) {
             drop(queue);
             drop(env.driver.spawn(Box::new(Counter { of: self.clone(), current: None })));
@@ -54,7 +59,9 @@ impl Worker for Counter {
     fn step(&mut self, now: Nanos) -> Next {
         let Some((fs, after)) = self.current.take() else {
             let mut queue = lock(&self.of.0);
-            let Some(next) = queue.waiting.pop_front() else {
+            let next = queue.waiting.pop_front();
+            queue.current = next.clone().unwrap_or_default();
+            let Some(next) = next else {
                 queue.running = false;
                 return Next::Stop;
             };

@@ -23,8 +23,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, Happened, NewNode, NodeId, NodeKind, Project, Promise, ReadBuf, RenameMode, Result, Seek,
-    SetAttr, Stable, Time, Verifier, Written, XattrMode,
+    FsStat, Happened, NewNode, NodeFlags, NodeId, NodeKind, Project, Promise, ReadBuf, RenameMode, Result,
+    Seek, SetAttr, Stable, Time, Verifier, Written, XattrMode,
 };
 
 use super::convert::api_error;
@@ -393,6 +393,11 @@ impl FileSystem for Ctldir {
         self.fs()?.create(cred, dir, name, mode, attr)
     }
 
+    fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
+        self.own(dir)?;
+        self.fs()?.create_unnamed(cred, dir, attr)
+    }
+
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
         if dir.object == SNAPSHOTS && *what == NewNode::Dir {
             if self.number(name).is_ok() {
@@ -493,5 +498,14 @@ impl FileSystem for Ctldir {
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
         self.own(node)?;
         self.fs()?.set_project(cred, node, project)
+    }
+
+    fn flags(&self, node: NodeId) -> Result<NodeFlags> {
+        if is_control(node) { Ok(NodeFlags::default()) } else { self.fs()?.flags(node) }
+    }
+
+    fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()> {
+        self.own(node)?;
+        self.fs()?.set_flags(cred, node, flags)
     }
 }

@@ -109,7 +109,16 @@ impl LocalPool {
         let Some(version) = props.iter().find(|prop| prop.name == "version") else { return Ok(()) };
         // What is no number is "current".
         let version = version.value.parse().unwrap_or(ondisk::znode::VERSION);
-        self.mount(name)?.fs.upgrade(version)
+        let fs = self.mount(name)?.fs.clone();
+        fs.upgrade(version)?;
+        // Who asks for the newest version waits until all is counted (`zfs_ioc_userspace_upgrade`).
+        self.counting.add(&self.env, &fs);
+        while fs.lacks_accounting() {
+            let txg = self.pool.core().txgs.synced();
+            self.pool.core().txgs.wait_synced(txg + 1).map_err(|error| api_error(error.into()))?;
+        }
+        self.pool.core().txgs.sync_now().map_err(|error| api_error(error.into()))?;
+        Ok(())
     }
 
     /// What a change means for open file systems, and for those who serve them.
@@ -518,7 +527,10 @@ impl Pool for LocalPool {
 
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {
         self.not_suspended()?;
-        Ok(self.mount(dataset)?.served())
+        let mounted = self.mount(dataset)?;
+        // The pool may count more than it did when this was opened.
+        self.counting.add(&self.env, &mounted.fs);
+        Ok(mounted.served())
     }
 
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn Volume>> {

@@ -73,6 +73,7 @@ struct PoolHost {
     storage: Arc<Storage>,
     dataset: Arc<Dataset>,
     log: Option<FileSystemLog>,
+    pool: Weak<LocalPool>,
 }
 
 impl Host for PoolHost {
@@ -87,6 +88,12 @@ impl Host for PoolHost {
 
     fn is_suspended(&self) -> bool {
         self.storage.suspension().makes_wait()
+    }
+
+    fn count(&self) {
+        let Some(pool) = self.pool.upgrade() else { return };
+        let mounted = lock(&pool.mounted).get(&self.dataset.object()).cloned();
+        mounted.inspect(|mounted| pool.counting.add(&pool.env, &mounted.fs));
     }
 
     fn log(&self) -> Option<&dyn IntentLog> {
@@ -221,7 +228,8 @@ impl LocalPool {
                 kept: core.kept.get().cloned(),
             });
             let (txgs, storage) = (core.txgs.clone(), core.storage.clone());
-            let host = Arc::new(PoolHost { txgs, storage, dataset: dataset.clone(), log });
+            let host =
+                Arc::new(PoolHost { txgs, storage, dataset: dataset.clone(), log, pool: self.this.clone() });
             let (objset, env) = (dataset.objset().clone(), self.env.clone());
             let fs = Zpl::open(objset, id, env, host, settings(&props), frozen)?;
             self.check_version(fs.version())?;

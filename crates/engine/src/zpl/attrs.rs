@@ -8,6 +8,7 @@ use std::sync::Arc;
 use dmu::{DmuError, Tx};
 use engine_api::{Attr, Error, NodeId, NodeKind, Result, Time};
 use ondisk::Endian;
+use ondisk::dnode::SLOT_SIZE;
 use ondisk::malformed::u64_at;
 use ondisk::sa::pack_words;
 use ondisk::znode::attr::{self, ZplAttr};
@@ -247,7 +248,8 @@ impl Zpl {
             uid: attrs.uid as u32,
             gid: attrs.gid as u32,
             size: attrs.size,
-            used: dnode.used_bytes(),
+            // With the dnode itself (`dmu_object_size_from_db`).
+            used: dnode.used_bytes() + u64::from(dnode.slots()) * SLOT_SIZE as u64,
             blksize,
             rdev: if is_device { decode_rdev(attrs.rdev) } else { (0, 0) },
             atime: attrs.atime,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dmu::zap::ZapParams;
 use dmu::{Dnode, Holds, ObjectSpec, Tx, Zap};
 use engine_api::{
-    CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime, Time,
+    Attr, CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime, Time,
 };
 use ondisk::BlkPtr;
 use ondisk::dnode::{CORE_SIZE, SLOT_SIZE, SLOTS_PER_BLOCK};
@@ -417,7 +417,41 @@ impl Zpl {
         let after = self.show_now(dir)?;
         let attr = self.show(&node, &attrs);
         drop((tx, locked));
+        // Who may have a limit of nodes is counted from the first on (`zfs_id_overobjquota` in module/zfs/zfs_quota.c).
+        if self.lacks_accounting() {
+            self.host.count();
+        }
         Ok(Created { attr, dir: DirChange { before, after }, new: true })
+    }
+
+    /// A file without a name, open for the caller; until it has one it is in the unlinked set. No record of the log tells
+    /// of it or of the ACL it inherits: its first name waits for the group (`zfs_tmpfile` in
+    /// module/os/linux/zfs/zfs_vnops_os.c).
+    pub(super) fn make_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
+        let dir = self.dir_node(dir)?;
+        let _ops = lock_all(&[&dir]);
+        dir.check_alive()?;
+        let parent = self.attrs(&dir)?;
+        check(cred, &parent, posix::EXEC)?;
+        let body = Body::plain(kind::FILE);
+        let (new, inherited) = self.new_attrs(cred, &dir, &parent, &body, attr)?;
+        let project = self.inherited_project(&dir, &parent)?;
+        self.check_more_nodes(Some(new.uid.into()), Some(new.gid.into()), project)?;
+        let (acl_bytes, acl_blocks) = inherited.holds();
+        let tx = self.begin(Holds::new(acl_bytes, META_BLOCKS + acl_blocks))?;
+        let dnode = new_object(&self.new_nodes(project), &body, &new, dir.object(), parent.flags, &tx)
+            .map_err(api_error)?;
+        let node = Arc::new(Node::new(dnode, tx.txg(), tx.txg()));
+        node.open();
+        node.set_unnamed(true);
+        let stored =
+            self.store_inherited(cred, &node, &inherited, &tx).and_then(|()| self.put_in_set(&node, &tx));
+        if let Err(error) = stored {
+            self.undo_new(&node, &tx)?;
+            return Err(error);
+        }
+        let node = self.nodes.insert(node, &self.changed);
+        self.show_now(&node)
     }
 
     /// Checks what a creation needs, and says what the node will be.

@@ -3,8 +3,8 @@
 use dmu::Holds;
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, FileSystem, FsId, FsStat,
-    NAME_MAX, NewNode, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
-    Verifier, Written, XattrMode,
+    NAME_MAX, NewNode, NodeFlags, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr,
+    Stable, Verifier, Written, XattrMode,
 };
 
 use super::Zpl;
@@ -133,6 +133,10 @@ impl FileSystem for Zpl {
         self.settled(self.create_file(cred, dir, name, mode, attr))
     }
 
+    fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
+        self.make_unnamed(cred, dir, attr)
+    }
+
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
         self.settled(self.make_node(cred, dir, name, what, attr))
     }
@@ -197,5 +201,13 @@ impl FileSystem for Zpl {
 
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
         self.settled(self.set_node_project(cred, node, project))
+    }
+
+    fn flags(&self, node: NodeId) -> Result<NodeFlags> {
+        self.node_flags(node)
+    }
+
+    fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()> {
+        self.settled(self.set_node_flags(cred, node, flags))
     }
 }

@@ -30,12 +30,28 @@ impl Zpl {
         self.names.check_entry(name)?;
         let node = self.node(id)?;
         let dir = self.dir_node(dir)?;
-        let _ops = lock_all(&[&node, &dir]);
+        let (answer, unlogged) = self.link_under(cred, &node, &dir, name)?;
+        if let Some(txg) = unlogged {
+            self.wait_synced(txg)?;
+        }
+        Ok(answer)
+    }
+
+    /// With it the group that is to be waited for: the first name of a file that had none is in no log, since that does not
+    /// know the file (`zfs_link`).
+    fn link_under(
+        &self,
+        cred: &Cred,
+        node: &Arc<Node>,
+        dir: &Arc<Node>,
+        name: &[u8],
+    ) -> Result<((Attr, DirChange), Option<u64>)> {
+        let _ops = lock_all(&[node, dir]);
         node.check_alive()?;
         dir.check_alive()?;
-        let (attrs, parent) = (self.attrs(&node)?, self.attrs(&dir)?);
+        let (attrs, parent) = (self.attrs(node)?, self.attrs(dir)?);
         check(cred, &parent, posix::EXEC)?;
-        if self.find_entry(&dir, name)?.is_some() {
+        if self.find_entry(dir, name)?.is_some() {
             return Err(Error::Exists);
         }
         allowed(posix::check_add(&who(cred), &rules(&parent)))?;
@@ -43,7 +59,8 @@ impl Zpl {
             return Err(Error::NotPermitted);
         }
         // A file that lost its last name while open does not come back, nor does anything appear in a removed directory.
-        if attrs.links == 0 || parent.links == 0 {
+        let is_first = attrs.links == 0 && node.is_unnamed();
+        if attrs.links == 0 && !is_first || parent.links == 0 {
             return Err(Error::NotFound);
         }
         if attrs.links >= LINK_MAX {
@@ -51,12 +68,18 @@ impl Zpl {
         }
         check_mutable(&attrs)?;
         check_mutable(&parent)?;
-        self.check_same_project((&dir, &parent), (&node, &attrs))?;
-        let before = self.show(&dir, &parent);
+        self.check_same_project((dir, &parent), (node, &attrs))?;
+        let before = self.show(dir, &parent);
         let tx = self.begin(Holds::new(0, META_BLOCKS))?;
-        self.give_name(&dir, name, &node, &attrs, &tx)?;
-        self.log_link(dir.object(), node.object(), name, &tx);
-        Ok((self.show_now(&node)?, DirChange { before, after: self.show_now(&dir)? }))
+        self.give_name(dir, name, node, &attrs, &tx)?;
+        if is_first {
+            self.take_from_set(node.object(), &tx)?;
+            node.set_unnamed(false);
+        } else {
+            self.log_link(dir.object(), node.object(), name, &tx);
+        }
+        let answer = (self.show_now(node)?, DirChange { before, after: self.show_now(dir)? });
+        Ok((answer, is_first.then(|| tx.txg())))
     }
 
     /// One more name for a node. The caller has checked that it may have it, and holds both `ops` locks.

@@ -13,7 +13,8 @@
 //! Source: module/zfs/zfs_log.c, and its callers in zfs_vnops.c, zfs_vnops_os.c and zfs_sa.c.
 
 use dmu::{DmuError, Dnode, Tx};
-use engine_api::{Error, Project, Promise, Result, Time};
+use engine_api::{Error, NodeFlags, Project, Promise, Result, Time};
+use ondisk::zil::record::attrs::xat;
 use ondisk::zil::record::{
     Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, LrSetAttr, LrSetSaXattr, LrTruncate, LrWrite,
     Record, RenameKind, Xvattr, attr,
@@ -67,6 +68,8 @@ pub struct Settled {
     pub atime: Option<Time>,
     pub mtime: Option<Time>,
     pub project: Option<Project>,
+    /// Never together with a project.
+    pub node_flags: Option<NodeFlags>,
 }
 
 impl Settled {
@@ -78,7 +81,7 @@ impl Settled {
             (attr::SIZE, self.size.is_some()),
             (attr::ATIME, self.atime.is_some()),
             (attr::MTIME, self.mtime.is_some()),
-            (attr::XVATTR, self.project.is_some()),
+            (attr::XVATTR, self.project.is_some() || self.node_flags.is_some()),
         ];
         let time = |time: Option<Time>| time.map_or([0; 2], time_words);
         LrSetAttr {
@@ -90,7 +93,21 @@ impl Settled {
             size: self.size.unwrap_or(0),
             atime: time(self.atime),
             mtime: time(self.mtime),
-            xvattr: self.project.map(|project| Xvattr::of_project(project.id.into(), project.inherit)),
+            xvattr: match (self.project, self.node_flags) {
+                (Some(project), _) => Some(Xvattr::of_project(project.id.into(), project.inherit)),
+                (None, Some(flags)) => Some(Xvattr::of_flags(
+                    xat::IMMUTABLE | xat::APPENDONLY | xat::NODUMP,
+                    [
+                        (flags.immutable, xat::IMMUTABLE),
+                        (flags.append_only, xat::APPENDONLY),
+                        (flags.no_dump, xat::NODUMP),
+                    ]
+                    .iter()
+                    .filter(|(set, _)| *set)
+                    .fold(0, |all, (_, bit)| all | bit),
+                )),
+                (None, None) => None,
+            },
             ..LrSetAttr::default()
         }
     }

@@ -39,6 +39,8 @@ pub struct Node {
 #[derive(Default)]
 struct Memory {
     opens: u64,
+    /// It was made without a name, and has had none yet.
+    unnamed: bool,
     atime: Option<Time>,
 }
 
@@ -118,6 +120,15 @@ impl Node {
 
     pub fn open(&self) {
         lock(&self.memory).opens += 1;
+    }
+
+    /// It has no name, and may yet be given one.
+    pub fn set_unnamed(&self, unnamed: bool) {
+        lock(&self.memory).unnamed = unnamed;
+    }
+
+    pub fn is_unnamed(&self) -> bool {
+        lock(&self.memory).unnamed
     }
 
     /// Whether that was the last opener.

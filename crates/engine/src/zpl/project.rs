@@ -87,6 +87,9 @@ impl Zpl {
             return Ok(());
         }
         if moves {
+            if self.lacks_accounting() {
+                self.host.count();
+            }
             self.check_more_nodes(None, None, Some(project))?;
             self.move_xattrs(&node, Owner { project: Some(project), ..Owner::default() })?;
         }

@@ -212,7 +212,11 @@ impl Zpl {
         if counted.is_none() {
             let tx = self.objset.try_begin(Holds::new(0, 1)).map_err(api_error)?;
             self.objset.accounting_complete(&tx);
-            self.changed.fetch_max(tx.txg(), Ordering::SeqCst);
+            let txg = tx.txg();
+            self.changed.fetch_max(txg, Ordering::SeqCst);
+            drop(tx);
+            // The numbers are there with the group.
+            self.wait_synced(txg)?;
         }
         Ok(counted)
     }

@@ -2,7 +2,7 @@
 
 use dmu::Holds;
 use engine_api::{Access, Attr, Cred, Error, NodeId, Result, SetAttr, SetTime, Time};
-use ondisk::znode::{attr, kind};
+use ondisk::znode::{attr, flags, kind};
 use stdx::posix;
 use stdx::posix::acl::STORED_MAX;
 
@@ -35,12 +35,16 @@ impl Zpl {
             return Ok((before, before));
         }
         check_mutable(&attrs)?;
+        if set.size.is_some() && attrs.flags & flags::APPENDONLY != 0 {
+            return Err(Error::NotPermitted);
+        }
         let gains = |id: Option<u32>, has: u64| id.map(u64::from).filter(|id| *id != has);
         let (uid, gid) = (gains(set.uid, attrs.uid), gains(set.gid, attrs.gid));
         self.check_more_nodes(uid, gid, None)?;
         if let Some(size) = set.size {
             self.check_writable()?;
             if size < attrs.size {
+                node.dnode().check_reach(size).map_err(api_error)?;
                 self.free_most(&node, size)?;
             }
         }
@@ -120,6 +124,7 @@ fn settled(set: &SetAttr, mode: u32, old: &Attrs, now: Time) -> Settled {
         atime: set.atime.map(at),
         mtime: set.mtime.map(at).or(set.size.map(|_| now)),
         project: None,
+        node_flags: None,
     }
 }
 

@@ -13,6 +13,7 @@ use engine_api::{Error, NodeId, Result};
 use ondisk::znode::{Dirent, attr};
 
 use super::Zpl;
+use super::attrs::Change;
 use super::dir::is_dir;
 use super::error::api_error;
 use super::node::{Node, lock_all};
@@ -43,6 +44,12 @@ impl Zpl {
     pub(super) fn bury(&self, node: &Arc<Node>, tx: &Tx) -> Result<Fate> {
         let simple = self.xattr_dir_of(node.dnode())? == 0;
         let small = node.dnode().used_bytes() <= FREE_STEP;
+        if let Err(error) = node.dnode().check_reach(0) {
+            // What cannot be freed stays in the set, as in OpenZFS.
+            tracing::warn!(%error, object = node.object(), "a removed file cannot be freed");
+            self.unlinked_zap()?.add_int(node.object(), tx).map_err(api_error)?;
+            return Ok(Fate::Settled);
+        }
         if !node.is_open() && simple && small {
             self.free_further_entries(node.dnode(), tx)?;
             self.objset.free(node.object(), tx).map_err(api_error)?;
@@ -51,6 +58,12 @@ impl Zpl {
         }
         self.unlinked_zap()?.add_int(node.object(), tx).map_err(api_error)?;
         Ok(if node.is_open() { Fate::Settled } else { Fate::Purge(node.clone()) })
+    }
+
+    /// A new node has no name.
+    pub(super) fn put_in_set(&self, node: &Arc<Node>, tx: &Tx) -> Result<()> {
+        self.set(node, Change::default().word(&attr::LINKS, 0), tx)?;
+        self.unlinked_zap()?.add_int(node.object(), tx).map_err(api_error)
     }
 
     /// With nothing locked.
@@ -72,6 +85,7 @@ impl Zpl {
         if node.is_open() || node.check_alive().is_err() || self.stored_attrs(node.dnode())?.links > 0 {
             return Ok(());
         }
+        node.dnode().check_reach(0).map_err(api_error)?;
         if !is_dir(node) {
             self.free_most(node, 0)?;
         }
@@ -90,7 +104,7 @@ impl Zpl {
     }
 
     /// Takes an object that may be gone already out of the unlinked set.
-    fn take_from_set(&self, object: u64, tx: &Tx) -> Result<()> {
+    pub(super) fn take_from_set(&self, object: u64, tx: &Tx) -> Result<()> {
         match self.unlinked_zap()?.remove_int(object, tx) {
             Ok(()) | Err(DmuError::NotFound) => Ok(()),
             Err(error) => Err(api_error(error)),
@@ -153,8 +167,13 @@ impl Zpl {
                     let attrs = self.stored_attrs(&dnode)?;
                     let node = Arc::new(Node::new(dnode, attrs.generation, 0));
                     let node = self.nodes.insert(node, &self.changed);
-                    self.purge(&node)?;
-                    self.take_from_set_if_named(&node)?;
+                    match self.purge(&node) {
+                        Ok(()) => self.take_from_set_if_named(&node)?,
+                        Err(error @ Error::Corrupt { .. }) => {
+                            tracing::warn!(%error, object, "a removed file cannot be freed");
+                        }
+                        Err(error) => return Err(error),
+                    }
                 }
                 Err(DmuError::NotFound) => {
                     let tx = self.begin(Holds::freeing(4))?;

@@ -37,6 +37,11 @@ fn targets(dsl: &Dsl, names: &[String], recursive: bool, what: &str) -> Result<V
     Ok(found)
 }
 
+/// The names of the snapshots meant.
+pub(super) fn named(dsl: &Dsl, names: &[String], recursive: bool) -> Result<Vec<String>> {
+    Ok(targets(dsl, names, recursive, "hold snapshot")?.into_iter().map(|(_, name)| name).collect())
+}
+
 fn check_tag(tag: &str, name: &str) -> Result<()> {
     if tag.len() > TAG_MAX {
         return Err(PoolError::Refused(format!("cannot hold snapshot '{name}': tag too long")));

@@ -1,9 +1,11 @@
 //! Renaming a dataset within its pool, with everything below it; and snapshots within their dataset.
 
+use env::Tunable;
+
 use super::create::make_parents;
 use super::{SyncCx, missing};
 use crate::dsl::counts::Counted;
-use crate::dsl::names::{MAX_NAME, check_filesystem, check_point, parent_of};
+use crate::dsl::names::{MAX_NAME, check_point, check_spelling, parent_of};
 use crate::dsl::{DatasetKind, Dsl};
 use crate::{PoolError, Result};
 
@@ -17,8 +19,8 @@ fn refuse(from: &str, why: &str) -> PoolError {
 
 pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()> {
     let refuse_to = |why: &str| PoolError::Refused(format!("cannot create '{to}': {why}"));
-    check_filesystem(from).map_err(|why| refuse(from, &why))?;
-    check_filesystem(to).map_err(|why| refuse_to(&why))?;
+    check_spelling(from).map_err(|why| refuse(from, &why))?;
+    check_spelling(to).map_err(|why| refuse_to(&why))?;
     let found = dsl.find(from).map_err(missing(&format!("cannot open '{from}'")))?;
     if found.dir.parent().is_none() {
         return Err(refuse(from, "operation not applicable to the root of a pool"));
@@ -49,14 +51,19 @@ pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()
     check_lengths(dsl, from, to, &found.dir)
 }
 
-/// No name below may become too long.
+/// No name below may become too long; nor too deep, unless it was as deep before (`dsl_valid_rename` in
+/// module/zfs/dsl_dir.c).
 fn check_lengths(dsl: &Dsl, from: &str, to: &str, dir: &std::sync::Arc<crate::dsl::Dir>) -> Result<()> {
     let names = dsl.names_below(dir)?;
-    let longest = names.iter().map(String::len).max().unwrap_or(0);
-    if longest - from.len() + to.len() > MAX_NAME {
-        return Err(refuse(from, "child name is too long"));
+    let too_long = |name: &String| name.len() - from.len() + to.len() > MAX_NAME;
+    let levels = |name: &str| name.split('/').count();
+    let most = usize::try_from(dsl.parts.env.tunable(Tunable::MaxDatasetNesting)).unwrap_or(usize::MAX);
+    let deeper = levels(to).saturating_sub(levels(from));
+    let too_deep = |name: &String| deeper > 0 && levels(name) + deeper > most;
+    match names.iter().any(|name| too_long(name) || too_deep(name)) {
+        true => Err(refuse(from, "dataset name is too long")),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// What moves must fit under the new parent's quotas.

@@ -46,11 +46,6 @@ fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Resu
         let block = if block < 1024 { format!("{block}B") } else { format!("{}K", block >> 10) };
         return Err(refuse(name, &format!("'volsize' must be a multiple of volume block size ({block})")));
     }
-    for limit in ["reservation", "refreservation"] {
-        if given(raw, limit).is_some_and(|number| number > size.unwrap_or(now) && number != AUTO) {
-            return Err(refuse(name, &format!("'{limit}' is greater than current volume size")));
-        }
-    }
     let limit = dsl.volume_limit();
     let whole = || RawValue::Number(dsl.volume_reservation(size.unwrap_or(now), block, 1));
     match raw.local.iter_mut().find(|(name, _)| name == limit) {

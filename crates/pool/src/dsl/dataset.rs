@@ -11,7 +11,7 @@
 //! Locks: `state`, then `pending` or a directory's. Source: module/zfs/dsl_dataset.c.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dmu::{Admission, BlockOwner, DmuError, Holds, LostBlock, Objset, ReadOnlyAdmission, SyncTx, Tx, TxHold};
@@ -65,6 +65,8 @@ pub(crate) struct Core {
     /// What went wrong while blocks were counted; told when they are settled.
     failed: Mutex<Option<crate::PoolError>>,
     readonly: OnceLock<&'static str>,
+    /// The last group in which a transaction might have given space back.
+    freeing: AtomicU64,
     /// What is written is looked up in tables of deduplication.
     dedups: AtomicBool,
 }
@@ -241,6 +243,7 @@ impl Core {
             received: Mutex::default(),
             failed: Mutex::new(None),
             readonly: OnceLock::new(),
+            freeing: AtomicU64::new(0),
             dedups: AtomicBool::new(false),
         })
     }
@@ -391,7 +394,8 @@ impl Core {
     }
 
     /// Asks the dataset's own limits; what they mean for its directory.
-    fn head_limits(&self, bytes: u64, netfree: bool) -> std::result::Result<HeadLimits, NoRoom> {
+    /// While something may yet be given back, whoever is over the limit waits for that (`dsl_dataset_check_quota`).
+    fn head_limits(&self, bytes: u64, netfree: bool, synced: u64) -> std::result::Result<HeadLimits, NoRoom> {
         let in_flight = self.dir.to_write();
         let state = lock(&self.state);
         let mut limits = HeadLimits::default();
@@ -404,7 +408,8 @@ impl Core {
             && state.quota != 0
             && state.phys.referenced_bytes.saturating_add(in_flight) >= state.quota
         {
-            let full = in_flight == 0 && state.phys.referenced_bytes >= state.quota;
+            let is_settled = in_flight == 0 && self.freeing.load(Ordering::Relaxed) <= synced;
+            let full = is_settled && state.phys.referenced_bytes >= state.quota;
             return Err(if full { NoRoom::Full(DmuError::Quota) } else { NoRoom::Wait });
         }
         Ok(limits)
@@ -417,8 +422,12 @@ impl Core {
         netfree: bool,
         txg: u64,
     ) -> std::result::Result<Reserved, NoRoom> {
-        let head = self.head_limits(bytes, netfree)?;
-        self.dir.reserve(bytes, netfree, head, dsl.pool_room(netfree), txg)
+        let head = self.head_limits(bytes, netfree, dsl.parts.txgs.synced())?;
+        let reserved = self.dir.reserve(bytes, netfree, head, dsl.pool_room(netfree), txg)?;
+        if netfree {
+            self.freeing.fetch_max(txg, Ordering::Relaxed);
+        }
+        Ok(reserved)
     }
 }
 

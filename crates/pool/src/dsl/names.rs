@@ -31,8 +31,17 @@ impl Found {
     }
 }
 
-/// Why this is no name for a file system; as `zfs create` puts it.
+/// Why this is no name for a new file system; as `zfs create` puts it.
 pub(crate) fn check_filesystem(name: &str) -> std::result::Result<(), String> {
+    check_spelling(name)?;
+    if name.split('/').count() > MAX_DEPTH {
+        return Err("maximum name nesting depth exceeded".into());
+    }
+    Ok(())
+}
+
+/// The same, however deep.
+pub(crate) fn check_spelling(name: &str) -> std::result::Result<(), String> {
     if name.contains('@') {
         return Err("snapshot delimiter '@' is not expected here".into());
     }
@@ -42,11 +51,7 @@ pub(crate) fn check_filesystem(name: &str) -> std::result::Result<(), String> {
     if name.contains('%') {
         return Err("invalid character % in name".into());
     }
-    check_entity(name)?;
-    if name.split('/').count() > MAX_DEPTH {
-        return Err("maximum name nesting depth exceeded".into());
-    }
-    Ok(())
+    check_entity(name)
 }
 
 /// Why this is no name for a snapshot (`@`) or bookmark (`#`) of a dataset.

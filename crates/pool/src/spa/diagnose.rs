@@ -192,6 +192,7 @@ impl Pool {
         if !is_so && !core.condemn(guid, verdict, why) {
             core.condemn(guid, Verdict::Degrade, why);
         }
+        core.sweeps.look_for_faulted(&core.storage);
         Ok(())
     }
 }

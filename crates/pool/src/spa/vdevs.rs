@@ -178,6 +178,12 @@ impl Pool {
             return Err(PoolError::ReadOnly);
         }
         let core = &self.core;
+        if kind == SweepKind::Trim && matches!(command, SweepCommand::Start { .. }) {
+            // What was freed before the command is free only some groups later.
+            for _ in 0..=DEFER_GROUPS {
+                core.txgs.sync_empty()?;
+            }
+        }
         let ask = |leaf: &u64| Some((*leaf, core.sweeps.command(&core.storage, *leaf, kind, command).err()?));
         let refused: Vec<_> = leaves.iter().filter_map(ask).collect();
         // What nobody did is no part of the history.
@@ -194,6 +200,9 @@ impl Pool {
         Ok(self.core.txgs.synced())
     }
 }
+
+/// Groups for which freed space is kept (`TXG_DEFER_SIZE`).
+const DEFER_GROUPS: usize = 2;
 
 impl Core {
     /// Opens all disks of a new top-level vdev.

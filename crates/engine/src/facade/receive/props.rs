@@ -16,6 +16,9 @@ use super::{One, refuse};
 /// (`zfs_receive_checkprops`).
 const OF_CONTENT: [&str; 2] = ["version", "volsize"];
 
+/// The largest block without feature large_blocks (`SPA_OLD_MAXBLOCKSIZE`).
+const OLD_MAX_BLOCK: u64 = 128 << 10;
+
 /// Whether a property may be set or left out when something is received.
 pub(super) fn can_be_given(name: &str) -> bool {
     match dataset_prop(name) {
@@ -45,8 +48,21 @@ impl LocalPool {
         let kind = if is_volume { VOLUME } else { FILESYSTEM };
         let applies = |name: &str| dataset_prop(name).is_none_or(|prop| prop.is_of(kind));
         let warnings = &mut received.warnings;
+        let large = self.pool.core().features.is_enabled("large_blocks");
+        let notes = &mut received.notes;
+        // A pool that lacks the feature keeps its own, and it is said (`zfs_check_settable` in module/zfs/zfs_ioctl.c).
+        let mut fits = |(name, value): &(String, RawValue)| {
+            let fits =
+                large || name != "recordsize" || value.number().is_none_or(|size| size <= OLD_MAX_BLOCK);
+            if !fits {
+                let why = "pool must be upgraded to set this property or value";
+                notes.push(format!("cannot receive {name} property on {dataset}: {why}"));
+            }
+            fits
+        };
+        let sent = listed.props.map(|props| props.into_iter().filter(&mut fits).collect());
         let mut props = TargetProps {
-            received: match listed.props {
+            received: match sent {
                 Some(props) => Some(self.permitted(judged(props, dataset, warnings), dataset, warnings)?),
                 None => None,
             },
@@ -77,7 +93,7 @@ impl LocalPool {
             let name = proper(given);
             if !applies(name) {
                 let why = format!("property '{given}' does not apply to datasets of this type");
-                warnings.push(format!("Warning: {dataset}: {why}"));
+                received.notes.push(format!("Warning: {dataset}: {why}"));
             } else if dataset_prop(name).is_some_and(|prop| !prop.is_inherited()) {
                 props.received.iter_mut().for_each(|received| received.retain(|(other, _)| other != name));
             } else if !self.has_own(dataset, name) {

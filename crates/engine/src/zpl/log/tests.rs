@@ -11,6 +11,7 @@ fn the_mask_of_a_change_of_attributes_is_linuxs() {
         atime: Some(time),
         mtime: Some(time),
         project: None,
+        node_flags: None,
     };
     let record = all.record(9);
     assert_eq!(record.mask, 0x3f);

@@ -58,6 +58,13 @@ impl Xvattr {
         Xvattr { map, flags, crtime: [0; 2], stamp }
     }
 
+    /// Of these flags those that are `on`, the others off.
+    pub fn of_flags(which: u32, on: u32) -> Xvattr {
+        let mut map = vec![0; MAP_WORDS];
+        map[0] = which;
+        Xvattr { map, flags: on.into(), crtime: [0; 2], stamp: [0; 32] }
+    }
+
     /// Whether this attribute is set at all.
     pub fn sets(&self, bit: u32) -> bool {
         self.map.first().is_some_and(|word| word & bit != 0)

@@ -1,0 +1,306 @@
+//! What a local mount owes to programs: its options follow the properties, and a file is all that the kernel lets it be.
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::daemon::{Daemon, Ran, Scratch, detach};
+use crate::zdb::stop_and_check;
+
+/// A pool with `tank/fs`, mounted; its folder.
+fn mounted(scratch: &Scratch, options: &str) -> (Daemon, PathBuf) {
+    let daemon = Daemon::start(scratch);
+    let (a, mnt) = (scratch.image("a", 512), scratch.text("mnt"));
+    daemon.zpool(&format!("create {options} -m {mnt} tank {a}")).done();
+    daemon.zfs("create tank/fs").done();
+    daemon.zfs("mount tank/fs").done();
+    (daemon, scratch.path("mnt/fs"))
+}
+
+#[track_caller]
+fn errno<T>(done: io::Result<T>) -> Option<i32> {
+    done.err().expect("an error").raw_os_error()
+}
+
+fn run(name: &str, words: &[&str]) -> Ran {
+    Ran::of(Command::new(name).args(words))
+}
+
+/// Value and source of a property.
+fn property(daemon: &Daemon, name: &str) -> String {
+    daemon.zfs(&format!("get -H -o value,source {name} tank/fs")).done()
+}
+
+#[test]
+fn properties_decide_how_a_file_system_is_mounted_and_options_for_as_long_as_it_is() {
+    let scratch = Scratch::new("mount-options");
+    let (mut daemon, at) = mounted(&scratch, "");
+    let script = at.join("script");
+    fs::write(&script, "#!/bin/sh\nexit 7\n").expect("written");
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("set");
+    let text = script.to_str().expect("text");
+    let user = |name: &str, value: &str| run("setfattr", &["-n", name, "-v", value, text]);
+    assert_eq!(run(text, &[]).status, 7);
+    user("user.one", "1").done();
+
+    daemon.zfs("set exec=off xattr=off tank/fs").done();
+    assert_eq!(errno(Command::new(&script).status()), Some(libc::EACCES));
+    assert_eq!(user("user.two", "2").status, 1);
+    daemon.zfs("inherit exec tank/fs").done();
+    daemon.zfs("set xattr=sa tank/fs").done();
+    assert_eq!(run(text, &[]).status, 7);
+    assert_eq!(
+        run("getfattr", &["-d", "--absolute-names", text]).done().lines().nth(1),
+        Some("user.one=\"1\"")
+    );
+
+    daemon.zfs("mount -o remount,noatime,noxattr tank/fs").done();
+    assert_eq!(property(&daemon, "atime"), "off\ttemporary\n");
+    assert_eq!(run("getfattr", &["-n", "user.one", text]).status, 1);
+    daemon.zfs("umount tank/fs").done();
+    daemon.zfs("mount -o ro tank/fs").done();
+    assert_eq!(errno(File::create(at.join("new"))), Some(libc::EROFS));
+    assert_eq!(property(&daemon, "atime,readonly,xattr"), "on\tdefault\non\ttemporary\nsa\tlocal\n");
+    daemon.zfs("mount -o remount,rw tank/fs").done();
+    File::create(at.join("new")).expect("made");
+    assert_eq!(property(&daemon, "readonly"), "off\tdefault\n");
+
+    // A rename that leaves mounts alone.
+    let inside = File::open(&script).expect("opened");
+    assert_eq!(daemon.zfs("rename tank/fs tank/other").status, 1);
+    daemon.zfs("rename -u tank/fs tank/other").done();
+    assert_eq!(daemon.zfs("mount").done().split_whitespace().last(), Some(at.to_str().expect("text")));
+    assert!(daemon.zfs("mount").done().contains("tank/other "));
+    fs::write(at.join("more"), "after").expect("written");
+    drop(inside);
+    daemon.zfs("umount tank/other").done();
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+#[test]
+fn files_are_made_without_a_name_and_given_one() {
+    let scratch = Scratch::new("tmpfile");
+    let (mut daemon, at) = mounted(&scratch, "-O acltype=posix");
+    let unnamed = || {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o640).custom_flags(libc::O_TMPFILE);
+        options.open(&at).expect("O_TMPFILE")
+    };
+    let link = |file: &File, to: &Path| {
+        let from = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("text");
+        let to = CString::new(to.to_str().expect("text")).expect("text");
+        let (cwd, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+        // SAFETY: strings that a NUL ends and that outlive the call.
+        match unsafe { libc::linkat(cwd, from.as_ptr(), cwd, to.as_ptr(), follow) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    let (mut kept, mut lost) = (unnamed(), unnamed());
+    kept.write_all(b"kept").expect("written");
+    lost.write_all(&[1; 100_000]).expect("written");
+    assert_eq!((kept.metadata().expect("there").nlink(), fs::read_dir(&at).expect("read").count()), (0, 0));
+    link(&kept, &at.join("name")).expect("linked");
+    assert_eq!(fs::read(at.join("name")).expect("read"), b"kept");
+    let told = fs::metadata(at.join("name")).expect("there");
+    assert_eq!((told.nlink(), told.mode() & 0o7777), (1, 0o640));
+    // It is durable at once, and what got no name does not come back.
+    daemon.kill();
+    drop((kept, lost));
+    detach(&at);
+    detach(&scratch.path("mnt"));
+    daemon.begin();
+    daemon.zfs("mount tank/fs").done();
+    assert_eq!(fs::read(at.join("name")).expect("read"), b"kept");
+    assert_eq!(fs::read_dir(&at).expect("read").count(), 1);
+    // The umask, or what its directory hands down, is any other file's.
+    let acl = |name: &str| run("getfacl", &["-c", at.join(name).to_str().expect("text")]).done();
+    for (default, entry) in [(None, "group::r--"), (Some("u:1001:r"), "user:1001:r--")] {
+        if let Some(default) = default {
+            run("setfacl", &["-d", "-m", default, at.to_str().expect("text")]).done();
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).mode(0o666);
+        options.clone().create_new(true).open(at.join("plain")).expect("made");
+        let file = options.custom_flags(libc::O_TMPFILE).open(&at).expect("made");
+        link(&file, &at.join("first")).expect("linked");
+        assert_eq!(acl("first"), acl("plain"));
+        assert!(acl("first").contains(entry));
+        fs::remove_file(at.join("plain")).expect("removed");
+        fs::remove_file(at.join("first")).expect("removed");
+    }
+    daemon.zfs("umount tank/fs").done();
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+#[test]
+fn files_are_immutable_or_only_grow() {
+    let scratch = Scratch::new("chattr");
+    let (mut daemon, at) = mounted(&scratch, "");
+    let path = |name: &str| at.join(name).to_str().expect("text").to_owned();
+    let append = |name: &str| {
+        OpenOptions::new().append(true).open(at.join(name)).and_then(|mut file| file.write_all(b"more"))
+    };
+    for name in ["fixed", "grows"] {
+        fs::write(at.join(name), "begin").expect("written");
+    }
+    run("chattr", &["+i", &path("fixed")]).done();
+    run("chattr", &["+a", &path("grows")]).done();
+    // The log is done again.
+    File::open(at.join("grows")).expect("opened").sync_all().expect("synced");
+    daemon.kill();
+    detach(&at);
+    detach(&scratch.path("mnt"));
+    daemon.begin();
+    daemon.zfs("mount tank/fs").done();
+    assert_eq!(errno(append("fixed")), Some(libc::EPERM));
+    assert_eq!(errno(fs::write(at.join("fixed"), "new")), Some(libc::EPERM));
+    assert_eq!(errno(fs::remove_file(at.join("fixed"))), Some(libc::EPERM));
+    append("grows").expect("appended");
+    assert_eq!(errno(fs::write(at.join("grows"), "new")), Some(libc::EPERM));
+    assert_eq!(errno(fs::rename(at.join("grows"), at.join("b"))), Some(libc::EPERM));
+    assert_eq!(fs::read(at.join("grows")).expect("read"), b"beginmore");
+    let flags = run("lsattr", &["-d", &path("fixed"), &path("grows")]).done();
+    let letters: Vec<bool> = flags
+        .lines()
+        .zip(['i', 'a'])
+        .map(|(line, letter)| line.split(' ').next().expect("flags").contains(letter))
+        .collect();
+    assert_eq!(letters, [true, true], "{flags}");
+    run("chattr", &["-i", &path("fixed")]).done();
+    run("chattr", &["-a", &path("grows")]).done();
+    fs::remove_file(at.join("fixed")).expect("removed");
+    fs::write(at.join("grows"), "new").expect("written");
+    daemon.zfs("umount tank/fs").done();
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+#[test]
+fn room_is_asked_for_and_what_is_over_a_limit_can_be_taken_back() {
+    let scratch = Scratch::new("room");
+    let (mut daemon, at) = mounted(&scratch, "-O compression=off -O recordsize=128K");
+    let allocate = |options: &[&str], name: &str| {
+        let file = at.join(name);
+        run("fallocate", &[options, &[file.to_str().expect("text")]].concat())
+    };
+    allocate(&["-l", "100M"], "sparse").done();
+    assert_eq!(allocate(&["-l", "10G"], "no").status, 1);
+    assert_eq!(fs::metadata(at.join("sparse")).expect("there").len(), 100 << 20);
+    File::create(at.join("zeroed")).expect("made");
+    allocate(&["-z", "-o", "0", "-l", "1M"], "zeroed").done();
+    assert_eq!(fs::read(at.join("zeroed")).expect("read"), vec![0; 1 << 20]);
+    daemon.zfs("set refquota=10M tank/fs").done();
+    let mut file = File::create(at.join("full")).expect("made");
+    let full = (0..).map(|_| file.write_all(&[1; 1 << 20])).find_map(Result::err).expect("full");
+    assert_eq!(full.raw_os_error(), Some(libc::EDQUOT));
+    // What is truncated is not counted any more.
+    file.set_len(0).expect("truncated");
+    std::os::unix::fs::chown(at.join("full"), Some(1), Some(1)).expect("given away");
+    drop(file);
+    daemon.zfs("umount tank/fs").done();
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+#[test]
+fn a_file_system_counts_from_the_first_new_file_on_once_its_pool_can() {
+    let scratch = Scratch::new("counts-now");
+    let (mut daemon, at) = mounted(&scratch, "-d");
+    let objects = |name: &str| daemon.zfs(&format!("userspace -H -o objused {name}")).done();
+    let eventually = |name: &str| {
+        (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            !objects(name).contains('-')
+        })
+    };
+    daemon.zpool("upgrade tank").done();
+    assert!(objects("tank/fs").contains('-'));
+    fs::write(at.join("first"), "").expect("written");
+    assert!(eventually("tank/fs"));
+    assert!(objects("tank").contains('-'));
+    daemon.zfs("set version=current tank").done();
+    assert!(!objects("tank").contains('-'));
+    daemon.zfs("umount tank/fs").done();
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+#[test]
+fn history_tells_what_was_asked_and_where() {
+    let scratch = Scratch::new("history-asked");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 128);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    daemon.zfs("create tank/fs").done();
+    daemon.zfs("snapshot -r tank@s").done();
+    daemon.zfs("hold -r keep tank@s").done();
+    daemon.zfs("release -r keep tank@s").done();
+    let told = daemon.zpool("history -i tank").done();
+    let block = |name: &str, lines: &str| told.contains(&format!(" ioctl {name}\n    input:\n{lines}"));
+    assert!(block("snapshot", "        snaps:\n            tank@s\n            tank/fs@s\n"), "{told}");
+    assert!(
+        block("hold", "        holds:\n            tank@s: 'keep'\n            tank/fs@s: 'keep'\n"),
+        "{told}"
+    );
+    assert!(
+        block("release", "        tank@s:\n            keep\n        tank/fs@s:\n            keep\n"),
+        "{told}"
+    );
+    let long = daemon.zpool("history -l tank").done();
+    let line = long.lines().find(|line| line.contains("zfs create tank/fs")).expect("recorded");
+    assert!(line.contains(" [user 0 (root) on ") && line.ends_with(":linux]"), "{line}");
+    // In the zone of whoever asks.
+    let mut there = daemon.command(&["zpool", "history", "tank"]);
+    let hours = |text: &str| text.lines().nth(1).expect("a record")[11..13].parse::<i32>().expect("an hour");
+    let (utc, denver) = (
+        hours(&Ran::of(there.env("TZ", "UTC")).done()),
+        hours(&Ran::of(there.env("TZ", "America/Denver")).done()),
+    );
+    assert!([6, 7].contains(&(utc - denver).rem_euclid(24)), "{utc} {denver}");
+    daemon.stop();
+}
+
+/// Fifty levels at the most; what has more already goes no deeper.
+#[test]
+fn trees_go_no_deeper_than_names_may() {
+    let scratch = Scratch::new("deep");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    let deep = |letter: &str, levels: usize| vec![letter; levels].join("/");
+    daemon.zfs(&format!("create -p tank/{}", deep("a", 40))).done();
+    daemon.zfs(&format!("create -p tank/{}", deep("b", 15))).done();
+    let move_it = |from: &str, to: &str| daemon.zfs(&format!("rename tank/{from} tank/{to}"));
+    let to = format!("{}/a", deep("b", 15));
+    assert_eq!(move_it("a/a", &to).err, "cannot rename 'tank/a/a': dataset name is too long\n");
+    daemon.command(&["tunable", "set", "zfs_max_dataset_nesting=64"]).status().expect("set");
+    move_it("a/a", &to).done();
+    daemon.command(&["tunable", "set", "zfs_max_dataset_nesting=50"]).status().expect("set");
+    let last = format!("{}/{}", deep("b", 15), deep("a", 39));
+    move_it(&last, &format!("{}/{}/z", deep("b", 15), deep("a", 38))).done();
+    daemon.stop();
+}
+
+#[test]
+fn what_is_there_already_is_not_written_again() {
+    let scratch = Scratch::new("nopwrite");
+    let (mut daemon, at) = mounted(&scratch, "-O compression=lz4 -O checksum=sha256 -O xattr=sa");
+    let data: Vec<u8> = (0..4u32 << 20).map(|n| (n / 7 * 31) as u8).collect();
+    fs::write(at.join("file"), &data).expect("written");
+    daemon.zfs("snapshot tank/fs@before").done();
+    let again = |data: &[u8]| {
+        let mut file = OpenOptions::new().write(true).open(at.join("file")).expect("opened");
+        file.write_all(data).expect("written");
+        daemon.zpool("sync tank").done();
+        let written = daemon.zfs("get -Hp -o value written tank/fs").done();
+        written.trim_end().parse::<u64>().expect("a number")
+    };
+    assert!(again(&data) < 100_000);
+    daemon.zfs("set checksum=fletcher4 tank/fs").done();
+    assert!(again(&data) > 100_000);
+    assert_eq!(fs::read(at.join("file")).expect("read"), data);
+    daemon.zfs("umount tank/fs").done();
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
