@@ -29,6 +29,10 @@ use crate::workload::failed;
 
 const DATASET: &str = "sim/calls";
 const CALLERS: usize = 4;
+/// Of the time that a call gives what it makes, in a second record: it tells whether the call was done as a whole. Names of
+/// what has none begin with [`WITHOUT_TIME`].
+const NANOS: u32 = 5;
+const WITHOUT_TIME: char = 'e';
 const NO_LOSS: Loss = Loss { kept: 100, torn: 0 };
 /// Of ends one is followed by a look at the whole pool.
 const VERIFIED: usize = 6;
@@ -127,6 +131,11 @@ fn directory(fs: &dyn FileSystem, caller: usize) -> engine_api::Result<NodeId> {
     Ok(fs.lookup(&Cred::root(), fs.root(), format!("caller-{caller}").as_bytes())?.node)
 }
 
+fn with_time(mode: u32, number: u64) -> SetAttr {
+    let time = SetTime::To(Time { secs: number as i64, nanos: NANOS });
+    SetAttr { mode: Some(mode), mtime: Some(time), ..SetAttr::default() }
+}
+
 /// A change of names in a directory. The oldest names go first, and some are always left: so no moment comes again.
 fn change(
     fs: &dyn FileSystem,
@@ -136,8 +145,7 @@ fn change(
     prng: &mut Prng,
 ) -> engine_api::Result<()> {
     let root = &Cred::root();
-    let some = SetTime::To(Time { secs: number as i64, nanos: 5 });
-    let set = SetAttr { mode: Some(0o644), mtime: Some(some), ..SetAttr::default() };
+    let set = with_time(0o644, number);
     let find = |name: &str| fs.lookup(root, dir, name.as_bytes()).map(|attr| attr.node);
     let oldest = if names.len() > 1 && prng.chance(1, 2) { names.pop_front() } else { None };
     let kind = oldest.as_ref().map_or("", |name| &name[..1]);
@@ -153,7 +161,12 @@ fn change(
             let file = names.iter().find(|name| name.starts_with('f')).cloned();
             let (kind, what) = match how {
                 0 => ("d", Some(NewNode::Dir)),
-                1 => ("s", Some(NewNode::Symlink { target: vec![b'x'; 1 + prng.below(300) as usize] })),
+                // A long one fills a log block almost by itself.
+                1 => {
+                    let most = *prng.pick(&[300, 3500]).expect("some");
+                    ("s", Some(NewNode::Symlink { target: vec![b'x'; 1 + prng.below(most) as usize] }))
+                }
+                3 => ("e", None),
                 _ => ("f", None),
             };
             let name = format!("{kind}{number}");
@@ -203,7 +216,7 @@ impl Case<'_> {
         let mut all = Vec::new();
         for caller in 0..CALLERS {
             let (root, name) = (&Cred::root(), format!("caller-{caller}"));
-            let set = SetAttr { mode: Some(0o755), ..SetAttr::default() };
+            let set = with_time(0o755, 0);
             let made = fs
                 .make(root, fs.root(), name.as_bytes(), &NewNode::Dir, &set)
                 .map_err(failed("a directory"))?;
@@ -327,7 +340,14 @@ impl Case<'_> {
         journal: &Journal,
         (cut, at): (Cut, usize),
     ) -> Result<Names, String> {
-        let found = directory(fs, caller).and_then(|dir| list(fs, dir)).map_err(failed("the directory"))?;
+        let dir = directory(fs, caller).map_err(failed("the directory"))?;
+        let found = list(fs, dir).map_err(failed("the directory"))?;
+        for name in found.iter().filter(|name| !name.starts_with(WITHOUT_TIME)) {
+            let attr = fs.lookup(&Cred::root(), dir, name.as_bytes()).map_err(failed(name))?;
+            if attr.mtime.nanos != NANOS {
+                return Err(format!("{name} was made by half: {attr:?}"));
+            }
+        }
         let moments = std::iter::once(&journal.first).chain(journal.calls.iter().map(|call| &call.after));
         let moments: Vec<&Names> = moments.collect();
         let happened = moments.iter().position(|names| sorted(names) == found);
