@@ -395,6 +395,8 @@ fn work(
     (last, calls): (&Mutex<u64>, u64),
     prng: &mut Prng,
 ) -> Result<Journal, String> {
+    // Where few wait, the records of many calls are written together, in more than one log block.
+    let waits = *prng.pick(&[1, 3]).expect("some");
     let dir = directory(fs, caller).map_err(failed("the directory"))?;
     let mut journal = Journal { first: names.clone(), calls: Vec::new() };
     for _ in 0..calls {
@@ -413,7 +415,7 @@ fn work(
         keeping.as_ref().ok_or("a call that changes something has no place for its answer")?.answer(&answer);
         journal.calls.push(Call { digest, answer, begin, end: None, after: names.clone() });
         // A share that is not `sync` answers at once.
-        if prng.chance(3, 4) {
+        if prng.chance(waits, 4) {
             let promise = fs.promise(dir).map_err(failed("a promise"))?;
             promise().map_err(failed("a promise"))?;
             journal.calls.iter_mut().for_each(|call| _ = call.end.get_or_insert(disks.taped()));
