@@ -222,22 +222,8 @@ fn what_is_not_supported_is_called_so() {
     daemon.stop();
 }
 
-/// A file's pointers that nobody can read any more are that file's loss alone: the import looks at what the last groups
-/// wrote, and those of an export wrote nothing of the datasets.
-#[test]
-fn one_damaged_block_of_pointers_does_not_refuse_the_pool() {
-    let scratch = Scratch::new("old-l1");
-    let mut daemon = Daemon::start(&scratch);
-    let (images, root) = (scratch.folder("images"), scratch.text("root"));
-    let image = scratch.image_in("images", "disk.img", 256);
-    daemon.zpool(&format!("create -f -O compression=off -R {root} l1 {image}")).done();
-    daemon.zfs("mount l1");
-    let lost = Path::new(&root).join("l1/lost");
-    fs::write(&lost, vec![7; 20 << 20]).expect("written");
-    fs::write(Path::new(&root).join("l1/kept"), b"kept").expect("written");
-    let object = std::os::unix::fs::MetadataExt::ino(&fs::metadata(&lost).expect("there"));
-    daemon.zpool("export l1").done();
-    let shown = zdb(&images, &["-ddddddd", "l1/", &object.to_string()]).out;
+/// Both copies of a file's block of pointers. `shown` is what zdb tells of the file.
+fn damage_pointers(image: &str, shown: &str) {
     let line = shown.lines().find(|line| line.contains(" L1 ")).expect("pointers");
     let copies: Vec<u64> = line
         .split_whitespace()
@@ -245,15 +231,52 @@ fn one_damaged_block_of_pointers_does_not_refuse_the_pool() {
         .map(|offset| u64::from_str_radix(offset, 16).expect("hexadecimal"))
         .collect();
     assert_eq!(copies.len(), 2, "{line}");
-    let disk = File::options().write(true).open(&image).expect("an image");
+    let disk = File::options().write(true).open(image).expect("an image");
     for offset in copies {
         std::os::unix::fs::FileExt::write_all_at(&disk, &[0x5a; 4096], offset + (4 << 20)).expect("damaged");
     }
-    daemon.zpool(&format!("import -R {root} -d {} l1", images.display())).done();
+}
+
+/// A file's pointers that nobody can read any more are that file's loss alone: the import looks at what the last groups
+/// wrote, and those of an export wrote nothing of the datasets. Such a file can neither be truncated nor freed, which is
+/// found before a group is lost by it; it can be removed, and stays in the unlinked set.
+#[test]
+fn damaged_blocks_of_pointers_refuse_neither_the_pool_nor_a_removal() {
+    let scratch = Scratch::new("old-l1");
+    let mut daemon = Daemon::start(&scratch);
+    let (images, root) = (scratch.folder("images"), scratch.text("root"));
+    let image = scratch.image_in("images", "disk.img", 256);
+    daemon.zpool(&format!("create -f -O compression=off -R {root} l1 {image}")).done();
     daemon.zfs("mount l1");
-    assert_eq!(fs::read(Path::new(&root).join("l1/kept")).expect("readable"), b"kept");
-    assert!(fs::read(&lost).is_err());
+    let at = |name: &str| Path::new(&root).join("l1").join(name);
+    let lost = ["cut", "small", "large"];
+    for (name, size) in lost.iter().zip([20 << 20, 1 << 20, 20 << 20]) {
+        fs::write(at(name), vec![7; size]).expect("written");
+    }
+    fs::write(at("kept"), b"kept").expect("written");
+    let objects =
+        lost.map(|name| std::os::unix::fs::MetadataExt::ino(&fs::metadata(at(name)).expect("there")));
     daemon.zpool("export l1").done();
+    for object in objects {
+        damage_pointers(&image, &zdb(&images, &["-ddddddd", "l1/", &object.to_string()]).out);
+    }
+    for round in 0..2 {
+        daemon.zpool(&format!("import -R {root} -d {} l1", images.display())).done();
+        daemon.zfs("mount l1");
+        assert_eq!(fs::read(at("kept")).expect("readable"), b"kept");
+        assert!(fs::read(at("cut")).is_err());
+        let cut = File::options().write(true).open(at("cut")).expect("opened").set_len(4096);
+        assert_eq!(cut.expect_err("damaged").raw_os_error(), Some(libc::EIO));
+        assert_eq!(fs::metadata(at("cut")).expect("there").len(), 20 << 20);
+        for name in ["small", "large"] {
+            assert_eq!(fs::remove_file(at(name)).is_ok(), round == 0, "{name}");
+        }
+        daemon.zpool("sync l1").done();
+        fs::write(at(&round.to_string()), b"after").expect("written");
+        daemon.zpool("sync l1").done();
+        assert_eq!(daemon.zpool("list -H -o health l1").done(), "ONLINE\n");
+        daemon.zpool("export l1").done();
+    }
     daemon.stop();
 }
 
