@@ -275,18 +275,27 @@ fn read_record(list: &NvList) -> Option<HistoryRecord> {
     })
 }
 
-/// A list as `zpool history` shows it, each line led by a line break (`dump_nvlist` in lib/libnvpair/libnvpair.c). What
-/// no record of ours has is named without its value.
+/// A list as `zpool history` shows it, each line led by a line break (`dump_nvlist` in lib/libnvpair/libnvpair.c). Arrays,
+/// which no record was seen to have, are named without their values.
 fn dump(list: &NvList, indent: usize, out: &mut String) {
     for (name, value) in list.iter() {
+        *out += &format!("\n{:indent$}{name}", "");
         match value {
             NvValue::NvList(inner) => {
-                *out += &format!("\n{:indent$}{name}:", "");
+                out.push(':');
                 dump(inner, indent + 4, out);
             }
-            NvValue::String(text) => *out += &format!("\n{:indent$}{name}: '{text}'", ""),
-            NvValue::U64(number) => *out += &format!("\n{:indent$}{name}: {number}", ""),
-            _ => *out += &format!("\n{:indent$}{name}", ""),
+            NvValue::String(text) => *out += &format!(": '{text}'"),
+            NvValue::Bool(is) => *out += &format!(": {is}"),
+            NvValue::I8(number) => *out += &format!(": {number}"),
+            NvValue::U8(number) | NvValue::Byte(number) => *out += &format!(": {number}"),
+            NvValue::I16(number) => *out += &format!(": {number}"),
+            NvValue::U16(number) => *out += &format!(": {number}"),
+            NvValue::I32(number) => *out += &format!(": {number}"),
+            NvValue::U32(number) => *out += &format!(": {number}"),
+            NvValue::I64(number) => *out += &format!(": {number}"),
+            NvValue::U64(number) => *out += &format!(": {number}"),
+            _ => {}
         }
     }
 }

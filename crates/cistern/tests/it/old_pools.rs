@@ -274,7 +274,8 @@ fn damaged_blocks_of_pointers_refuse_neither_the_pool_nor_a_removal() {
         daemon.zpool("sync l1").done();
         fs::write(at(&round.to_string()), b"after").expect("written");
         daemon.zpool("sync l1").done();
-        assert_eq!(daemon.zpool("list -H -o health l1").done(), "ONLINE\n");
+        // That its disk has erred is another matter.
+        assert_ne!(daemon.zpool("list -H -o health l1").done(), "SUSPENDED\n");
         daemon.zpool("export l1").done();
     }
     daemon.stop();

@@ -9,7 +9,7 @@ fn events_read_as_zpool_history_shows_them() {
     let read = read_record(&command).unwrap();
     assert_eq!(
         (read.text.as_str(), read.internal, read.host.as_deref()),
-        ("zfs create tank/a", false, Some("here"))
+        ("zfs create tank/a", false, Some("here:linux"))
     );
 }
 
