@@ -129,16 +129,13 @@ impl Acl {
             match tag {
                 Tag::Owner if who.uid == node.uid => return has(ALL),
                 Tag::User(uid) if who.uid == *uid => return has(mask),
-                Tag::Group if who.in_group(node.gid) => {
-                    is_member = true;
-                    if has(ALL) {
-                        return has(mask);
-                    }
-                }
-                Tag::NamedGroup(gid) if who.in_group(*gid) => {
-                    is_member = true;
-                    if has(ALL) {
-                        return has(mask);
+                Tag::Group | Tag::NamedGroup(_) => {
+                    let gid = if let Tag::NamedGroup(gid) = tag { *gid } else { node.gid };
+                    if who.in_group(gid) {
+                        is_member = true;
+                        if has(ALL) {
+                            return has(mask);
+                        }
                     }
                 }
                 Tag::Other => return !is_member && has(ALL),
