@@ -51,19 +51,26 @@ pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()
     check_lengths(dsl, from, to, &found.dir)
 }
 
-/// No name below may become too long; nor too deep, unless it was as deep before (`dsl_valid_rename` in
+/// No name below, snapshots' included, may become too long; nor too deep, unless it was as deep before (`dsl_valid_rename` in
 /// module/zfs/dsl_dir.c).
 fn check_lengths(dsl: &Dsl, from: &str, to: &str, dir: &std::sync::Arc<crate::dsl::Dir>) -> Result<()> {
-    let names = dsl.names_below(dir)?;
-    let too_long = |name: &String| name.len() - from.len() + to.len() > MAX_NAME;
     let levels = |name: &str| name.split('/').count();
     let most = usize::try_from(dsl.parts.env.tunable(Tunable::MaxDatasetNesting)).unwrap_or(usize::MAX);
     let deeper = levels(to).saturating_sub(levels(from));
-    let too_deep = |name: &String| deeper > 0 && levels(name) + deeper > most;
-    match names.iter().any(|name| too_long(name) || too_deep(name)) {
-        true => Err(refuse(from, "dataset name is too long")),
-        false => Ok(()),
+    for name in dsl.names_below(dir)? {
+        let mut longest = name.len();
+        // A name that gets no longer leaves those of its snapshots as they are.
+        if to.len() > from.len() {
+            let snapshots = dsl.mos.entries(dsl.find(&name)?.phys.snapnames_zapobj)?;
+            let lengths = snapshots.iter().map(|(snapshot, _)| name.len() + 1 + snapshot.len());
+            longest = lengths.fold(longest, usize::max);
+        }
+        let too_long = longest - from.len() + to.len() > MAX_NAME;
+        if too_long || deeper > 0 && levels(&name) + deeper > most {
+            return Err(refuse(from, "dataset name is too long"));
+        }
     }
+    Ok(())
 }
 
 /// What moves must fit under the new parent's quotas.

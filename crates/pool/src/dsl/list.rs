@@ -115,7 +115,6 @@ impl Dsl {
         Ok(names)
     }
 
-    /// A directory's children that are datasets, by name.
     /// The directory and all below, those that no user named too; but for the pool's own.
     pub(crate) fn dirs_below(&self, dir: &Arc<Dir>) -> Result<Vec<Arc<Dir>>> {
         let mut dirs = vec![dir.clone()];
@@ -127,6 +126,7 @@ impl Dsl {
         Ok(dirs)
     }
 
+    /// A directory's children that are datasets, by name.
     pub(crate) fn children(&self, dir: &Arc<Dir>) -> Result<Vec<(String, u64)>> {
         let mut children = self.mos.sorted(dir.phys().child_dir_zapobj)?;
         children.retain(|(name, _)| !is_hidden(name));

@@ -637,6 +637,26 @@ fn changes_and_writes_of_many_threads_end_in_a_whole_pool() {
     export(&dir, pool);
 }
 
+#[test]
+fn a_rename_makes_no_name_of_a_snapshot_too_long() {
+    let dir = Dir::new("dsl-long-names");
+    let pool = fresh(&dir);
+    pool.dsl.commit(make("tank/a", &[]), "").unwrap();
+    pool.dsl.commit(make("tank/a/b", &[]), "").unwrap();
+    let snapshot = format!("tank/a/b@{}", "s".repeat(255 - "tank/a/b@".len()));
+    let take = Change::Snapshot { names: vec![snapshot], recursive: false, props: Vec::new() };
+    pool.dsl.commit(take, "").unwrap();
+    let rename = |to: &str| {
+        let (from, to) = ("tank/a".into(), to.into());
+        pool.dsl.commit(Change::Rename { from, to, parents: false, recursive: false }, "")
+    };
+    let refused = rename("tank/aa").unwrap_err().to_string();
+    assert_eq!(refused, "cannot rename 'tank/a': dataset name is too long");
+    rename("tank/c").unwrap();
+    pool.export().unwrap();
+    zdb_accepts(&dir, "tank");
+}
+
 /// What was changed by half in memory is never written, and nothing after it.
 #[test]
 fn a_change_that_panics_ends_its_pool_alone() {
