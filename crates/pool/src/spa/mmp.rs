@@ -1,8 +1,8 @@
 //! Multihost protection: a pool that is in use shows it on its disks all the time, so that no other host opens it.
 //!
 //! While the property `multihost` is on, an uberblock like the last one, with a newer time and a number that grows, is
-//! written every [`Pace::interval`] to each disk on average, now here, now there, into the slot of a label's ring that
-//! transaction groups leave alone. Who wants to import a pool that was used so watches its labels for longer than its
+//! written every [`Pace::interval`] to each disk, one after the other, into the slot of a label's ring that transaction
+//! groups leave alone. Who wants to import a pool that was used so watches its labels for longer than its
 //! user may be silent: if anything changes, it is in use. Then the importer claims the pool with a number drawn at random
 //! and looks whether it is still there, for two may have watched at the same time.
 //!
@@ -72,6 +72,8 @@ struct State {
     uberblock: Option<Uberblock>,
     sequence: u16,
     last_write: Nanos,
+    /// Signs that were tried: they go round the disks.
+    turn: usize,
     /// A mean that rises at once and falls slowly, in nanoseconds.
     delay: u64,
 }
@@ -154,7 +156,7 @@ impl Core {
 
     fn beat(&self, now: Nanos) -> Next {
         let pace = Pace::of(&self.env);
-        let (mut uberblock, since) = {
+        let (mut uberblock, since, turn) = {
             let mut state = lock(&self.mmp.state);
             if !state.is_on {
                 return Next::WaitForWork;
@@ -166,17 +168,17 @@ impl Core {
             }
             uberblock.set_mmp(state.fields(pace, state.sequence), state.delay);
             state.sequence = state.sequence.wrapping_add(1);
-            (uberblock, state.last_write)
+            state.turn = state.turn.wrapping_add(1);
+            (uberblock, state.last_write, state.turn)
         };
         uberblock.software_version = ondisk::version::FEATURES;
         let leaves: Vec<_> = self.storage.leaves().into_iter().filter(|leaf| leaf.usable).collect();
         let pause = Nanos(pace.interval.0 / (leaves.len() as u64).max(1));
         if self.storage.suspension().cause() != Some(Cause::Multihost) {
-            let draw = self.env.entropy.u64();
-            let leaf = leaves.get((draw % leaves.len().max(1) as u64) as usize);
-            let written = leaf.map(|leaf| {
-                leaf.device.write_heartbeat(&uberblock, leaf.ashift, Some((draw >> 32) as usize % 4))
-            });
+            let label = self.env.entropy.u64() as usize % 4;
+            let leaf = leaves.get(turn % leaves.len().max(1));
+            let written =
+                leaf.map(|leaf| leaf.device.write_heartbeat(&uberblock, leaf.ashift, Some(label)));
             if let Some(Ok(())) = written {
                 let mut state = lock(&self.mmp.state);
                 state.note_write(pace, self.env.clock.now(), leaves.len() as u64);
