@@ -32,7 +32,7 @@ pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 }
 
 pub fn export(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "afF", &[])?;
+    let options = getopt::parse(args, "af", &[])?;
     let mut names = options.operands.clone();
     if options.has("a") {
         if !names.is_empty() {
@@ -42,7 +42,7 @@ pub fn export(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     } else if names.is_empty() {
         return usage("missing pool argument");
     }
-    let release = PoolRelease { force: options.has("f") || options.has("F") };
+    let release = PoolRelease { force: options.has("f") };
     let mut status = 0;
     for name in names {
         if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_EXPORT, &name), &release) {
