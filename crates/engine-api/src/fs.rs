@@ -352,6 +352,7 @@ pub type Promise = Box<dyn FnOnce() -> Result<()> + Send>;
 /// (`Error::Invalid`, `Error::NameTooLong`); `lookup` takes `.` and `..`.
 pub trait FileSystem: Send + Sync {
     fn id(&self) -> FsId;
+    /// It is another one when a whole file system was received in place of this one.
     fn root(&self) -> NodeId;
     /// Whether the pool waits for lost devices: any call may last until an operator brings them back, but on threads that do
     /// not wait for operators (`stdx::patience`); there it ends with `Error::Suspended`.

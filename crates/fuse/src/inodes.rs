@@ -11,7 +11,8 @@ use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard};
 
 pub struct Inodes {
-    root: NodeId,
+    /// The root as it is now: it is another when a whole file system was received in place of this one.
+    root: Box<dyn Fn() -> NodeId + Send + Sync>,
     known: Mutex<HashMap<u64, Known>>,
 }
 
@@ -21,14 +22,14 @@ struct Known {
 }
 
 impl Inodes {
-    pub fn new(root: NodeId) -> Inodes {
-        Inodes { root, known: Mutex::default() }
+    pub fn new(root: impl Fn() -> NodeId + Send + Sync + 'static) -> Inodes {
+        Inodes { root: Box::new(root), known: Mutex::default() }
     }
 
     /// The node behind a number; `Stale` for one that was never given out or is forgotten.
     pub fn node(&self, ino: u64) -> Result<NodeId> {
         if ino == ROOT {
-            return Ok(self.root);
+            return Ok((self.root)());
         }
         let generation = self.lock().get(&ino).ok_or(Error::Stale)?.generation;
         Ok(NodeId { object: ino, generation })
@@ -36,7 +37,7 @@ impl Inodes {
 
     /// The number that stands for a node.
     pub fn number(&self, node: NodeId) -> u64 {
-        if node == self.root { ROOT } else { node.object }
+        if node == (self.root)() { ROOT } else { node.object }
     }
 
     /// The kernel gets one more reference to the node, under this number.
@@ -44,7 +45,7 @@ impl Inodes {
     /// # Errors
     /// `Corrupt` for a node that has the root's number: no ZPL file system has a file there.
     pub fn remember(&self, node: NodeId) -> Result<u64> {
-        if node == self.root {
+        if node == (self.root)() {
             return Ok(ROOT);
         }
         if node.object == ROOT || node.object == 0 {

@@ -44,7 +44,8 @@ pub struct WriteHow {
 
 impl Server {
     pub fn new(fs: Arc<dyn FileSystem>, cache: Duration, xattr: Arc<AtomicBool>) -> Server {
-        let (inodes, handles) = (Inodes::new(fs.root()), Handles::new(fs.clone()));
+        let root = fs.clone();
+        let (inodes, handles) = (Inodes::new(move || root.root()), Handles::new(fs.clone()));
         Server { fs, inodes, handles, cache, xattr, capabilities_set: AtomicU64::new(1) }
     }
 

@@ -375,6 +375,12 @@ impl Daemon {
         self.run(&[&["zfs"], &line.split_whitespace().collect::<Vec<_>>()[..]].concat())
     }
 
+    /// `zfs send … | zfs receive …`
+    pub fn copy(&self, send: &str, receive: &str) -> Ran {
+        let shell = format!("{PROGRAM} zfs send {send} | {PROGRAM} zfs receive {receive}");
+        Ran::of(program("sh", 120).args(["-c", &shell]).env("CISTERN_SOCKET", self.socket()))
+    }
+
     /// Resident memory in KiB.
     pub fn resident(&self) -> u64 {
         self.memory("VmRSS:")

@@ -304,3 +304,40 @@ fn what_is_there_already_is_not_written_again() {
     daemon.zfs("umount tank/fs").done();
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
+
+#[test]
+fn a_mount_shows_what_was_received_over_it() {
+    let scratch = Scratch::new("received-over");
+    let (mut daemon, at) = mounted(&scratch, "");
+    daemon.zfs("create tank/other").done();
+    daemon.zfs("mount tank/other").done();
+    let other = scratch.path("mnt/other");
+    fs::write(other.join("file"), "of the other").expect("written");
+    fs::create_dir(other.join("folder")).expect("made");
+    fs::write(other.join("folder/more"), "more").expect("written");
+    // Files of one group that have the same number are the same to who has them open.
+    daemon.zfs("snapshot tank/other@one").done();
+    fs::write(at.join("file"), "of before").expect("written");
+    let before = File::open(at.join("file")).expect("opened");
+
+    // A whole file system in place of the other: its root is another node.
+    daemon.copy("tank/other@one", "-F tank/fs").done();
+    assert_eq!(fs::read_to_string(at.join("file")).expect("read"), "of the other");
+    assert_eq!(fs::read_to_string(at.join("folder/more")).expect("read"), "more");
+    // Who had a file of before open has what the kernel kept of it, and nothing else.
+    match io::read_to_string(&before) {
+        Ok(kept) => assert_eq!(kept, "of before"),
+        Err(error) => assert!(matches!(error.raw_os_error(), Some(libc::ESTALE | libc::EIO)), "{error}"),
+    }
+    drop(before);
+    fs::write(at.join("new"), "after").expect("written");
+    assert_eq!(fs::read_dir(&at).expect("listed").count(), 3);
+    daemon.zfs("rollback tank/fs@one").done();
+
+    // What comes on top leaves the root.
+    fs::write(other.join("file"), "and of later").expect("written");
+    daemon.zfs("snapshot tank/other@two").done();
+    daemon.copy("-i @one tank/other@two", "-F tank/fs").done();
+    assert_eq!(fs::read_to_string(at.join("file")).expect("read"), "and of later");
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}

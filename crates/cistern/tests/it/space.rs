@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 
-use crate::daemon::{Daemon, PROGRAM, Ran, Scratch, program};
+use crate::daemon::{Daemon, Scratch};
 use crate::zdb::stop_and_check;
 
 /// Bytes that no compression makes fewer.
@@ -23,11 +23,6 @@ fn number(daemon: &Daemon, property: &str, dataset: &str) -> u64 {
     text.trim().parse().expect("a number")
 }
 
-fn pipe(daemon: &Daemon, send: &str, receive: &str) -> Ran {
-    let shell = format!("{PROGRAM} zfs send {send} | {PROGRAM} zfs receive {receive}");
-    Ran::of(program("sh", 120).args(["-c", &shell]).env("CISTERN_SOCKET", daemon.socket()))
-}
-
 #[test]
 fn clones_and_copies_of_volumes_keep_what_their_size_asks_for() {
     let scratch = Scratch::new("auto-reservation");
@@ -39,7 +34,7 @@ fn clones_and_copies_of_volumes_keep_what_their_size_asks_for() {
     let whole = number(&daemon, "refreservation", "tank/vol");
     daemon.zfs("clone -o refreservation=auto tank/vol@s tank/clone").done();
     assert_eq!(number(&daemon, "refreservation", "tank/clone"), whole);
-    pipe(&daemon, "tank/vol@s", "-o refreservation=auto tank/copy").done();
+    daemon.copy("tank/vol@s", "-o refreservation=auto tank/copy").done();
     assert_eq!(number(&daemon, "refreservation", "tank/copy"), whole);
     let large = daemon.zfs("clone -o refreservation=10G tank/vol@s tank/large");
     let why = "cannot create 'tank/large': size is greater than available space\n";
@@ -103,13 +98,13 @@ fn a_copy_may_be_over_its_quota_by_as_much_as_the_original() {
     daemon.zfs(&format!("create -o mountpoint={at} -o recordsize=16K -o refquota=10M tank/fs")).done();
     daemon.zfs("mount tank/fs").done();
     daemon.zfs("snapshot tank/fs@one").done();
-    pipe(&daemon, "-R tank/fs@one", "copy/fs").done();
+    daemon.copy("-R tank/fs@one", "copy/fs").done();
     let mut file = File::create(scratch.path("fs/file")).expect("made");
     let part = noise(17 << 10);
     while file.write_all(&part).is_ok() {}
     drop(file);
     daemon.zfs("snapshot tank/fs@two").done();
-    pipe(&daemon, "-R -I @one tank/fs@two", "copy/fs").done();
+    daemon.copy("-R -I @one tank/fs@two", "copy/fs").done();
     let (used, quota) = (number(&daemon, "referenced", "copy/fs"), number(&daemon, "refquota", "copy/fs"));
     assert!(used > quota, "{used} of {quota}: more than it may have, or nothing was tried");
     daemon.zfs("unmount tank/fs").done();

@@ -58,10 +58,16 @@ pub(super) struct Ctldir {
     /// The dataset.
     object: u64,
     id: FsId,
-    root: NodeId,
-    /// `None`: taken away; whoever comes opens it again, if that can be.
-    fs: RwLock<Option<Arc<Zpl>>>,
+    lower: RwLock<Lower>,
     snapdir: AtomicU64,
+}
+
+/// What is wrapped.
+struct Lower {
+    /// `None`: taken away; whoever comes opens it again, if that can be.
+    fs: Option<Arc<Zpl>>,
+    /// It is another when a whole file system was received in place of this one.
+    root: NodeId,
 }
 
 fn is_control(node: NodeId) -> bool {
@@ -76,17 +82,17 @@ impl Ctldir {
     pub fn new(pool: Weak<LocalPool>, object: u64, fs: Arc<Zpl>) -> Arc<Ctldir> {
         let (id, root) = (fs.id(), fs.root());
         let snapdir = AtomicU64::new(DISABLED);
-        Arc::new(Ctldir { pool, object, id, root, fs: RwLock::new(Some(fs)), snapdir })
+        Arc::new(Ctldir { pool, object, id, lower: RwLock::new(Lower { fs: Some(fs), root }), snapdir })
     }
 
     /// The file system is open.
     pub fn attach(&self, fs: Arc<Zpl>) {
-        *self.fs.write().unwrap_or_else(PoisonError::into_inner) = Some(fs);
+        *self.lower.write().unwrap_or_else(PoisonError::into_inner) = Lower { root: fs.root(), fs: Some(fs) };
     }
 
     /// The file system is about to be taken away: calls under way keep it, later ones wait.
     pub fn detach(&self) {
-        *self.fs.write().unwrap_or_else(PoisonError::into_inner) = None;
+        self.lower.write().unwrap_or_else(PoisonError::into_inner).fs = None;
     }
 
     pub fn set_snapdir(&self, number: u64) {
@@ -98,7 +104,7 @@ impl Ctldir {
     }
 
     fn fs(&self) -> Result<Arc<Zpl>> {
-        let open = self.fs.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let open = self.lower.read().unwrap_or_else(PoisonError::into_inner).fs.clone();
         match open {
             Some(fs) => Ok(fs),
             None => {
@@ -118,7 +124,7 @@ impl Ctldir {
     }
 
     fn is_control_name(&self, dir: NodeId, name: &[u8]) -> bool {
-        name == ROOT_NAME && dir == self.root && self.has_snapdir()
+        name == ROOT_NAME && dir == self.root() && self.has_snapdir()
     }
 
     /// Passes for directories in which the name may be given to something.
@@ -187,7 +193,7 @@ impl Ctldir {
     fn look_up(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
         match (dir.object, name) {
             (_, b".") => self.attr(dir),
-            (ROOT, b"..") => self.fs()?.getattr(self.root),
+            (ROOT, b"..") => self.fs().and_then(|fs| fs.getattr(fs.root())),
             (ROOT, SNAPSHOTS_NAME) => self.attr(control(SNAPSHOTS)),
             (ROOT, SHARES_NAME) => {
                 let fs = self.fs()?;
@@ -243,7 +249,10 @@ impl FileSystem for Ctldir {
     }
 
     fn root(&self) -> NodeId {
-        self.root
+        match self.fs() {
+            Ok(fs) => fs.root(),
+            Err(_) => self.lower.read().unwrap_or_else(PoisonError::into_inner).root,
+        }
     }
 
     fn is_waiting(&self) -> bool {
@@ -278,7 +287,7 @@ impl FileSystem for Ctldir {
     }
 
     fn statfs(&self, node: NodeId) -> Result<FsStat> {
-        self.fs()?.statfs(if is_control(node) { self.root } else { node })
+        self.fs()?.statfs(if is_control(node) { self.root() } else { node })
     }
 
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
@@ -297,7 +306,7 @@ impl FileSystem for Ctldir {
         }
         let attr = self.fs()?.getattr(node)?;
         // Where it is to be seen, it counts.
-        let links = u64::from(node == self.root && self.snapdir.load(Relaxed) == VISIBLE);
+        let links = u64::from(self.snapdir.load(Relaxed) == VISIBLE && node == self.root());
         Ok(Attr { nlink: attr.nlink + links, ..attr })
     }
 
@@ -318,7 +327,7 @@ impl FileSystem for Ctldir {
             return self.list(dir, cookie, limit);
         }
         let page = self.fs()?.readdir(cred, dir, cookie, limit)?;
-        if cookie >= COOKIE || dir != self.root || self.snapdir.load(Relaxed) != VISIBLE {
+        if cookie >= COOKIE || self.snapdir.load(Relaxed) != VISIBLE || dir != self.root() {
             return Ok(page);
         }
         // One more may be more than fits: what does not is asked for again.

@@ -6,7 +6,7 @@ fn node(object: u64, generation: u64) -> NodeId {
 
 #[test]
 fn a_node_is_known_until_every_lookup_is_forgotten() {
-    let inodes = Inodes::new(node(34, 1));
+    let inodes = Inodes::new(|| node(34, 1));
     assert_eq!(inodes.node(1), Ok(node(34, 1)));
     assert_eq!(inodes.remember(node(34, 1)), Ok(1));
     assert_eq!(inodes.node(50), Err(Error::Stale));
@@ -23,7 +23,7 @@ fn a_node_is_known_until_every_lookup_is_forgotten() {
 
 #[test]
 fn a_number_that_came_back_counts_for_both() {
-    let inodes = Inodes::new(node(34, 1));
+    let inodes = Inodes::new(|| node(34, 1));
     inodes.remember(node(50, 7)).unwrap();
     inodes.remember(node(50, 8)).unwrap();
     assert_eq!(inodes.node(50), Ok(node(50, 8)));
@@ -35,7 +35,7 @@ fn a_number_that_came_back_counts_for_both() {
 
 #[test]
 fn nothing_may_pose_as_the_root() {
-    let inodes = Inodes::new(node(34, 1));
+    let inodes = Inodes::new(|| node(34, 1));
     assert!(inodes.remember(node(1, 1)).is_err());
     assert!(inodes.remember(node(0, 1)).is_err());
 }
