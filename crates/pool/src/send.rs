@@ -15,7 +15,6 @@ mod source;
 mod walk;
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -30,7 +29,7 @@ use ondisk::send::{
 
 use crate::dsl::dataset::recorded_features;
 use crate::dsl::names::Found;
-use crate::dsl::{Dataset, Dsl};
+use crate::dsl::{Dataset, Dsl, LongHold};
 use crate::resume::Resume;
 use crate::stream::RecordWriter;
 use crate::{PoolError, Result};
@@ -92,7 +91,7 @@ fn broken(error: io::Error) -> Failure {
 
 /// A snapshot that is open for sending: it cannot be destroyed meanwhile.
 pub struct Sending {
-    dataset: Arc<Dataset>,
+    dataset: LongHold,
     /// It is none, and nobody's else for the time being.
     alone: Option<Alone>,
     /// It is what an interrupted receive has left: the stream ends where that did.
@@ -136,7 +135,7 @@ impl Dsl {
         let _config = self.reading();
         let to = self.find(snapshot)?;
         let source = from.map(|from| self.send_source(&to, from)).transpose()?;
-        let dataset = self.open_object(to.object)?;
+        let dataset = LongHold::on(self.open_object(to.object)?);
         self.sending(&to, dataset, snapshot, (from, source), flags)
     }
 
@@ -144,7 +143,7 @@ impl Dsl {
     fn sending(
         &self,
         to: &Found,
-        dataset: Arc<Dataset>,
+        dataset: LongHold,
         name: &str,
         (from, source): (Option<&str>, Option<Source>),
         flags: Flags,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use ::pool::dsl::Dataset;
+use ::pool::dsl::{Dataset, LongHold};
 use engine_api::{Error, Result};
 use env::lock;
 use ondisk::objset::ObjsetType;
@@ -36,7 +36,7 @@ impl LocalPool {
         table: &OpenTable<T>,
         object: u64,
         kind: ObjsetType,
-        open: impl FnOnce(&str, Arc<Dataset>) -> Result<T>,
+        open: impl FnOnce(&str, LongHold) -> Result<T>,
     ) -> Result<Arc<T>> {
         let found = || lock(table).get(&object).filter(|known| !known.dataset().is_forgotten()).cloned();
         if let Some(known) = found() {

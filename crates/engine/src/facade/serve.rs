@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
-use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
+use ::pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
 use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
@@ -30,7 +30,7 @@ const A_MOMENT: Nanos = Nanos::from_millis(5);
 
 /// A dataset that is open as a file system.
 pub(super) struct Mounted {
-    pub dataset: Arc<Dataset>,
+    pub dataset: LongHold,
     pub fs: Arc<Zpl>,
     ctldir: Arc<Ctldir>,
 }
@@ -71,7 +71,7 @@ pub(super) enum Unreplayable {
 struct PoolHost {
     txgs: Arc<Txgs>,
     storage: Arc<Storage>,
-    dataset: Arc<Dataset>,
+    dataset: LongHold,
     log: Option<FileSystemLog>,
     pool: Weak<LocalPool>,
 }
@@ -215,7 +215,7 @@ impl LocalPool {
     }
 
     /// A file system ready for use: what its log says has been done.
-    fn open_zpl(&self, name: &str, dataset: &Arc<Dataset>, unreplayable: Unreplayable) -> Result<Arc<Zpl>> {
+    fn open_zpl(&self, name: &str, dataset: &LongHold, unreplayable: Unreplayable) -> Result<Arc<Zpl>> {
         let props = dataset.props().map_err(api_error)?;
         let core = self.pool.core();
         let id = FsId { pool_guid: self.pool.guid(), dataset_guid: dataset.guid() };
@@ -296,6 +296,7 @@ impl LocalPool {
                 ctldir.detach();
             }
             let Some(mounted) = mounted else { continue };
+            self.wait_for_calls(&mounted);
             self.wait_for_calls(&mounted.fs);
         }
         *lock(&self.shared) = None;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
 use ::pool::PoolError;
-use ::pool::dsl::{Dataset, DatasetKind, ListFilter};
+use ::pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
 use ::pool::kept::VolumeKey;
 use ::pool::prop::Source;
 use ::pool::zil::LogData;
@@ -28,7 +28,7 @@ use crate::zvol::{Keeping, Zvol};
 
 /// A dataset that is open as a volume.
 pub(super) struct OpenVolume {
-    dataset: Arc<Dataset>,
+    dataset: LongHold,
     zvol: Arc<Zvol>,
 }
 
@@ -181,7 +181,7 @@ impl LocalPool {
 
     /// A volume ready for use: what its log says has been done, and what was kept beside it. Where that cannot be, it can be
     /// read, and both stay.
-    fn open_zvol(&self, name: &str, dataset: &Arc<Dataset>, unreplayable: Unreplayable) -> Result<Arc<Zvol>> {
+    fn open_zvol(&self, name: &str, dataset: &LongHold, unreplayable: Unreplayable) -> Result<Arc<Zvol>> {
         let core = self.pool.core();
         let volume = VolumeKey { object: dataset.object(), guid: dataset.guid() };
         let open = |zil| {

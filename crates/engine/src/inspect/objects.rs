@@ -60,7 +60,7 @@ fn open_objset(opened: &Opened, name: &str) -> Result<Arc<Objset>, String> {
     }
     let dsl = &opened.pool.dsl;
     let dataset = match name.parse() {
-        Ok(number) => dsl.open_object(number),
+        Ok(number) => dsl.open_by_object(number),
         Err(_) => dsl.open_dataset(name),
     };
     dataset.map(|dataset| dataset.objset().clone()).map_err(|error| error.to_string())

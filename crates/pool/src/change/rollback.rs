@@ -1,7 +1,5 @@
 //! Rolling back to a dataset's last snapshot. Who serves the dataset has closed it before.
 
-use std::sync::Arc;
-
 use super::{SyncCx, missing};
 use crate::dsl::names::Found;
 use crate::dsl::{Dsl, bookmark};
@@ -35,9 +33,7 @@ pub(super) fn check(dsl: &Dsl, snapshot: &str, group: Option<u64>) -> Result<()>
     if crate::dsl::dataset::recorded_features(dsl, found.object)?.contains(&"encryption") {
         return Err(PoolError::Unsupported("rolling back encrypted datasets".into()));
     }
-    if let Some(open) = dsl.if_open(found.object)
-        && (Arc::strong_count(&open) > 2 || open.zil().is_some_and(|zil| zil.has_chain()))
-    {
+    if dsl.if_open(found.object).is_some_and(|open| open.is_busy()) {
         return Err(refuse(&head, "dataset is busy"));
     }
     let quota = dsl.local_number(&found.dir, "refquota")?;

@@ -50,6 +50,8 @@ pub struct Dataset {
     /// Where it can be written.
     zil: Option<Arc<Zil>>,
     forgotten: AtomicBool,
+    /// How many [`LongHold`](super::LongHold)s there are.
+    pub(super) long_holds: AtomicU64,
 }
 
 /// The part that the object set knows as its owner and gate.
@@ -143,7 +145,13 @@ impl Dataset {
                 },
             })
         });
-        Arc::new(Dataset { core, objset, zil, forgotten: AtomicBool::new(false) })
+        Arc::new(Dataset {
+            core,
+            objset,
+            zil,
+            forgotten: AtomicBool::new(false),
+            long_holds: AtomicU64::new(0),
+        })
     }
 
     /// It was destroyed, or became another one's: its number leads to nothing, or to what has to be opened anew.
@@ -153,6 +161,16 @@ impl Dataset {
 
     pub(super) fn forget(&self) {
         self.forgotten.store(true, Ordering::Release);
+    }
+
+    /// Somebody uses it.
+    pub(crate) fn has_long_holds(&self) -> bool {
+        self.long_holds.load(Ordering::Acquire) > 0
+    }
+
+    /// Somebody uses it, or it has an intent log that must be written first: it stays what it is.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.has_long_holds() || self.zil().is_some_and(|zil| zil.has_chain())
     }
 
     /// Its intent log; `None` where it cannot be written.

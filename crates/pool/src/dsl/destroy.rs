@@ -53,9 +53,7 @@ impl Dsl {
                 "operation does not apply to pools\nuse 'zfs destroy -r ' to destroy all datasets in the pool\nuse 'zpool destroy ' to destroy the pool itself",
             );
         }
-        if let Some(open) = self.if_open(found.object)
-            && (Arc::strong_count(&open) > 2 || open.zil().is_some_and(|zil| zil.has_chain()))
-        {
+        if self.if_open(found.object).is_some_and(|open| open.is_busy()) {
             return busy("dataset is busy");
         }
         // What a receive has left goes along, if it is nothing but that.

@@ -14,7 +14,6 @@
 //! Sources: module/zfs/dsl_destroy.c (`dsl_destroy_snapshot_sync_impl`), dsl_dataset.c.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use dmu::{Bpobj, Tx};
 use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_REMAP_DEADLIST, FLAG_DEFER_DESTROY};
@@ -41,7 +40,7 @@ impl Dsl {
         gone: &HashSet<u64>,
     ) -> Result<()> {
         let refuse = |why: String| Err(PoolError::Refused(format!("cannot destroy snapshot {name}: {why}")));
-        if self.if_open(found.object).is_some_and(|open| Arc::strong_count(&open) > 2) {
+        if self.if_open(found.object).is_some_and(|open| open.is_busy()) {
             return refuse("dataset is busy".into());
         }
         if defer {

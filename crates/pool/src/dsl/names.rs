@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use ondisk::dsl_dataset::DslDatasetPhys;
 
-use super::Dsl;
 use super::dir::Dir;
 use super::list::DatasetKind;
+use super::{Dsl, LongHold};
 use crate::{PoolError, Result};
 
 /// Longest name of a dataset, in bytes.
@@ -168,10 +168,10 @@ impl Dsl {
         Ok(self.find(name)?.object)
     }
 
-    /// Opens a dataset by its object.
-    pub fn open_by_object(&self, object: u64) -> Result<Arc<super::Dataset>> {
+    /// Opens a dataset by its object, to use it.
+    pub fn open_by_object(&self, object: u64) -> Result<LongHold> {
         let _config = self.reading();
-        self.open_object(object)
+        Ok(LongHold::on(self.open_object(object)?))
     }
 
     /// Lets go of an open dataset that nobody uses.
@@ -180,11 +180,11 @@ impl Dsl {
         self.close_idle(object);
     }
 
-    /// Opens a file system, volume or snapshot.
-    pub fn open_dataset(&self, name: &str) -> Result<Arc<super::Dataset>> {
+    /// Opens a file system, volume or snapshot, to use it.
+    pub fn open_dataset(&self, name: &str) -> Result<LongHold> {
         let _config = self.reading();
         let found = self.find(name)?;
-        self.open_object(found.object)
+        Ok(LongHold::on(self.open_object(found.object)?))
     }
 
     /// Its kind; opens the object set, for only that knows.

@@ -445,7 +445,7 @@ impl Dsl {
     }
 
     /// An open dataset by its object. The caller holds the configuration, so that no change happens meanwhile.
-    pub fn open_object(&self, object: u64) -> Result<Arc<Dataset>> {
+    pub(crate) fn open_object(&self, object: u64) -> Result<Arc<Dataset>> {
         if let Some(open) = self.if_open(object) {
             return Ok(open);
         }

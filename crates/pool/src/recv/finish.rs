@@ -3,7 +3,6 @@
 //! Source: module/zfs/dmu_recv.c (`dmu_recv_end_check`, `…_sync`), dsl_dataset.c (`dsl_dataset_clone_swap_check_impl`).
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
@@ -68,10 +67,8 @@ fn check_swap(dsl: &Dsl, target: &Target, clone: &Found, head: &Found) -> Result
     Ok(())
 }
 
-/// Somebody else than the list of open datasets has it.
 fn is_used(dsl: &Dsl, object: u64) -> bool {
-    dsl.if_open(object)
-        .is_some_and(|open| Arc::strong_count(&open) > 2 || open.zil().is_some_and(|zil| zil.has_chain()))
+    dsl.if_open(object).is_some_and(|open| open.is_busy())
 }
 
 /// The head's snapshots after the one that both have, newest first.

@@ -18,7 +18,7 @@ use storage::ReadError;
 
 use super::apply::contents;
 use super::{Failure, check_built, invalid};
-use crate::dsl::Dataset;
+use crate::dsl::LongHold;
 use crate::dsl::dataset::recorded_features;
 use crate::spa::Pool;
 use crate::stream::RecordReader;
@@ -41,7 +41,7 @@ impl Pool {
             if recorded_features(&self.dsl, found.object)?.contains(&"encryption") {
                 return Err(PoolError::Unsupported("healing encrypted datasets".into()));
             }
-            (self.dsl.open_object(found.object)?, found.dir.phys().head_dataset_obj)
+            (LongHold::on(self.dsl.open_object(found.object)?), found.dir.phys().head_dataset_obj)
         };
         let mut healing = Healing { pool: self, snapshot, mended: Vec::new() };
         let healed = healing.follow(begin, stream);
@@ -55,8 +55,8 @@ impl Pool {
 
 struct Healing<'a> {
     pool: &'a Pool,
-    /// It is open, so none of its blocks is freed.
-    snapshot: Arc<Dataset>,
+    /// It is in use, so none of its blocks is freed.
+    snapshot: LongHold,
     mended: Vec<ErrorBlock>,
 }
 

@@ -9,7 +9,7 @@ use ondisk::dsl_dataset::FLAG_INCONSISTENT;
 
 use super::{Failure, Flags, Sending};
 use crate::PoolError;
-use crate::dsl::Dsl;
+use crate::dsl::{Dsl, LongHold};
 use crate::resume::Resume;
 
 /// What stands for the snapshot in the name of a stream that is of none.
@@ -50,7 +50,7 @@ impl Dsl {
         let _config = self.reading();
         let found = self.find(head)?;
         let source = from.map(|from| self.send_source(&found, from)).transpose()?;
-        let is_used = self.if_open(found.object).is_some_and(|open| Arc::strong_count(&open) > 2);
+        let is_used = self.if_open(found.object).is_some_and(|open| open.has_long_holds());
         if is_used || found.phys.flags & FLAG_INCONSISTENT != 0 {
             return Err(Failure::InUse);
         }
@@ -58,7 +58,7 @@ impl Dsl {
             true => None,
             false => Some(Alone::take(&self.arc()?, found.object).map_err(|_| Failure::InUse)?),
         };
-        let open = self.open_object(found.object)?;
+        let open = LongHold::on(self.open_object(found.object)?);
         let name = format!("{head}{HEAD}");
         let sending = self.sending(&found, open, &name, (from, source), flags)?;
         Ok(Sending { alone, ..sending })
@@ -78,7 +78,7 @@ impl Dsl {
         let resume = resume.filter(|_| found.phys.flags & FLAG_INCONSISTENT != 0);
         let resume = resume.ok_or(PoolError::NotFound)?;
         let source = from.map(|from| self.send_source(&found, from)).transpose()?;
-        let open = self.open_object(found.object)?;
+        let open = LongHold::on(self.open_object(found.object)?);
         let alone = Alone::take(&self.arc()?, found.object)?;
         let mut sending = self.sending(&found, open, &resume.to_name, (from, source), resume.flags)?;
         sending.begin.to_guid = resume.to_guid;

@@ -177,8 +177,7 @@ impl Core {
         if self.storage.suspension().cause() != Some(Cause::Multihost) {
             let label = self.env.entropy.u64() as usize % 4;
             let leaf = leaves.get(turn % leaves.len().max(1));
-            let written =
-                leaf.map(|leaf| leaf.device.write_heartbeat(&uberblock, leaf.ashift, Some(label)));
+            let written = leaf.map(|leaf| leaf.device.write_heartbeat(&uberblock, leaf.ashift, Some(label)));
             if let Some(Ok(())) = written {
                 let mut state = lock(&self.mmp.state);
                 state.note_write(pace, self.env.clock.now(), leaves.len() as u64);

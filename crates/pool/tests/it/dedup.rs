@@ -11,7 +11,7 @@ use ondisk::BlkPtr;
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::change::Change;
-use pool::dsl::{Dataset, DatasetKind, ListFilter};
+use pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
 use pool::scan::ScanCommand;
 use pool::spa::create::{VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
@@ -49,7 +49,7 @@ fn judged(dir: &Dir, pool: Arc<Pool>) -> Arc<Pool> {
     pool
 }
 
-fn with(pool: &Pool, name: &str, props: &[(&str, &str)]) -> Arc<Dataset> {
+fn with(pool: &Pool, name: &str, props: &[(&str, &str)]) -> LongHold {
     let props = [("recordsize", "16k"), ("compression", "off")].iter().chain(props);
     let props = props.map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let make = Change::CreateFilesystem { name: name.into(), parents: false, props };

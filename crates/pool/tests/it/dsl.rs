@@ -622,12 +622,8 @@ fn changes_and_writes_of_many_threads_end_in_a_whole_pool() {
                     fill(pool, &to, 1 << 20);
                     assert!(names(pool).contains(&to));
                     if round % 2 == 0 {
-                        // What was just written may still be dirty: then the dataset is busy for a moment.
-                        pool.core().txgs.sync_now().unwrap();
-                        let destroy = Change::Destroy { names: vec![to], defer: false };
-                        while let Err(error) = pool.dsl.commit(destroy.clone(), "") {
-                            assert!(error.to_string().ends_with("dataset is busy"), "{error}");
-                        }
+                        // Others look at it all the time, and are in nobody's way.
+                        pool.dsl.commit(Change::Destroy { names: vec![to], defer: false }, "").unwrap();
                     }
                 }
             });

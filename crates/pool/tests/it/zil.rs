@@ -12,7 +12,7 @@ use ondisk::object_type::ObjectType;
 use ondisk::zil::record::{LrTruncate, Record, Written};
 use pool::Pool;
 use pool::change::Change;
-use pool::dsl::Dataset;
+use pool::dsl::LongHold;
 use pool::scan::ScanCommand;
 use pool::spa::create::{VdevSpec, create};
 use pool::spa::import::{ImportSpec, import};
@@ -51,12 +51,12 @@ fn logged(object: u64, offset: u64, data: &[u8], copied: bool) -> LoggedWrite<'_
 
 /// A file in a dataset, written and logged as a file system would.
 struct File {
-    dataset: Arc<Dataset>,
+    dataset: LongHold,
     object: u64,
 }
 
 impl File {
-    fn new(dataset: &Arc<Dataset>) -> File {
+    fn new(dataset: &LongHold) -> File {
         let objset = dataset.objset();
         let tx = objset.begin(Holds::new(0, 4)).unwrap();
         let spec = ObjectSpec::new(ObjectType::PLAIN_FILE_CONTENTS).with_block_size(16 << 10);
@@ -88,11 +88,11 @@ fn file(pool: &Pool, name: &str) -> File {
     file
 }
 
-struct Reader(Arc<Dataset>);
+struct Reader(LongHold);
 
 impl Reader {
     /// Gives a log the bytes of its writes, as long as it lives.
-    fn attach(dataset: &Arc<Dataset>) -> Arc<dyn LogData> {
+    fn attach(dataset: &LongHold) -> Arc<dyn LogData> {
         let reader: Arc<dyn LogData> = Arc::new(Reader(dataset.clone()));
         dataset.zil().unwrap().attach(Arc::downgrade(&reader));
         reader
@@ -113,7 +113,7 @@ struct Again {
 }
 
 impl Again {
-    fn run(&self, dataset: &Arc<Dataset>) -> u64 {
+    fn run(&self, dataset: &LongHold) -> u64 {
         let apply = Apply { again: self, dataset };
         dataset.zil().unwrap().replay(&apply).unwrap()
     }
@@ -121,7 +121,7 @@ impl Again {
 
 struct Apply<'a> {
     again: &'a Again,
-    dataset: &'a Arc<Dataset>,
+    dataset: &'a LongHold,
 }
 
 impl Replay for Apply<'_> {
@@ -149,7 +149,7 @@ impl Replay for Apply<'_> {
     }
 }
 
-fn dataset(pool: &Pool, name: &str) -> Arc<Dataset> {
+fn dataset(pool: &Pool, name: &str) -> LongHold {
     pool.dsl.open_dataset(name).unwrap()
 }
 
@@ -306,7 +306,7 @@ fn a_replay_that_is_cut_short_goes_on_where_it_was() {
 struct StopAfter {
     left: Mutex<u32>,
     again: Again,
-    dataset: Arc<Dataset>,
+    dataset: LongHold,
 }
 
 impl Replay for StopAfter {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use dmu::{DmuError, Dnode, Holds, ObjectSpec, Objset, Tx};
 use engine_api::Change;
 use ondisk::object_type::ObjectType;
-use pool::dsl::Dataset;
+use pool::dsl::LongHold;
 use stdx::prng::Prng;
 
 use super::{Done, Life, Workload, failed};
@@ -59,7 +59,7 @@ type Objects = BTreeMap<u64, Object>;
 /// See the module.
 pub struct ObjectWork {
     name: String,
-    dataset: Option<Arc<Dataset>>,
+    dataset: Option<LongHold>,
     history: History<Objects>,
 }
 

@@ -10,7 +10,7 @@ struct Rig {
     engine: Arc<LocalEngine>,
     dir: std::path::PathBuf,
     below: Arc<pool::Pool>,
-    dataset: Arc<pool::dsl::Dataset>,
+    dataset: pool::dsl::LongHold,
 }
 
 impl Rig {
