@@ -173,7 +173,9 @@ fn group_of(word: &str) -> Option<Group> {
 impl Group {
     fn of(self, word: &str, class: &str, children: &[String]) -> Result<VdevSpec, Stop> {
         let refuse = |why: String| fail(format!("invalid vdev specification: {why}"));
-        if class == "log" && matches!(self, Group::Raidz(_)) {
+        if matches!(class, "log" | "special" | "dedup") && matches!(self, Group::Raidz(_)) {
+            // OpenZFS calls devices for dedup tables so, too (`construct_spec`).
+            let class = if class == "log" { class } else { "special" };
             return refuse(format!("unsupported '{class}' device: raidz"));
         }
         let (least, most) = match self {

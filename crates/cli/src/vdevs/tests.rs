@@ -75,6 +75,12 @@ fn grammar() {
         refused(&format!("{} log raidz {} {}", f[0], f[1], f[2])),
         "invalid vdev specification: unsupported 'log' device: raidz"
     );
+    for class in ["special", "dedup"] {
+        assert_eq!(
+            refused(&format!("{} {class} raidz {} {}", f[0], f[1], f[2])),
+            "invalid vdev specification: unsupported 'special' device: raidz"
+        );
+    }
     assert!(refused(&format!("raidz4 {}", f[0])).starts_with("cannot open 'raidz4': no such device"));
     assert!(refused(&format!("draid {}", f[0])).contains("'draid' vdevs are not supported"));
     let line = format!("{} special mirror {} {} dedup {} special {}", f[0], f[1], f[2], f[3], f[0]);
