@@ -8,6 +8,7 @@ pub mod create;
 pub mod diagnose;
 mod disks;
 pub(crate) mod dtl;
+pub mod errata;
 pub mod extra;
 mod grow;
 pub mod import;
@@ -120,6 +121,8 @@ pub struct Core {
     pub mmp: Arc<mmp::Mmp>,
     /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
     pub lost_logs: Mutex<Vec<String>>,
+    /// An encrypted dataset has a key of version 0; see [`errata`].
+    pub(crate) has_old_keys: AtomicBool,
     /// The import went back to an older group.
     pub rewound: Option<Rewound>,
     /// What outlives the program; none where there is no memory for it, or nothing is written.

@@ -301,6 +301,15 @@ fn encrypted_datasets_say_how() {
         get("encryption,keystatus,encryptionroot", "/testfs@snap1"),
         ["aes-256-ccm -", "unavailable -", root]
     );
+    let says = daemon.zpool("status missing_ivset").done();
+    assert!(says.contains("status: Errata #4 detected.\n") && says.contains("/msg/ZFS-8000-ER\n"), "{says}");
+    daemon.zpool("set feature@bookmark_v2=enabled missing_ivset").done();
+    assert!(!daemon.zpool("status missing_ivset").done().contains("Errata"));
     daemon.zpool("export missing_ivset").done();
+    unpack("cli_root/zpool_import/blockfiles/cryptv0.dat", &images.join("cryptv0.dat"));
+    daemon.zpool(&format!("import -f -N -d {} cryptv0", images.display())).done();
+    let says = daemon.zpool("status cryptv0").done();
+    assert!(says.contains("status: Errata #3 detected.\n"), "{says}");
+    daemon.zpool("export cryptv0").done();
     daemon.stop();
 }

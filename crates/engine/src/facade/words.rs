@@ -2,6 +2,7 @@
 //!
 //! Source: lib/libzfs/libzfs_status.c (`check_status`: the order; `zfs_msgid_table`), cmd/zpool/zpool_main.c (`print_status_reason`: the words).
 
+use ::pool::spa::errata::Errata;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use engine_api::{Health, ScanKind, ScanState, ScanStatus};
 use ondisk::rebuild::STATE_COMPLETE;
@@ -100,6 +101,9 @@ pub(super) fn words(
             "Online the device using zpool online' or replace the device with\n\t'zpool replace'.",
         );
     }
+    if let Some(errata) = report.errata {
+        return Some(with_errata(errata));
+    }
     if report.version < version::FEATURES && !stays_legacy {
         return say(
             "The pool is formatted using a legacy on-disk format.  The pool can\n\tstill be used, but some features \
@@ -113,6 +117,26 @@ pub(super) fn words(
 
 fn say(status: &str, action: &str) -> Option<Words> {
     Some(Words { status: status.to_owned(), action: action.to_owned(), msgid: None })
+}
+
+fn with_errata(errata: Errata) -> Words {
+    let (what, action) = match errata {
+        Errata::OldKeys => (
+            "Existing encrypted datasets contain an on-disk incompatibility\n\twhich needs to be corrected.",
+            "To correct the issue backup existing encrypted datasets to new\n\tencrypted datasets and destroy the old ones. \
+             'zfs mount -o ro' can\n\tbe used to temporarily mount existing encrypted datasets readonly.",
+        ),
+        Errata::NoIvSets => (
+            "Existing encrypted snapshots and bookmarks contain an on-disk\n\tincompatibility. This may cause on-disk \
+             corruption if they are used\n\twith 'zfs recv'.",
+            "To correct the issue, enable the bookmark_v2 feature. No additional\n\taction is needed if there are no \
+             encrypted snapshots or bookmarks.\n\tIf preserving the encrypted snapshots and bookmarks is required, \
+             use\n\ta non-raw send to backup and restore them. Alternately, they may be\n\tremoved to resolve the \
+             incompatibility.",
+        ),
+    };
+    let status = format!("Errata #{} detected.\n\t{what}", errata as u32);
+    Words { status, action: action.to_owned(), msgid: Some("ZFS-8000-ER") }
 }
 
 /// Of a pool that says nothing any more.

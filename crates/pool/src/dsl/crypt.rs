@@ -16,10 +16,29 @@ use crate::prop::RawValue;
 const SUITE: &str = "DSL_CRYPTO_SUITE";
 const KEY_GUID: &str = "DSL_CRYPTO_GUID";
 const ROOT: &str = "DSL_CRYPTO_ROOT_DDOBJ";
+const VERSION: &str = "DSL_CRYPTO_VERSION";
 /// `keystatus`: no key is ever loaded.
 const UNAVAILABLE: u64 = 1;
 
 impl Dsl {
+    /// Whether a dataset has a key of version 0, which says nothing of its version.
+    pub(crate) fn has_old_keys(&self) -> Result<bool> {
+        let _config = self.reading();
+        for dir in self.dirs_below(&self.root()?)? {
+            if let Some(key) = self.key_of(dir.object)?
+                && self.mos.find(key, VERSION)?.unwrap_or(0) == 0
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The object of the key that what lies in this directory is encrypted with.
+    fn key_of(&self, dir: u64) -> Result<Option<u64>> {
+        Ok(if self.mos.is_zapified(dir)? { self.mos.find(dir, FIELD_CRYPTO_KEY_OBJ)? } else { None })
+    }
+
     /// A property of what lies in this directory that its key tells. `None`: it is not encrypted, or the property is
     /// another.
     pub(super) fn of_key(&self, dir: u64, name: &str) -> Result<Option<RawValue>> {
@@ -30,10 +49,7 @@ impl Dsl {
             "keystatus" | "keyformat" | "pbkdf2iters" | "pbkdf2salt" => name,
             _ => return Ok(None),
         };
-        if !self.mos.is_zapified(dir)? {
-            return Ok(None);
-        }
-        let Some(key) = self.mos.find(dir, FIELD_CRYPTO_KEY_OBJ)? else { return Ok(None) };
+        let Some(key) = self.key_of(dir)? else { return Ok(None) };
         if name == "keystatus" {
             return Ok(Some(RawValue::Number(UNAVAILABLE)));
         }

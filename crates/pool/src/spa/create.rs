@@ -248,6 +248,7 @@ fn first_group(
         told_states: Mutex::default(),
         mmp: Arc::default(),
         lost_logs: Default::default(),
+        has_old_keys: AtomicBool::new(false),
         rewound: None,
         kept: OnceLock::new(),
     });

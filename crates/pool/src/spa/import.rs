@@ -410,6 +410,7 @@ fn load(
         told_states: Mutex::default(),
         mmp: Arc::default(),
         lost_logs: Mutex::default(),
+        has_old_keys: AtomicBool::new(false),
         rewound,
         kept: OnceLock::new(),
     };
@@ -419,6 +420,7 @@ fn load(
     dsl.set_hostname(&spec.host.name);
     dsl.set_altroot(spec.altroot.clone());
     let pool = Arc::new(Pool { core, dsl });
+    pool.look_for_old_keys();
     if pool.core.readonly {
         return Ok(Loaded::Pool(pool));
     }

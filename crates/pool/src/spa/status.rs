@@ -5,6 +5,7 @@ use ondisk::indirect::RemovingPhys;
 use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 
 use super::diagnose::is_condemned;
+use super::errata::Errata;
 use super::labels::FoundPool;
 use super::{Core, Pool};
 use crate::rebuild::RebuildReport;
@@ -77,6 +78,7 @@ pub struct PoolReport {
     pub resilvering: bool,
     /// Known blocks that cannot be had.
     pub data_errors: u64,
+    pub errata: Option<Errata>,
 }
 
 impl Pool {
@@ -140,6 +142,7 @@ impl Pool {
             removal: core.removed.last().map(|last| (last, core.removed.mapping_bytes())),
             resilvering: self.is_resilvering(),
             data_errors: self.error_count(),
+            errata: core.errata(),
         }
     }
 }
