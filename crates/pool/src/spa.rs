@@ -7,6 +7,7 @@ pub mod config;
 pub mod create;
 pub mod diagnose;
 mod disks;
+mod draft;
 pub(crate) mod dtl;
 pub mod errata;
 pub mod extra;

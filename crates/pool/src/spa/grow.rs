@@ -30,7 +30,7 @@ impl Core {
     /// Uses what the disks of a top-level vdev have more than it. Syncing context.
     pub(super) fn expand(&self, id: u32, tx: &Tx) -> Result<()> {
         self.storage.refresh_sizes(id);
-        let mut tree = lock(&self.config).tree.clone();
+        let mut tree = self.draft();
         let Some(top) = tree.children.get_mut(id as usize) else { return Ok(()) };
         let (Some(shift), Some(before)) = (top.metaslab_shift.filter(|shift| *shift < 64), top.asize) else {
             return Ok(());
@@ -82,7 +82,7 @@ impl Pool {
             return refuse("one or more devices is currently unavailable");
         }
         self.core.change_tree(Box::new(move |core, _| {
-            let mut tree = lock(&core.config).tree.clone();
+            let mut tree = core.draft();
             tree.guid = guid;
             lock(&core.config).guid = guid;
             core.put_tree(tree, &[], &[])

@@ -5,8 +5,6 @@
 //! copy, and a disk that was away has missed nothing. Only a log that waits to be replayed cannot be emptied: then the
 //! change is refused. Source: module/zfs/vdev_removal.c (`spa_vdev_remove_log`), vdev.c (`vdev_offline`).
 
-use env::lock;
-
 use super::place::{Place, hole};
 use super::{Core, Pool};
 use crate::{PoolError, Result};
@@ -60,7 +58,7 @@ impl Pool {
             core.maps.remove_vdev(top.id as u32, &core.features, tx)?;
             core.free_vdev_objects(&top, tx)?;
             top.visit(&mut |vdev| core.see_off(vdev.guid, None));
-            let mut tree = lock(&core.config).tree.clone();
+            let mut tree = core.draft();
             if id + 1 == tree.children.len() {
                 tree.children.pop();
             } else {

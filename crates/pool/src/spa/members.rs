@@ -80,7 +80,7 @@ impl Core {
         disk: OpenedLeaf,
         tx: &Tx,
     ) -> Result<()> {
-        let mut tree = lock(&self.config).tree.clone();
+        let mut tree = self.draft();
         let place = Place::find(&tree, guid).ok_or(PoolError::NotFound)?;
         let (is_log, create_txg) = (place.top().is_log, place.vdev().create_txg);
         let path = leaf.path.clone();
@@ -121,7 +121,7 @@ impl Core {
 
     /// Takes a leaf out of the vdev above it. Syncing context.
     pub(super) fn dismiss(&self, guid: u64, tx: &Tx) -> Result<()> {
-        let mut tree = lock(&self.config).tree.clone();
+        let mut tree = self.draft();
         let place = Place::find(&tree, guid).ok_or(PoolError::NotFound)?;
         let (leaf, id) = (place.vdev(), place.id());
         let Some(parent) = place.parent() else { return Ok(()) };

@@ -70,7 +70,7 @@ impl Pool {
         }
         let emptied = needed.then(|| self.empty_log(place.id(), &refused)).transpose()?;
         self.core.change_tree(Box::new(move |core, _| {
-            let mut tree = lock(&core.config).tree.clone();
+            let mut tree = core.draft();
             edit(&mut tree, guid, &mut |vdev| vdev.offline = true);
             core.put_tree(tree, &[], &[])?;
             if temporary {
@@ -141,7 +141,7 @@ impl Pool {
         let is_faulted = vdev.faulted;
         let stood_in = is_stood_in_for(place);
         core.change_tree(Box::new(move |core, tx| {
-            let mut tree = lock(&core.config).tree.clone();
+            let mut tree = core.draft();
             let is_back = disk.is_some();
             edit(&mut tree, guid, &mut |vdev| {
                 vdev.offline = false;

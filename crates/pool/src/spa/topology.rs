@@ -18,6 +18,7 @@ use storage::{OpenedLeaf, Roll, VdevConfig, VdevKind};
 use super::Core;
 use super::create::{make_zap_list, make_zaps};
 use super::disks::Leaving;
+use super::draft::Draft;
 use crate::{PoolError, Result};
 
 /// How long a change waits for its disks to be closed, and how often it looks.
@@ -118,18 +119,19 @@ impl Core {
         self.use_grown_space();
     }
 
+    /// The pool's tree, to be changed.
+    pub(super) fn draft(&self) -> Draft {
+        Draft::of(&lock(&self.config).tree)
+    }
+
     /// Puts another tree in the place of the pool's. See [`storage::Storage::swap_tree`].
-    pub(super) fn put_tree(
-        &self,
-        tree: VdevConfig,
-        opened: &[OpenedLeaf],
-        renamed: &[(u64, u64)],
-    ) -> Result<()> {
+    pub(super) fn put_tree(&self, draft: Draft, opened: &[OpenedLeaf], renamed: &[(u64, u64)]) -> Result<()> {
         self.storage
-            .swap_tree(&tree, opened, renamed)
+            .swap_tree(&draft, opened, renamed)
             .map_err(|error| PoolError::Invalid(error.to_string()))?;
         let mut config = lock(&self.config);
-        config.tree = self.storage.config();
+        let now = std::mem::replace(&mut config.tree, self.storage.config());
+        draft.keep_verdicts(&now, &mut config.tree);
         config.vdev_children = config.tree.children.len() as u64;
         drop(config);
         self.config_dirty.store(true, SeqCst);
@@ -147,14 +149,18 @@ impl Core {
         if !self.lacks_zaps.swap(false, SeqCst) {
             return Ok(());
         }
-        let mut tree = self.tree();
+        let mut tree = self.draft();
         let all = make_zap_list(&self.mos, &self.env, tx)?;
         let is_vdev = |top: &&mut VdevConfig| !matches!(top.kind, VdevKind::Hole | VdevKind::Missing);
         for top in tree.children.iter_mut().filter(is_vdev) {
             make_zaps(&self.mos, &all, top, &self.env, tx)?;
         }
-        lock(&self.config).tree = tree.clone();
-        self.storage.update_config(|root| *root = tree);
+        let mut config = lock(&self.config);
+        let mut new = VdevConfig::clone(&tree);
+        tree.keep_verdicts(&config.tree, &mut new);
+        config.tree = new.clone();
+        drop(config);
+        self.storage.update_config(|root| *root = new);
         self.config_dirty.store(true, SeqCst);
         Ok(())
     }

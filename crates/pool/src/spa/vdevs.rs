@@ -80,7 +80,7 @@ impl Pool {
         if new.tops().all().next().is_none() {
             return Ok(());
         }
-        let mut tree = lock(&core.config).tree.clone();
+        let mut tree = core.draft();
         let is_raidz = |spec: &VdevSpec| matches!(spec, VdevSpec::Raidz { .. });
         if new.tops().all().any(|(_, top)| is_raidz(top))
             && tree.children.iter().any(|top| top.kind == VdevKind::Indirect)
@@ -109,7 +109,7 @@ impl Pool {
         core.change_tree(Box::new(move |core, tx| {
             // Sizes are measured when the tree is there.
             core.put_tree(tree, &opened, &[])?;
-            let mut tree = lock(&core.config).tree.clone();
+            let mut tree = core.draft();
             let all = core.vdev_zaps()?;
             for id in added {
                 let top = &mut tree.children[id];
