@@ -19,6 +19,8 @@ pub struct Inodes {
 struct Known {
     generation: u64,
     lookups: u64,
+    /// Its state when it was last opened ([`engine_api::Attr::change`]).
+    opened: Option<u64>,
 }
 
 impl Inodes {
@@ -52,10 +54,23 @@ impl Inodes {
             return Err(Error::Corrupt { object: node.object, block: 0 });
         }
         let mut known = self.lock();
-        let known = known.entry(node.object).or_insert(Known { generation: 0, lookups: 0 });
-        known.generation = node.generation;
+        let known = known.entry(node.object).or_insert(Known { generation: 0, lookups: 0, opened: None });
+        if known.generation != node.generation {
+            (known.generation, known.opened) = (node.generation, None);
+        }
         known.lookups += 1;
         Ok(node.object)
+    }
+
+    /// The node is opened in this state. Whether it was in the same one when it was last opened: then what the kernel has of
+    /// its data since is still right.
+    pub fn opened(&self, node: NodeId, change: u64) -> bool {
+        match self.lock().get_mut(&node.object) {
+            Some(known) if known.generation == node.generation => {
+                known.opened.replace(change) == Some(change)
+            }
+            _ => false,
+        }
     }
 
     /// The kernel gives `lookups` references back.

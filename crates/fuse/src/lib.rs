@@ -8,8 +8,8 @@
 //! answer can depend on them (see [`caller`]).
 //!
 //! Caching. The same file system changes through NFS too, behind the kernel's back: names and attributes are believed
-//! for [`MountOptions::cache`], data until the next open or until size or mtime are seen to differ. There is no
-//! write-back cache: what `write` returned from is in the engine.
+//! for [`MountOptions::cache`], data until size or mtime are seen to differ, or the file is opened and has changed since
+//! it was opened last. There is no write-back cache: what `write` returned from is in the engine.
 //!
 //! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and buffers (`buffers`)
 //! for all mounts.

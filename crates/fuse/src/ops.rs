@@ -144,7 +144,10 @@ impl Ops {
             }
             Body::Link { node, name } => self.entry(server.link(req, node, name), answer),
             Body::Open { flags } => {
-                give(server.open(req.node), answer, |fh| reply::opened(fh, open_flags(flags)))
+                let keeps = |keep| if keep { abi::OPEN_KEEP_CACHE } else { 0 };
+                give(server.open(req.node), answer, |(fh, keep)| {
+                    reply::opened(fh, open_flags(flags) | keeps(keep))
+                });
             }
             Body::Create { name, mode, umask, flags } => {
                 self.created(server.create(req, name, (mode, umask), flags), flags, answer);
@@ -173,7 +176,7 @@ impl Ops {
             Body::GetXattr { name, size } => xattr(server.getxattr(req, name), size, answer),
             Body::ListXattr { size } => xattr(server.listxattr(req), size, answer),
             Body::RemoveXattr { name } => xattr_done(server.removexattr(req, name), answer),
-            Body::OpenDir => give(server.open(req.node), answer, |fh| reply::opened(fh, 0)),
+            Body::OpenDir => give(server.open_dir(req.node), answer, |fh| reply::opened(fh, 0)),
             Body::ReadDir { fh, offset, size } => {
                 let mut entries = Entries::new(size);
                 give_bytes(server.list(fh, offset, &mut entries).map(|()| entries.into_bytes()), answer);

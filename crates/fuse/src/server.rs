@@ -182,8 +182,16 @@ impl Server {
         if wanted { Ok(()) } else { Err(Error::Denied) }
     }
 
-    /// The kernel has checked that the caller may, and truncates by itself.
-    pub fn open(&self, ino: u64) -> Result<u64> {
+    /// The kernel has checked that the caller may, and truncates by itself. Gives a handle, and whether what the kernel has
+    /// of the file's data is still right.
+    pub fn open(&self, ino: u64) -> Result<(u64, bool)> {
+        let node = self.inodes.node(ino)?;
+        let handle = self.handles.open(node)?;
+        let attr = self.fs.getattr(node).inspect_err(|_| self.handles.close(handle))?;
+        Ok((handle, self.inodes.opened(node, attr.change)))
+    }
+
+    pub fn open_dir(&self, ino: u64) -> Result<u64> {
         self.handles.open(self.inodes.node(ino)?)
     }
 

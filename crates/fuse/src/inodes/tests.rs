@@ -39,3 +39,16 @@ fn nothing_may_pose_as_the_root() {
     assert!(inodes.remember(node(1, 1)).is_err());
     assert!(inodes.remember(node(0, 1)).is_err());
 }
+
+#[test]
+fn data_is_kept_from_one_open_to_the_next_if_nothing_has_changed() {
+    let inodes = Inodes::new(|| node(34, 1));
+    inodes.remember(node(50, 7)).unwrap();
+    assert!(!inodes.opened(node(50, 7), 100), "never opened");
+    assert!(inodes.opened(node(50, 7), 100));
+    assert!(!inodes.opened(node(50, 7), 101), "changed");
+    assert!(!inodes.opened(node(50, 7), 100), "changed back");
+    inodes.remember(node(50, 8)).unwrap();
+    assert!(!inodes.opened(node(50, 8), 100), "another file of that number");
+    assert!(!inodes.opened(node(51, 1), 100), "forgotten");
+}

@@ -5,6 +5,7 @@ use engine_api::{Cred, Error, FileSystem, Stable};
 use fuse::{MountOptions, Pool};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -37,6 +38,38 @@ fn what_another_client_changes_shows() {
     assert_eq!(fs::read(fixture.path("f")).unwrap(), b"NEW content");
     fs.remove(&root, fs.root(), b"f").unwrap();
     assert_eq!(fs::metadata(fixture.path("f")).unwrap_err().raw_os_error(), Some(libc::ENOENT));
+}
+
+/// Pages of a file that the kernel has, of the first 16.
+fn pages_kept(file: &File) -> usize {
+    let (len, mut kept) = (16 * 4096, [0u8; 16]);
+    // SAFETY: a new mapping of a whole file of this length, which nobody else knows; the answer has a byte for each page.
+    unsafe {
+        let at =
+            libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        assert_eq!(libc::mincore(at, len, kept.as_mut_ptr()), 0);
+        libc::munmap(at, len);
+    }
+    kept.iter().filter(|page| **page & 1 != 0).count()
+}
+
+#[test]
+fn what_was_read_stays_in_the_page_cache_until_somebody_changes_it() {
+    let fixture = Fixture::new();
+    let (fs, root) = (&fixture.fs, Cred::root());
+    fs::write(fixture.path("f"), [b'a'; 16 * 4096]).unwrap();
+    let node = fs.lookup(&root, fs.root(), b"f").unwrap().node;
+    let read = || fs::read(fixture.path("f")).unwrap();
+    (0..2).for_each(|_| assert_eq!(read(), [b'a'; 16 * 4096]));
+    // The kernel sees a new time of what it wrote itself once the second is over for which it believes the old one.
+    std::thread::sleep(Duration::from_millis(1100));
+    read();
+    assert_eq!(pages_kept(&File::open(fixture.path("f")).unwrap()), 16);
+    // Another client's write, within the second for which the kernel believes the times of before.
+    fs.write(&root, node, 0, b"NEW", Stable::Unstable).unwrap();
+    assert_eq!(pages_kept(&File::open(fixture.path("f")).unwrap()), 0);
+    assert!(read().starts_with(b"NEWa"));
 }
 
 #[test]
