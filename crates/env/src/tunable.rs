@@ -55,6 +55,8 @@ pub enum Tunable {
     AdminSnapshot,
     /// Bytes of entries that a group reads of the map of a discarded checkpoint.
     DiscardMemoryLimit,
+    /// Bytes that an initialization writes at once.
+    InitializeChunkSize,
     /// Levels that the name of a dataset has at the most when it is made or moved further down.
     MaxDatasetNesting,
     /// Our own. 0: what sets no `compression` is not compressed, as it was before OpenZFS 2.2.
@@ -112,6 +114,7 @@ pub const TUNABLES: [TunableInfo; COUNT] = [
     row(Tunable::MetaslabForceGanging, "metaslab_force_ganging", NEVER, (512, u64::MAX), "bytes from which on blocks are broken into gangs"),
     row(Tunable::AdminSnapshot, "zfs_admin_snapshot", 0, (0, 1), "1: snapshots are made, renamed and destroyed in .zfs/snapshot, too"),
     row(Tunable::DiscardMemoryLimit, "zfs_spa_discard_memory_limit", 16 << 20, ANY, "bytes of memory for what a group gives back of a discarded checkpoint"),
+    row(Tunable::InitializeChunkSize, "zfs_initialize_chunk_size", 1 << 20, (512, 16 << 20), "bytes that an initialization writes at once"),
     row(Tunable::MaxDatasetNesting, "zfs_max_dataset_nesting", 50, (1, 127), "levels that the name of a dataset has at the most"),
     row(Tunable::DefaultCompression, "default_compression", 1, (0, 1), "0: what sets no compression is not compressed, as before OpenZFS 2.2"),
 ];

@@ -404,7 +404,10 @@ impl Sweeper {
         let (what, step) = match kind {
             SweepKind::Trim if rate == 0 => (Sweep::Forget, STEP),
             SweepKind::Trim => (Sweep::Forget, rate.clamp(64 << 10, STEP)),
-            SweepKind::Initialize => (Sweep::Fill(sweep.how), FILL_STEP),
+            SweepKind::Initialize => {
+                let chunk = self.env.tunable(Tunable::InitializeChunkSize);
+                (Sweep::Fill { value: sweep.how, chunk }, FILL_STEP)
+            }
         };
         let outcome = storage.sweep_next(leaf, what, sweep.next, step);
         let wall = self.env.clock.wall().secs.max(0) as u64;

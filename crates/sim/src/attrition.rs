@@ -56,9 +56,11 @@ const STALE: usize = 40;
 /// So many steps of a story at the least an import can go back.
 const STEADY: usize = 6;
 
-/// One of the last groups is the last that is whole.
+/// One of the last groups is the last that is whole; more often than others the one before the last, for what it needs is
+/// the first to be used again where that happens too early, and half of what came later shows it.
 fn draw_torn(player: &Player<'_>, prng: &mut Prng) -> Option<Torn> {
-    let (back, lost) = (prng.range(1, 5) as usize, *prng.pick(&[5, 50, 100]).expect("some"));
+    let back = *prng.pick(&[1, 2, 2, 3, 4]).expect("some");
+    let lost = *prng.pick(&[5, 50, 50, 100]).expect("some");
     player.torn(back, lost, prng)
 }
 
@@ -94,7 +96,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
         let marks = [&story.marks[mark], &story.marks[mark + 1]];
         let mut lately = story.marks[mark.saturating_sub(STEADY)..=mark + 1].iter();
         let is_steady = lately.all(|older| older.is_like(marks[1]) && !older.is_after_outage);
-        let torn = if prng.chance(1, 12) { draw_torn(&player, &mut prng) } else { None };
+        let torn = if prng.chance(1, 8) { draw_torn(&player, &mut prng) } else { None };
         let moment = Moment { images: player.images(), earlier: &earlier, marks, is_steady };
         let case = Case::new(&story, &moment, prng, options.verbose);
         let told = match torn {

@@ -17,15 +17,17 @@ use crate::vdev::open::Tree;
 use crate::vdev::{Kind, Vdev};
 use crate::{ReadError, Storage};
 
-/// Bytes that are written at once (`zfs_initialize_chunk_size`).
-const CHUNK: usize = 1 << 20;
+const SECTOR_SHIFT: u32 = 9;
 
 /// What is done with free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sweep {
     Forget,
-    /// Written over with this number, again and again.
-    Fill(u64),
+    /// Written over with this number, again and again; so many bytes at once, in whole sectors.
+    Fill {
+        value: u64,
+        chunk: u64,
+    },
 }
 
 /// How far a step came.
@@ -132,14 +134,18 @@ fn sweep_part(
             device.disk.discard(offset, part.len).map_err(SweepError::Disk)?;
             disk.counters.tallies.alone[index(IoClass::Trim)].record(part.len);
         }
-        Sweep::Fill(value) => fill(&*device.disk, offset, part.len, value),
+        Sweep::Fill { value, chunk } => {
+            let sector = 1 << tree.top(disk.top).map_or(SECTOR_SHIFT, |top| top.ashift);
+            let chunk = chunk.next_multiple_of(sector).min(part.len);
+            fill(&*device.disk, (offset, part.len), value, chunk);
+        }
     }
     Ok(part.len)
 }
 
 /// Errors are of no interest: nothing is lost, and who reads there later is told.
-fn fill(disk: &dyn Disk, offset: u64, len: u64, value: u64) {
-    let mut chunk = AlignedBuf::zeroed(CHUNK.min(len as usize));
+fn fill(disk: &dyn Disk, (offset, len): (u64, u64), value: u64, chunk: u64) {
+    let mut chunk = AlignedBuf::zeroed(chunk as usize);
     chunk.as_chunks_mut::<8>().0.iter_mut().for_each(|word| *word = value.to_ne_bytes());
     let mut at = 0;
     while at < len {

@@ -109,8 +109,10 @@ fn free_space_is_filled_and_blocks_stay() {
     let bps: Vec<BlkPtr> = (0..50).map(|n| rig.write_one(&noise(64 << 10, n), plain())).collect();
     let guid = rig.leaf("a").guid;
     let (mut at, mut bytes) = (0, 0);
-    while let Some(step) =
-        rig.storage.sweep_next(guid, Sweep::Fill(0x0102_0304_0506_0708), at, 3 << 20).unwrap()
+    while let Some(step) = rig
+        .storage
+        .sweep_next(guid, Sweep::Fill { value: 0x0102_0304_0506_0708, chunk: 1000 }, at, 3 << 20)
+        .unwrap()
     {
         (at, bytes) = (step.next, bytes + step.bytes);
     }
