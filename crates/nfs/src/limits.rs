@@ -6,6 +6,7 @@ use std::time::Duration;
 pub const MAX_TRANSFER: u32 = 1 << 20;
 /// Longest record taken: a full WRITE and its headers.
 pub const MAX_RECORD: usize = MAX_TRANSFER as usize + 4096;
+const _: () = assert!(MAX_RECORD <= sockets::budget::LARGEST);
 /// A record must be whole this long after its beginning: at the least 17 KiB/s for the largest.
 pub const RECORD_TIME: Duration = Duration::from_secs(60);
 /// Buffers kept for the next large records.

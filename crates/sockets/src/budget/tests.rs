@@ -20,7 +20,7 @@ fn known(budget: &Arc<Budget>, last: u8) -> Arc<Peer> {
 fn each_has_its_share_and_a_stranger_less() {
     let budget = budget();
     let stranger = budget.peer(Some([10, 0, 0, 9].into()), || {});
-    let first = stranger.try_take(MIB).unwrap();
+    let first = stranger.try_take(AT_FIRST).unwrap();
     assert!(stranger.try_take(MIB).is_none());
     drop(first);
     let peers: Vec<Arc<Peer>> = (0..6).map(|_| known(&budget, 1)).collect();
@@ -164,4 +164,20 @@ fn nothing_is_too_large_to_be_let_in() {
     let small = peer.take(MIB).unwrap();
     assert!(peer.try_take(16 * MIB).is_some());
     drop(small);
+}
+
+/// As a client that begins with large writes: each arrives in parts while the one before is worked on.
+#[test]
+fn the_largest_requests_of_a_stranger_wait_for_nothing() {
+    let budget = budget();
+    let stranger = budget.peer(Some([10, 0, 0, 9].into()), || {});
+    let mut before = None;
+    for _ in 0..4 {
+        let mut lease = None;
+        for part in [64 << 10, 256 << 10, LARGEST] {
+            assert!(stranger.try_lease(&mut lease, part), "{part}");
+        }
+        before = lease;
+    }
+    assert_eq!(before.map(|lease| lease.bytes()), Some(LARGEST));
 }
