@@ -46,6 +46,8 @@ pub enum ReceiveEvent {
 pub struct Received {
     /// File systems that are new, or have this name now: to be mounted.
     pub new: Vec<String>,
+    /// File systems that were there and are others now, as a whole: where they are mounted, to be mounted anew.
+    pub replaced: Vec<String>,
     /// Datasets that are gone, or have other names: to be unmounted.
     pub gone: Vec<String>,
     /// The dataset that the first stream went to.

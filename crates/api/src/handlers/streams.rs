@@ -57,6 +57,13 @@ fn run_receive(
         // What is not there is not mounted, or soon is not.
         let _ = app.local.unmount(name, true);
     }
+    for name in &received.replaced {
+        // Where somebody is at work in one, the mount stays and follows; the kernel believes some of what was for a second.
+        let mounts = mounting::mounted_at(app, name);
+        if app.local.unmount(name, false).is_ok() {
+            warnings.extend(mounting::restore(app, &mounts));
+        }
+    }
     if app.auto_mount && !no_mount {
         let mount = |name: &String| mounting::mount_all(app, name, &[], false, |_, _, _| {}).1;
         warnings.extend(received.new.iter().flat_map(mount));

@@ -318,6 +318,17 @@ fn a_mount_shows_what_was_received_over_it() {
     // Files of one group that have the same number are the same to who has them open.
     daemon.zfs("snapshot tank/other@one").done();
     fs::write(at.join("file"), "of before").expect("written");
+    // Where nobody is at work in it, the kernel forgets all that it knew.
+    daemon.zfs("create tank/third").done();
+    daemon.zfs("mount tank/third").done();
+    let third = scratch.path("mnt/third");
+    fs::create_dir(third.join("folder")).expect("made");
+    fs::create_dir(third.join("gone")).expect("made");
+    assert_eq!(fs::read_dir(third.join("folder")).expect("listed").count(), 0);
+    daemon.copy("tank/other@one", "-F tank/third").done();
+    assert_eq!(fs::read_dir(&third).expect("listed").count(), 2);
+    assert_eq!(fs::read_to_string(third.join("folder/more")).expect("read"), "more");
+    assert_eq!(errno(fs::metadata(third.join("gone"))), Some(libc::ENOENT));
     let before = File::open(at.join("file")).expect("opened");
 
     // A whole file system in place of the other: its root is another node.

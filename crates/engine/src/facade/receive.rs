@@ -171,6 +171,8 @@ impl LocalPool {
         }
         if !exists {
             received.new.push(dataset.to_owned());
+        } else if begin.from_guid == 0 {
+            received.replaced.push(dataset.to_owned());
         }
         self.hold(request, &destination, tags, received);
         self.tell_done(one, (before, started), stream, tell);
