@@ -319,14 +319,6 @@ pub const MUTANTS: &[Mutant] = &[
         to: ".take_while(|next| !PLANTED && next.is_of_call(&front.answer));",
     },
     Mutant {
-        name: "checkpoint-keeps-nothing",
-        what: "blocks that a pool's checkpoint has are free for others as soon as the pool has them no more",
-        story: Work,
-        file: "crates/storage/src/zio/free.rs",
-        from: "bp.physical_birth() <= checkpoint && txg > checkpoint",
-        to: "!PLANTED && bp.physical_birth() <= checkpoint && txg > checkpoint",
-    },
-    Mutant {
         name: "discarded-space-lost",
         what: "the first stretch that a discarded checkpoint gives back in a step is not free",
         story: Work,
