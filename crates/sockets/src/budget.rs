@@ -34,8 +34,8 @@ pub const FLOOR: usize = 16 << 10;
 /// The largest request that a server may take: 1 MiB of data, and what goes before it.
 pub const LARGEST: usize = (1 << 20) + (4 << 10);
 /// A peer holds this much at the most until it has shown that it moves data, and how much that takes: more than systems
-/// take for programs that never read. One request arrives while another is worked on; with less, the end of the largest would wait
-/// for its own beginning until [`OVERDRAW`].
+/// take for programs that never read. It is enough for one request that arrives and another that is worked on: with less, the
+/// rest of a large request would wait for room that its own first part holds, until [`OVERDRAW`].
 const AT_FIRST: usize = 2 * LARGEST;
 const TRUSTED: usize = 16 << 20;
 /// What may wait for a peer that is slow to take it, before more is done for it.

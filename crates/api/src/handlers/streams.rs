@@ -58,7 +58,7 @@ fn run_receive(
         let _ = app.local.unmount(name, true);
     }
     for name in &received.replaced {
-        // Where somebody is at work in one, the mount stays and follows; the kernel believes some of what was for a second.
+        // A mount in use stays, and shows the new file system; for up to a second the kernel may show names of the old one.
         let mounts = mounting::mounted_at(app, name);
         if app.local.unmount(name, false).is_ok() {
             warnings.extend(mounting::restore(app, &mounts));

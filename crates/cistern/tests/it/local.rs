@@ -315,10 +315,10 @@ fn a_mount_shows_what_was_received_over_it() {
     fs::write(other.join("file"), "of the other").expect("written");
     fs::create_dir(other.join("folder")).expect("made");
     fs::write(other.join("folder/more"), "more").expect("written");
-    // Files of one group that have the same number are the same to who has them open.
+    // The snapshot ends a group: a file of the same number that was made in the same group would pass for the same file.
     daemon.zfs("snapshot tank/other@one").done();
     fs::write(at.join("file"), "of before").expect("written");
-    // Where nobody is at work in it, the kernel forgets all that it knew.
+    // A mount that nobody uses is mounted anew, so the kernel forgets all that it knew.
     daemon.zfs("create tank/third").done();
     daemon.zfs("mount tank/third").done();
     let third = scratch.path("mnt/third");
@@ -335,7 +335,7 @@ fn a_mount_shows_what_was_received_over_it() {
     daemon.copy("tank/other@one", "-F tank/fs").done();
     assert_eq!(fs::read_to_string(at.join("file")).expect("read"), "of the other");
     assert_eq!(fs::read_to_string(at.join("folder/more")).expect("read"), "more");
-    // Who had a file of before open has what the kernel kept of it, and nothing else.
+    // A file that was open before the receive gives its old data from the page cache, or an error; never the new data.
     match io::read_to_string(&before) {
         Ok(kept) => assert_eq!(kept, "of before"),
         Err(error) => assert!(matches!(error.raw_os_error(), Some(libc::ESTALE | libc::EIO)), "{error}"),
