@@ -25,10 +25,10 @@ check: ## The quick loop: format, lints and the tests that need no other program
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace --exclude cistern
 
-bench: ## Beside peers on this machine: PART=nfs,sync,… ONLY=text ROUNDS=n choose, DOCS=1 rewrites docs/performance.md.
+bench: ## Beside peers on this machine: PART=nfs,sync,… ONLY=text ROUNDS=n choose, BEFORE=program compares builds, DOCS=1 rewrites docs/performance.md.
 	@scripts/setup bench
 	scripts/bench $(if $(PART),--part $(PART)) $(if $(ONLY),--only '$(ONLY)') $(if $(ROUNDS),--rounds $(ROUNDS)) \
-		$(if $(DOCS),--docs)
+		$(if $(BEFORE),--before '$(BEFORE)') $(if $(DOCS),--docs)
 
 simulate: ## Crashes, faults, disks that come and go: SEED=n reproduces one run, RUNS=n tries that many fresh seeds (a night: 5000).
 	cargo run --profile ci -p sim -- $(if $(SEED),--seed $(SEED),--runs $(RUNS))

@@ -12,7 +12,7 @@ use load::{Fail, Share};
 
 use crate::contenders::{clear, ended};
 use crate::options::Options;
-use crate::ours::{self, Ours};
+use crate::ours::{Build, Ours};
 use crate::peers::{self, Disks, Ganesha};
 use crate::results::{Results, Row};
 
@@ -80,8 +80,9 @@ impl Image {
 fn on_image(image: Image, options: &Options) -> Result<Vec<Row>, Fail> {
     let dir = &options.dir;
     clear(dir)?;
-    image.make(&ours::image(dir))?;
-    let daemon = Ours::start(dir, &[])?;
+    let build = Build::own(dir)?;
+    image.make(&build.image())?;
+    let daemon = Ours::start(build, &[])?;
     daemon.make_pool()?;
     let share = daemon.make_share()?;
     let disks = Disks::mount(dir, POOL, false)?;

@@ -9,13 +9,17 @@ use std::time::Duration;
 use load::{Blocks, Crowd, Fail, Folder, Outcome, Share, Work, machine_time, process_time};
 
 use crate::options::Options;
-use crate::ours::{self, Ours};
+use crate::ours::{Build, Ours};
 use crate::peers::{self, Disks, Ganesha};
 use crate::suite::{self, Before, SIZE};
 
 /// Bytes of the images that file systems are made on, and of our pool's.
 const PEER_SIZE: u64 = 4 << 30;
 const POOL_SIZE: u64 = 6 << 30;
+
+/// What builds of ours are called.
+pub const OURS: &str = "Cistern";
+pub const BEFORE: &str = "before";
 
 enum Place {
     Share(Share),
@@ -76,6 +80,8 @@ impl Contender {
 /// Everybody, ready; ours come first.
 pub struct All {
     pub ours: Ours,
+    /// The build that takes part in the place of the peers.
+    before: Option<Ours>,
     pub nfs: Vec<Contender>,
     pub local: Vec<Contender>,
     /// Whom the machine does not allow, and why.
@@ -103,9 +109,9 @@ impl All {
         };
         if contender.file.get() != Some(records) {
             contender.forget_file()?;
-            self.ours.set_records(records)?;
+            self.builds().try_for_each(|ours| ours.set_records(records))?;
             contender.fill()?;
-            self.ours.set_records(Records::Default)?;
+            self.builds().try_for_each(|ours| ours.set_records(Records::Default))?;
             contender.file.set(Some(records));
         }
         Ok(())
@@ -115,51 +121,83 @@ impl All {
     pub fn settle(&self) -> Result<(), Fail> {
         // SAFETY: it takes nothing and touches no memory.
         unsafe { libc::sync() };
-        self.ours.settle()
+        self.builds().try_for_each(Ours::settle)
+    }
+
+    fn add_peers(&mut self, dir: &Path, over_nfs: bool, locally: bool) -> Result<(), Fail> {
+        let disks = Disks::mount(dir, PEER_SIZE, locally)?;
+        self.nfs_left_out.extend(disks.left_out(&["ext4", "xfs"]));
+        self.local_left_out.extend(disks.left_out(&["ext4", "xfs", "btrfs"]));
+        if over_nfs {
+            match Ganesha::start(dir, &disks.of(&["ext4", "xfs"])) {
+                Ok(ganesha) => {
+                    for (name, share) in &ganesha.shares {
+                        let name = format!("nfs-ganesha on {name}");
+                        let place = Place::Share(share.clone());
+                        self.nfs.push(Contender::new(&name, place, Some(ganesha.process())));
+                    }
+                    self._ganesha = Some(ganesha);
+                }
+                Err(error) => self.nfs_left_out.push(format!("nfs-ganesha is left out: {error}")),
+            }
+        }
+        if locally {
+            for (name, path) in disks.of(&["ext4", "xfs", "btrfs"]) {
+                self.local.push(Contender::new(name, Place::Folder(Folder::new(&path)), None));
+            }
+        }
+        Ok(())
+    }
+
+    fn builds(&self) -> impl Iterator<Item = &Ours> {
+        [&self.ours].into_iter().chain(&self.before)
     }
 }
 
 pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fail> {
     let dir = &options.dir;
-    peers::write_image(&ours::image(dir), POOL_SIZE)?;
-    let ours = Ours::start(dir, &[])?;
-    ours.make_pool()?;
-    let disks = if over_nfs || locally { Disks::mount(dir, PEER_SIZE, locally)? } else { Disks::default() };
     let mut all = All {
-        ours,
+        ours: start_build(Build::own(dir)?)?,
+        before: None,
         nfs: Vec::new(),
         local: Vec::new(),
-        nfs_left_out: disks.left_out(&["ext4", "xfs"]),
-        local_left_out: disks.left_out(&["ext4", "xfs", "btrfs"]),
+        nfs_left_out: Vec::new(),
+        local_left_out: Vec::new(),
         _ganesha: None,
     };
-    if over_nfs {
-        let share = all.ours.make_share()?;
-        all.nfs.push(Contender::new("Cistern", Place::Share(share), Some(all.ours.process())));
-        match Ganesha::start(dir, &disks.of(&["ext4", "xfs"])) {
-            Ok(ganesha) => {
-                for (name, share) in &ganesha.shares {
-                    let name = format!("nfs-ganesha on {name}");
-                    all.nfs.push(Contender::new(&name, Place::Share(share.clone()), Some(ganesha.process())));
+    if let Some(program) = &options.before {
+        all.before = Some(start_build(Build::other(program, dir))?);
+    }
+    let builds: Vec<_> =
+        [(OURS, &all.ours)].into_iter().chain(all.before.iter().map(|b| (BEFORE, b))).collect();
+    for (name, ours) in builds {
+        if over_nfs {
+            all.nfs.push(Contender::new(name, Place::Share(ours.make_share()?), Some(ours.process())));
+        }
+        if locally {
+            match ours.make_mount(&dir.join("mnt").join(name.to_lowercase())) {
+                Ok(folder) => {
+                    all.local.push(Contender::new(&format!("{name} (FUSE)"), Place::Folder(folder), None));
                 }
-                all._ganesha = Some(ganesha);
+                Err(error) => all.local_left_out.push(format!("{name}'s mount is left out: {error}")),
             }
-            Err(error) => all.nfs_left_out.push(format!("nfs-ganesha is left out: {error}")),
         }
     }
-    if locally {
-        match all.ours.make_mount(&dir.join("mnt/cistern")) {
-            Ok(folder) => all.local.push(Contender::new("Cistern (FUSE)", Place::Folder(folder), None)),
-            Err(error) => all.local_left_out.push(format!("Cistern's mount is left out: {error}")),
-        }
-        for (name, path) in disks.of(&["ext4", "xfs", "btrfs"]) {
-            all.local.push(Contender::new(name, Place::Folder(Folder::new(&path)), None));
-        }
+    if all.before.is_none() && (over_nfs || locally) {
+        all.add_peers(dir, over_nfs, locally)?;
     }
     for note in all.nfs_left_out.iter().chain(&all.local_left_out) {
         eprintln!("bench: {note}");
     }
     Ok(all)
+}
+
+/// With a new pool.
+fn start_build(build: Build) -> Result<Ours, Fail> {
+    peers::write_image(&build.image(), POOL_SIZE)?;
+    let ours = Ours::start(build, &[])?;
+    ours.make_pool()?;
+    Ok(ours)
 }
 
 /// Removes everything but logs and results; unmounts what an earlier run left.
@@ -170,7 +208,7 @@ pub fn clear(dir: &Path) -> Result<(), Fail> {
     for at in below.collect::<Vec<_>>().into_iter().rev() {
         ended(Command::new("umount").args(["-l", at]))?;
     }
-    for name in ["disks", "state", "ext4", "mnt"] {
+    for name in ["disks", "state", "ext4", "mnt", "before"] {
         let path = dir.join(name);
         if path.exists() {
             fs::remove_dir_all(path)?;

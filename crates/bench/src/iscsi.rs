@@ -10,16 +10,18 @@ use std::time::{Duration, Instant};
 
 use load::{Crowd, Fail, Initiator, PROFILES, Profile, Unit, process_time};
 
-use crate::contenders::{self, Server, ended, wait_until};
+use crate::contenders::{self, BEFORE, OURS, Server, ended, wait_until};
 use crate::options::Options;
-use crate::ours::{self, Ours};
+use crate::ours::{Build, Ours};
 use crate::peers::{spawn, write_image};
 use crate::results::{Cell, Figure, Results, Row, median};
 
 pub const PART: &str = "iscsi";
 
-const OURS: u16 = 21_260;
+/// Ports.
+const OWN: u16 = 21_260;
 const TGT: u16 = 21_261;
+const OTHER: u16 = 21_262;
 const TARGET: &str = "iqn.2026-01.org.cistern:bench";
 const POOL_SIZE: u64 = 6 << 30;
 /// Bytes of the first unit: less than any cache. Of the others, and of the first where all take part.
@@ -52,17 +54,23 @@ const LINES: [Line; 16] = [
     Line("4k-fua-64", 1, 1, 1.3),
 ];
 
-struct Contender {
+struct Contender<'a> {
     name: &'static str,
     process: u32,
+    /// `None`: a peer.
+    build: Option<&'a Ours>,
     units: Vec<Unit>,
     /// Its units have been written whole.
     filled: cell::Cell<bool>,
 }
 
-impl Contender {
-    fn new(name: &'static str, process: u32, units: Vec<Unit>) -> Contender {
-        Contender { name, process, units, filled: cell::Cell::new(false) }
+impl<'a> Contender<'a> {
+    fn ours(name: &'static str, build: &'a Ours, port: u16) -> Contender<'a> {
+        Contender { build: Some(build), ..Contender::peer(name, build.process(), units(port, 0)) }
+    }
+
+    fn peer(name: &'static str, process: u32, units: Vec<Unit>) -> Contender<'a> {
+        Contender { name, process, build: None, units, filled: cell::Cell::new(false) }
     }
 
     /// What a profile is done to: data that nothing can compress.
@@ -82,18 +90,23 @@ fn find(name: &str) -> Result<&'static Profile, Fail> {
 
 pub fn measure(options: &Options, about: &str) -> Result<Results, Fail> {
     contenders::clear(&options.dir)?;
-    let ours = start_ours(&options.dir)?;
+    let ours = start_build(Build::own(&options.dir)?, OWN)?;
+    let before =
+        options.before.as_ref().map(|program| start_build(Build::other(program, &options.dir), OTHER));
+    let before = before.transpose()?;
     let mut results = Results {
         part: PART.to_owned(),
         title: "iSCSI: volumes beside raw files served by tgt".to_owned(),
         about: about.to_owned(),
         ..Results::default()
     };
-    let mut all = vec![Contender::new("Cistern", ours.process(), units(OURS, 0))];
-    let tgt = start_tgt(&options.dir);
+    let mut all = vec![Contender::ours(OURS, &ours, OWN)];
+    let tgt = if before.is_none() { Some(start_tgt(&options.dir)) } else { None };
+    all.extend(before.iter().map(|build| Contender::ours(BEFORE, build, OTHER)));
     match &tgt {
-        Ok(tgt) => all.push(Contender::new("tgt", tgt.0.id(), units(TGT, 1))),
-        Err(error) => results.notes.push(format!("tgt is left out: {error}")),
+        Some(Ok(tgt)) => all.push(Contender::peer("tgt", tgt.0.id(), units(TGT, 1))),
+        Some(Err(error)) => results.notes.push(format!("tgt is left out: {error}")),
+        None => {}
     }
     for line in &LINES {
         let profile = find(line.0)?;
@@ -104,7 +117,7 @@ pub fn measure(options: &Options, about: &str) -> Result<Results, Fail> {
         };
         if name.contains(&options.only) {
             eprintln!("bench: {PART}: {name}");
-            let row = row(&name, profile, line, &all, &ours, options)?;
+            let row = row(&name, profile, line, &all, options)?;
             let rate = |cell: &Option<Cell>| cell.as_ref().map_or(0.0, |cell| cell.rate);
             let rates: Vec<String> =
                 row.cells.iter().map(|(name, cell)| format!("{name} {:.0}", rate(cell))).collect();
@@ -113,7 +126,7 @@ pub fn measure(options: &Options, about: &str) -> Result<Results, Fail> {
         }
     }
     for (name, work, goal) in FIGURES {
-        if name.contains(&options.only) {
+        if before.is_none() && name.contains(&options.only) {
             eprintln!("bench: {PART}: {name}");
             let value = work(&ours, &all[0].units[0])?;
             results.figures.push(Figure { name: name.to_owned(), value, goal: goal.to_owned() });
@@ -127,9 +140,9 @@ fn units(port: u16, first: u16) -> Vec<Unit> {
     (first..first + UNITS).map(unit).collect()
 }
 
-fn start_ours(dir: &Path) -> Result<Ours, Fail> {
-    write_image(&ours::image(dir), POOL_SIZE)?;
-    let ours = Ours::start(dir, &["--iscsi", &format!("127.0.0.1:{OURS}")])?;
+fn start_build(build: Build, port: u16) -> Result<Ours, Fail> {
+    write_image(&build.image(), POOL_SIZE)?;
+    let ours = Ours::start(build, &["--iscsi", &format!("127.0.0.1:{port}")])?;
     ours.make_pool()?;
     for number in 0..UNITS {
         let (volume, size) = (format!("bench/v{number}"), if number == 0 { "512M" } else { "64M" });
@@ -164,8 +177,7 @@ fn row(
     name: &str,
     profile: &Profile,
     line: &Line,
-    all: &[Contender],
-    ours: &Ours,
+    all: &[Contender<'_>],
     options: &Options,
 ) -> Result<Row, Fail> {
     let Line(_, sessions, count, goal) = *line;
@@ -180,7 +192,7 @@ fn row(
             all[i].fill(profile)?;
             // SAFETY: it takes nothing and touches no memory.
             unsafe { libc::sync() };
-            ours.settle()?;
+            all.iter().filter_map(|one| one.build).try_for_each(Ours::settle)?;
             let before = process_time(&all[i].process.to_string());
             let crowd = Crowd::new(profile.depth, options.span).over(sessions).in_turn(round as u32);
             let outcome = profile.run(units, size, &crowd)?;

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use load::Fail;
 use options::{Options, Parsed};
-use results::Results;
+use results::{COMPARED, MEASURED, Results};
 
 /// As the daemon has it: the engine is measured in this process too.
 #[global_allocator]
@@ -81,8 +81,15 @@ fn run(options: &Options) -> Result<(), Fail> {
 fn parts(options: &Options, about: &str) -> Vec<String> {
     let mut failed = Vec::new();
     let mut finish = |part: &str, measured: Result<Results, Fail>| {
-        let kept = measured.and_then(|results| {
-            results.save(&options.dir)?;
+        let kept = measured.and_then(|mut results| {
+            if options.before.is_some() {
+                let mean =
+                    results.mean_ratio().map(|mean| format!("Geometric mean of the ratios: {mean:.3}"));
+                results.notes.extend(mean);
+                results.save(&options.dir, COMPARED)?;
+            } else {
+                results.save(&options.dir, MEASURED)?;
+            }
             print!("{}", report::part(&results));
             Ok(())
         });

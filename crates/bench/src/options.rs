@@ -15,6 +15,8 @@ usage: bench [options]         measure (scripts/bench builds everything and make
   --only TEXT      only rows with this in their name (of datasets, only steps)
   --rounds N       repeat each measurement and take the median      (default: 3)
   --seconds S      how long each lasts at the most, some four times  (default: 1.2)
+  --before FILE    measure this other build of cistern beside the new one, in the place of the peers,
+                   in nfs, sync, files, local and iscsi: has a change made anything slower?
   --docs           afterwards rewrite tables and charts of docs/performance.md
 
 examples:
@@ -22,6 +24,7 @@ examples:
   make bench PART=sync ROUNDS=5           synchronous writes over NFS
   make bench PART=local ONLY='4 KiB'
   make bench DOCS=1                       and rewrite docs/performance.md
+  make bench BEFORE=/tmp/before/cistern   beside the program of before a change
 ";
 
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +35,8 @@ pub struct Options {
     pub rounds: usize,
     pub span: Duration,
     pub is_docs: bool,
+    /// The other build.
+    pub before: Option<PathBuf>,
 }
 
 /// What a command line comes to.
@@ -61,6 +66,11 @@ pub fn all_parts() -> Vec<String> {
     served.chain(alone).map(str::to_owned).collect()
 }
 
+/// Those that measure another build beside.
+fn parts_of_builds() -> Vec<String> {
+    suite::PARTS.iter().map(|part| part.name).chain([iscsi::PART]).map(str::to_owned).collect()
+}
+
 pub fn parse(args: &[String]) -> Parsed {
     if let [word, work, image] = args
         && word == "engine"
@@ -80,11 +90,12 @@ pub fn parse(args: &[String]) -> Parsed {
 fn options(args: &[String]) -> Result<Option<Options>, String> {
     let mut options = Options {
         dir: "var-bench".into(),
-        parts: all_parts(),
+        parts: Vec::new(),
         only: String::new(),
         rounds: 3,
         span: Duration::from_millis(1200),
         is_docs: false,
+        before: None,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -100,6 +111,7 @@ fn options(args: &[String]) -> Result<Option<Options>, String> {
                 let seconds = value()?.parse().ok().filter(|s| (0.05..=600.0).contains(s));
                 options.span = Duration::from_secs_f64(seconds.ok_or("--seconds wants a number")?);
             }
+            "--before" => options.before = Some(value()?.into()),
             "--docs" => options.is_docs = true,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("unrecognized option '{arg}'")),
@@ -107,6 +119,15 @@ fn options(args: &[String]) -> Result<Option<Options>, String> {
     }
     if options.is_docs && !options.only.is_empty() {
         return Err("--docs wants whole parts, without --only".to_owned());
+    }
+    if options.before.is_some() && options.is_docs {
+        return Err("--docs wants peers, not --before".to_owned());
+    }
+    let known = if options.before.is_some() { parts_of_builds() } else { all_parts() };
+    if options.parts.is_empty() {
+        options.parts = known;
+    } else if let Some(other) = options.parts.iter().find(|part| !known.contains(part)) {
+        return Err(format!("{other} measures no other build: {}", known.join(", ")));
     }
     Ok(Some(options))
 }

@@ -10,31 +10,55 @@ use load::{Fail, Folder, Share};
 
 use crate::contenders::{Records, Server, ended, wait_until};
 
-const PORT: u16 = 21_049;
+/// A build of the program, and where it runs.
+#[derive(Clone)]
+pub struct Build {
+    program: PathBuf,
+    dir: PathBuf,
+    /// Of NFS.
+    port: u16,
+}
+
+impl Build {
+    /// The one beside this program.
+    pub fn own(dir: &Path) -> Result<Build, Fail> {
+        let program = std::env::current_exe()?.with_file_name("cistern");
+        Ok(Build { program, dir: dir.to_owned(), port: 21_049 })
+    }
+
+    /// Another, that is measured beside it.
+    pub fn other(program: &Path, dir: &Path) -> Build {
+        Build { program: program.to_owned(), dir: dir.join("before"), port: 21_050 }
+    }
+
+    /// What the pool is made on; it has to be there.
+    pub fn image(&self) -> PathBuf {
+        self.dir.join("disks/bench.img")
+    }
+
+    fn addr(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.port).into()
+    }
+
+    fn serve(&self, options: &[&str]) -> Result<Server, Fail> {
+        let log = File::options().create(true).append(true).open(self.dir.join("cistern.log"))?;
+        let mut command = Command::new(&self.program);
+        command.arg("serve").arg("--state").arg(self.dir.join("state"));
+        command.arg("--search").arg(self.dir.join("disks"));
+        command.args(["--nfs", &self.addr().to_string()]).args(options);
+        Ok(Server(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?))
+    }
+}
 
 pub struct Ours {
-    dir: PathBuf,
+    build: Build,
     server: Server,
 }
 
-/// The program, built beside this one.
-fn program() -> Result<PathBuf, Fail> {
-    Ok(std::env::current_exe()?.with_file_name("cistern"))
-}
-
-/// What the pool is made on; it has to be there.
-pub fn image(dir: &Path) -> PathBuf {
-    dir.join("disks/bench.img")
-}
-
-fn addr() -> SocketAddr {
-    ([127, 0, 0, 1], PORT).into()
-}
-
 impl Ours {
-    pub fn start(dir: &Path, options: &[&str]) -> Result<Ours, Fail> {
-        fs::create_dir_all(dir.join("state"))?;
-        let ours = Ours { dir: dir.to_owned(), server: serve(dir, options)? };
+    pub fn start(build: Build, options: &[&str]) -> Result<Ours, Fail> {
+        fs::create_dir_all(build.dir.join("state"))?;
+        let ours = Ours { server: build.serve(options)?, build };
         wait_until("cistern", || ours.command(&["zpool", "list"]).is_ok())?;
         Ok(ours)
     }
@@ -44,7 +68,7 @@ impl Ours {
         self.command(&["zpool", "destroy", "-f", "bench"])?;
         ended(Command::new("kill").arg(self.process().to_string()))?;
         self.server.0.wait()?;
-        self.server = serve(&self.dir, options)?;
+        self.server = self.build.serve(options)?;
         wait_until("cistern", || self.command(&["zpool", "list"]).is_ok())?;
         self.make_pool()
     }
@@ -55,8 +79,8 @@ impl Ours {
 
     /// A command of ours, which has to succeed.
     pub fn command(&self, words: &[&str]) -> Result<String, Fail> {
-        let socket = self.dir.join("state/cistern.sock");
-        ended(Command::new(program()?).args(words).env("CISTERN_SOCKET", socket))
+        let socket = self.build.dir.join("state/cistern.sock");
+        ended(Command::new(&self.build.program).args(words).env("CISTERN_SOCKET", socket))
     }
 
     /// How long a command takes, in milliseconds.
@@ -67,12 +91,13 @@ impl Ours {
     }
 
     pub fn import_words(&self) -> [String; 5] {
-        ["zpool", "import", "-d", &self.dir.join("disks").display().to_string(), "bench"].map(str::to_owned)
+        ["zpool", "import", "-d", &self.build.dir.join("disks").display().to_string(), "bench"]
+            .map(str::to_owned)
     }
 
-    /// On the image at [`image`].
+    /// On the image of [`Build::image`].
     pub fn make_pool(&self) -> Result<(), Fail> {
-        let image = image(&self.dir).display().to_string();
+        let image = self.build.image().display().to_string();
         let words = "zpool create -f -O compression=lz4 -O atime=off -O mountpoint=none bench";
         self.command(&words.split(' ').chain([image.as_str()]).collect::<Vec<_>>())?;
         Ok(())
@@ -83,7 +108,7 @@ impl Ours {
         let words =
             "zfs create -o mountpoint=/bench/share -o sharenfs=rw,no_root_squash,insecure bench/share";
         self.command(&words.split(' ').collect::<Vec<_>>())?;
-        let share = Share::new(addr(), "/bench/share");
+        let share = Share::new(self.build.addr(), "/bench/share");
         wait_until("our NFS", || share.answers())?;
         Ok(share)
     }
@@ -130,12 +155,4 @@ impl Drop for Ours {
             }
         }
     }
-}
-
-fn serve(dir: &Path, options: &[&str]) -> Result<Server, Fail> {
-    let log = File::options().create(true).append(true).open(dir.join("cistern.log"))?;
-    let mut command = Command::new(program()?);
-    command.arg("serve").arg("--state").arg(dir.join("state")).arg("--search").arg(dir.join("disks"));
-    command.args(["--nfs", &addr().to_string()]).args(options);
-    Ok(Server(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?))
 }

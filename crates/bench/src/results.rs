@@ -8,6 +8,10 @@ use load::{Fail, Outcome};
 
 use crate::options;
 
+/// Folders of results: beside peers, and beside another build.
+pub const MEASURED: &str = "results";
+pub const COMPARED: &str = "compared";
+
 /// Of one part.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
@@ -130,8 +134,18 @@ impl Results {
         names
     }
 
-    pub fn save(&self, dir: &Path) -> Result<(), Fail> {
-        let folder = dir.join("results");
+    /// The geometric mean of the rates of the first divided by those of the second, over rows that have both.
+    pub fn mean_ratio(&self) -> Option<f64> {
+        let [ours, theirs, ..] = self.contenders()[..] else { return None };
+        let ratio =
+            |row: &Row| Some(row.cell(ours)?.rate / row.cell(theirs).filter(|cell| cell.rate > 0.0)?.rate);
+        let logs: Vec<f64> = self.rows.iter().filter_map(ratio).map(f64::ln).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+
+    /// In a folder of that name.
+    pub fn save(&self, dir: &Path, name: &str) -> Result<(), Fail> {
+        let folder = dir.join(name);
         fs::create_dir_all(&folder)?;
         Ok(fs::write(folder.join(format!("{}.tsv", self.part)), self.encode())?)
     }
@@ -202,7 +216,7 @@ impl Results {
 pub fn load_all(dir: &Path) -> Result<Vec<Results>, Fail> {
     let mut all = Vec::new();
     for part in options::all_parts() {
-        let path = dir.join("results").join(format!("{part}.tsv"));
+        let path = dir.join(MEASURED).join(format!("{part}.tsv"));
         if path.exists() {
             all.push(Results::decode(&fs::read_to_string(path)?)?);
         }

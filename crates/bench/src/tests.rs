@@ -42,6 +42,11 @@ fn options_choose_parts_in_their_order() {
     {
         assert!(matches!(parse(&words(wrong)), Parsed::Wrong(_)), "{wrong}");
     }
+    let Parsed::Run(options) = parse(&words("--before /old/cistern")) else { panic!("another build") };
+    assert_eq!(options.parts, ["nfs", "sync", "files", "local", "iscsi"]);
+    for wrong in ["--before", "--before /old/cistern --docs", "--before /old/cistern --part cold"] {
+        assert!(matches!(parse(&words(wrong)), Parsed::Wrong(_)), "{wrong}");
+    }
     assert_eq!(parse(&words("docs --dir there")), Parsed::Docs("there".into()));
     assert_eq!(parse(&words("--help")), Parsed::Help);
 }
@@ -70,6 +75,14 @@ fn medians_are_figure_by_figure() {
     let middle = Cell::median(&[cell(1.0), cell(9.0), cell(2.0)]).unwrap();
     assert_eq!(middle, Cell { rate: 2.0, latencies: [8.0, 2.0, 2.0], cpu: 2.0 });
     assert_eq!((Cell::median(&[]), median(vec![4.0, 2.0])), (None, Some(3.0)));
+}
+
+#[test]
+fn the_mean_is_of_rows_that_both_have() {
+    let mut results = sample();
+    assert_eq!(results.mean_ratio(), Some(1.5));
+    results.rows[1].cells[1].1 = Some(Cell::rate(30.0));
+    assert!((results.mean_ratio().unwrap() - 0.5).abs() < 1e-9);
 }
 
 #[test]

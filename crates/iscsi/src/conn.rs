@@ -123,7 +123,8 @@ fn log_in(
     while let Some(request) = Pdu::read(&mut from, Digests::default(), DEFAULT_SEGMENT)? {
         let step = match login.step(&request) {
             Step::Done(answer, member) => {
-                match house.sessions.enter((stream, guest), *member, door.clone(), &house.catalogue) {
+                let outbox = Outbox::new(stream.clone(), guest.clone())?;
+                match house.sessions.enter((stream, guest, outbox), *member, door.clone(), &house.catalogue) {
                     Ok(connection) => {
                         let answer = answer.put(14, &connection.session.handle.to_be_bytes());
                         if let Err(error) = answer.write(&mut to, Digests::default()) {
@@ -156,14 +157,12 @@ fn log_in(
 
 impl Connection {
     pub fn new(
-        stream: Arc<TcpStream>,
-        peer: Arc<Peer>,
+        (stream, peer, outbox): (Arc<TcpStream>, Arc<Peer>, Outbox),
         member: Member,
         door: Door,
         session: Arc<Session>,
     ) -> Arc<Connection> {
         let out = Out { status: member.status_number, text: Vec::new() };
-        let outbox = Outbox::new(stream.clone(), peer.clone());
         Arc::new(Connection {
             member,
             session,

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use scsi::Nexus;
 use sockets::Peer;
+use sockets::outbox::Outbox;
 
 use crate::catalogue::Catalogue;
 use crate::conn::Connection;
@@ -78,7 +79,7 @@ impl Sessions {
     /// Makes a connection one of a session: of the one that it joins, or of a new one.
     pub fn enter(
         &self,
-        (stream, peer): (&Arc<TcpStream>, &Arc<Peer>),
+        (stream, peer, outbox): (&Arc<TcpStream>, &Arc<Peer>, Outbox),
         member: Member,
         door: Door,
         catalogue: &Arc<Catalogue>,
@@ -87,7 +88,7 @@ impl Sessions {
             Some(session) => session.clone(),
             None => self.begin(&member, catalogue),
         };
-        let connection = Connection::new(stream.clone(), peer.clone(), member, door, session);
+        let connection = Connection::new((stream.clone(), peer.clone(), outbox), member, door, session);
         connection.session.join(&connection)?;
         Ok(connection)
     }

@@ -181,7 +181,7 @@ fn serve(
     stream.set_read_timeout(Some(STALL))?;
     let session = shared.service.session(client);
     let from = Attentive::new(stream, peer, shared.lookout.clone());
-    let to = Outbox::new(stream.clone(), peer.clone());
+    let to = Outbox::new(stream.clone(), peer.clone())?;
     let conn = Conn::new(shared.service.clone(), session, peer.clone(), to, &shared.workers);
     Ok(conn.serve(from, &shared.workers, shared.pool.clone())?)
 }

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use engine_api::Slice;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{MsgFlags, sendmsg};
 
 use crate::budget::{Lease, Peer};
@@ -29,7 +28,8 @@ const WORTH: usize = 256 << 10;
 const WAIT: Duration = Duration::from_millis(50);
 /// A peer that takes less than this has not moved.
 const MOVED: usize = 64 << 10;
-/// Pieces that are written together, and bytes that are written to a slow peer before others have their turn.
+/// Pieces that are written together at the most, and the bytes that suffice. A slow peer is written no more at a time before
+/// others have their turn.
 const BATCH: usize = 256;
 const SHARE: usize = 1 << 20;
 
@@ -115,6 +115,28 @@ impl Pieces {
     }
 }
 
+/// How long to wait for a peer that does not take what there is.
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    /// [`WAIT`], the socket's.
+    Wait,
+}
+
+impl Pieces {
+    /// What is written together: a few pieces, so that others learn soon how much is gone.
+    fn take_batch(&mut self) -> Vec<Piece> {
+        let mut bytes = 0;
+        let fits = |piece: &&Piece| {
+            let is_room = bytes < SHARE;
+            bytes += piece.bytes().len();
+            is_room
+        };
+        let count = self.list.iter().take(BATCH).take_while(fits).count();
+        self.list.drain(..count).collect()
+    }
+}
+
 impl State {
     /// Puts back what of a batch has not been written.
     fn restore(&mut self, mut batch: Vec<Piece>, mut written: usize) {
@@ -145,7 +167,9 @@ impl State {
 }
 
 impl Outbox {
-    pub fn new(stream: Arc<TcpStream>, peer: Arc<Peer>) -> Outbox {
+    /// The stream's timeout for writing is the box's from now on.
+    pub fn new(stream: Arc<TcpStream>, peer: Arc<Peer>) -> io::Result<Outbox> {
+        stream.set_write_timeout(Some(WAIT))?;
         let state = State {
             pieces: Pieces::default(),
             gone: 0,
@@ -157,7 +181,7 @@ impl Outbox {
             lease: None,
             waiting: 0,
         };
-        Outbox(Arc::new(Inner { stream, peer, state: Mutex::new(state), drained: Condvar::new() }))
+        Ok(Outbox(Arc::new(Inner { stream, peer, state: Mutex::new(state), drained: Condvar::new() })))
     }
 
     /// Puts a reply in, without writing: `put` adds its pieces. `lease`: what was taken for it; it is counted as what it is.
@@ -190,7 +214,7 @@ impl Outbox {
     #[must_use]
     pub fn write_now(&self, most: usize) -> bool {
         let may = |state: &State| state.pieces.bytes < most;
-        self.0.begin().is_none_or(|state| may(&state) && self.0.write(state, usize::MAX).1)
+        self.0.begin().is_none_or(|state| may(&state) && self.0.write(state, usize::MAX, Patience::None).1)
     }
 
     /// Goes on where [`Outbox::write_now`] could not.
@@ -253,16 +277,20 @@ impl Inner {
         Some(state)
     }
 
-    /// Writes as the writer what the peer takes at once, up to `most` or somewhat more; how much that was, and whether it was
-    /// all: then nobody is the writer any more.
-    fn write<'a>(&'a self, mut state: MutexGuard<'a, State>, most: usize) -> (usize, bool) {
+    /// Writes as the writer what the peer takes, up to `most` or somewhat more; how much that was, and whether it was all:
+    /// then nobody is the writer any more.
+    fn write<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        most: usize,
+        patience: Patience,
+    ) -> (usize, bool) {
         let mut written = 0;
         while !state.is_empty() {
-            let count = state.pieces.list.len().min(BATCH);
-            let batch: Vec<Piece> = state.pieces.list.drain(..count).collect();
+            let batch = state.pieces.take_batch();
             let gone = std::mem::take(&mut state.gone);
             drop(state);
-            let sent = self.send(&batch, gone);
+            let sent = self.send(&batch, gone, patience);
             state = self.state();
             let is_stuck = match sent {
                 // Somebody has cut it meanwhile.
@@ -300,7 +328,7 @@ impl Inner {
     fn write_patiently<'a>(self: &'a Arc<Inner>, mut state: MutexGuard<'a, State>) {
         let (mut since, mut taken) = (Instant::now(), 0);
         loop {
-            let (written, is_done) = self.write(state, usize::MAX);
+            let (written, is_done) = self.write(state, usize::MAX, Patience::Wait);
             if is_done {
                 return;
             }
@@ -311,10 +339,6 @@ impl Inner {
                 }
                 (since, taken) = (Instant::now(), 0);
             }
-            let mut wanted = [PollFd::new(self.stream.as_fd(), PollFlags::POLLOUT)];
-            let left = WAIT.saturating_sub(since.elapsed()).as_millis() as u16 + 1;
-            // Interrupted, or in vain: that is found out by writing.
-            let _ready = poll(&mut wanted, PollTimeout::from(left));
             state = self.state();
         }
     }
@@ -333,25 +357,24 @@ impl Inner {
         }
     }
 
-    /// Bytes of a batch that the peer takes at once, without those that are gone, and whether it takes no more.
-    fn send(&self, batch: &[Piece], gone: usize) -> io::Result<(usize, bool)> {
+    /// Bytes of a batch that the peer takes, without those that are gone, and whether it takes no more.
+    fn send(&self, batch: &[Piece], gone: usize, patience: Patience) -> io::Result<(usize, bool)> {
         let mut parts: Vec<IoSlice<'_>> = batch.iter().map(|piece| IoSlice::new(piece.bytes())).collect();
         let mut parts = &mut parts[..];
         IoSlice::advance_slices(&mut parts, gone);
-        let mut sent = 0;
-        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-        while !parts.is_empty() {
+        let wanted: usize = parts.iter().map(|part| part.len()).sum();
+        let flags = match patience {
+            Patience::None => MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
+            Patience::Wait => MsgFlags::MSG_NOSIGNAL,
+        };
+        loop {
             match sendmsg::<()>(self.stream.as_raw_fd(), parts, &[], flags, None) {
-                Ok(len) => {
-                    sent += len;
-                    IoSlice::advance_slices(&mut parts, len);
-                }
+                Ok(sent) => return Ok((sent, sent < wanted)),
                 Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN) => return Ok((sent, true)),
+                Err(Errno::EAGAIN) => return Ok((0, true)),
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok((sent, false))
     }
 }
 
@@ -361,7 +384,7 @@ impl Slow for Inner {
     }
 
     fn write_some(&self) -> bool {
-        let (written, is_done) = self.write(self.state(), SHARE);
+        let (written, is_done) = self.write(self.state(), SHARE, Patience::None);
         let mut state = self.state();
         state.taken += written;
         if state.taken >= MOVED {

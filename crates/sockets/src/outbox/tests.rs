@@ -17,7 +17,7 @@ fn rig() -> Rig {
     let near = Arc::new(listener.accept().unwrap().0);
     let own = near.clone();
     let peer = Arc::new(Budget::default()).peer(None, move || drop(own.shutdown(Shutdown::Both)));
-    Rig { outbox: Outbox::new(near, peer.clone()), peer, far }
+    Rig { outbox: Outbox::new(near, peer.clone()).unwrap(), peer, far }
 }
 
 fn bytes(len: usize, salt: usize) -> Vec<u8> {
