@@ -58,6 +58,18 @@ pub struct Bonus {
     pub bytes: Vec<u8>,
 }
 
+/// How large an object is, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// In bytes.
+    pub block_size: u32,
+    /// Of the last block that may have data, 0 in an empty object too.
+    pub max_blkid: u64,
+    pub slots: u8,
+    /// Allocated bytes as of the last sync.
+    pub used_bytes: u64,
+}
+
 /// See the module.
 pub struct Dnode {
     object: u64,
@@ -102,6 +114,17 @@ impl Dnode {
     /// Number of the last block that may have data, 0 in an empty object too.
     pub fn max_blkid(&self) -> u64 {
         self.state().attrs().max_blkid
+    }
+
+    pub fn extent(&self) -> Extent {
+        let state = self.state();
+        let attrs = state.attrs();
+        Extent {
+            block_size: attrs.block_size,
+            max_blkid: attrs.max_blkid,
+            slots: attrs.slots,
+            used_bytes: state.clean.phys.used_bytes(),
+        }
     }
 
     pub fn slots(&self) -> u8 {

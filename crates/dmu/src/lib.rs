@@ -41,7 +41,7 @@ pub use accounting::{Owner, OwnerOf};
 pub use bpobj::Bpobj;
 pub use bptree::Bptree;
 pub use dnode::early::write_early;
-pub use dnode::{Bonus, Chunk, Dnode, Seek};
+pub use dnode::{Bonus, Chunk, Dnode, Extent, Seek};
 pub use error::{DmuError, SyncError};
 pub use objset::{META_OBJECT, ObjectSpec, Objset};
 pub use owner::{Admission, BlockOwner, Holds, LostBlock, ReadOnlyAdmission, SyncTx, TxHold};

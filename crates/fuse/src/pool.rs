@@ -7,9 +7,13 @@
 //! ```
 //! Where nobody does anything, one epoll tells of the first request. From then on threads attend to the mount: they block
 //! in read(2), where the kernel wakes one for each request, and nothing but that and the answer is a system call.
-//! Whoever reads a request and leaves nobody behind who reads the next has the epoll tell of that: so another thread comes
-//! only when it is needed, and a request that waits (an fsync, a pool that is suspended) holds a thread and nothing
+//! Whoever reads a request and leaves few behind who read the next has the epoll tell of that: so other threads come where
+//! there is work, and a request that waits (an fsync, a pool that is suspended) holds a thread and nothing
 //! else. Who has read nothing for a while is called back by a signal ([`recall`]), and goes back to the epoll.
+//!
+//! One client alone keeps [`AT_HAND`] readers, not one: the kernel wakes them in turn, and wakes one that has slept for some
+//! time beside the client, on the client's processor. With few it wakes another processor for each request, which takes as
+//! long as all the rest.
 //!
 //! What is short, nearly all, is copied out of its buffer, and the buffer goes back before the request is served: only
 //! writes keep theirs.
@@ -34,6 +38,7 @@ use std::time::{Duration, Instant};
 
 pub const THREADS: usize = 512;
 pub const READERS: usize = 32;
+pub const AT_HAND: usize = 16;
 pub const IN_HAND: usize = 256;
 pub const LARGE: usize = 8;
 
@@ -235,7 +240,7 @@ impl Inner {
         }
     }
 
-    /// Calls back who reads where nothing is asked, and all but one of those that were never needed. Now and then.
+    /// Calls back who reads where nothing is asked, and those beyond [`AT_HAND`] that were never needed. Now and then.
     fn look(&self) {
         let mut looked = lock(&self.looked);
         if looked.elapsed() < IDLE {
@@ -246,7 +251,7 @@ impl Inner {
         let mounts: Vec<Arc<Served>> = lock(&self.mounts).values().cloned().collect();
         for mount in mounts {
             let mut load = lock(&mount.load);
-            let spare = if load.used { load.spare.saturating_sub(1) } else { load.readers.len() };
+            let spare = if load.used { load.spare.saturating_sub(AT_HAND) } else { load.readers.len() };
             load.used = false;
             load.spare = load.readers.len();
             load.recall(spare);
@@ -398,9 +403,9 @@ impl Inner {
         self.readers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The epoll tells of the next request where nobody reads it.
+    /// The epoll tells of the next request where few read.
     fn arm(&self, mount: &Served, load: &mut Load) {
-        if !load.readers.is_empty() || load.armed || load.removed || load.is_full() {
+        if load.readers.len() >= AT_HAND || load.armed || load.removed || load.is_full() {
             return;
         }
         load.armed = true;

@@ -41,6 +41,14 @@ impl Block {
         Block { bytes, packed: None }
     }
 
+    /// `len` bytes of no particular content, for whoever overwrites them all.
+    pub fn scratch(len: usize) -> Block {
+        if len < ALIGNED_FROM {
+            return Block::zeroed(len);
+        }
+        Block { bytes: Bytes::Aligned(AlignedBuf::scratch(len)), packed: None }
+    }
+
     /// A copy of `data`.
     pub fn from_slice(data: &[u8]) -> Block {
         let bytes = if data.len() >= ALIGNED_FROM {

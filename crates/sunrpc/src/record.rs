@@ -23,7 +23,8 @@ const MARK: usize = 4;
 const MAX_FRAGMENTS: u32 = 1024;
 const LAST: u32 = 1 << 31;
 
-/// How much of a large record is made room for: so many times what has arrived.
+/// How much of a large record is made room for: so many times what has arrived, and a little more. What has been read ahead
+/// of a record of 64 KiB makes room for all of it.
 const STRIDE: usize = 4;
 
 /// Buffers that were used for large records and are kept for the next.
@@ -272,7 +273,8 @@ impl Reader {
         if record.len < record.room {
             return Ok(record.room);
         }
-        let until = (STRIDE * record.len).max(AHEAD).min(end);
+        let arrived = record.len + self.buffered().len();
+        let until = (STRIDE * arrived + AHEAD).min(end);
         if let Some(lease) = &mut record.lease
             && lease.bytes() < until
             && !lease.try_grow(until)

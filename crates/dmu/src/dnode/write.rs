@@ -33,8 +33,14 @@ impl Dnode {
             if len == size {
                 self.put_block(blkid, Arc::new(Block::from_slice(now)), tx)?;
             } else {
-                self.change_block(blkid, tx, Some(len), |block| {
-                    block[from..from + len].copy_from_slice(now)
+                self.change_block(blkid, tx, Some(len), |block, is_hole| {
+                    let (before, rest) = block.split_at_mut(from);
+                    let (written, behind) = rest.split_at_mut(len);
+                    written.copy_from_slice(now);
+                    if is_hole {
+                        before.fill(0);
+                        behind.fill(0);
+                    }
                 })?;
             }
             left = later;
@@ -65,16 +71,22 @@ impl Dnode {
         tx: &Tx,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, DmuError> {
-        self.change_block(blkid, tx, None, f)
+        self.change_block(blkid, tx, None, |block, is_hole| {
+            if is_hole {
+                block.fill(0);
+            }
+            f(block)
+        })
     }
 
-    /// As [`Dnode::update_block`]; so many bytes of it change, all of them as far as is known without.
+    /// As [`Dnode::update_block`]; so many bytes of it change, all of them as far as is known without. `f` is told whether the
+    /// block was a hole: then what is there is of no meaning, and all of it has to be written.
     fn change_block<R>(
         &self,
         blkid: u64,
         tx: &Tx,
         changed: Option<usize>,
-        f: impl FnOnce(&mut [u8]) -> R,
+        f: impl FnOnce(&mut [u8], bool) -> R,
     ) -> Result<R, DmuError> {
         let (mut state, old) = loop {
             let state = self.state_mut();
@@ -97,18 +109,19 @@ impl Dnode {
         let size = state.attrs().block_size as usize;
         // The reference in `old` would force a copy of a block that is in this group's overlay already.
         let mine = state.changes(tx.txg()).is_some_and(|c| c.blocks.contains_key(&blkid));
+        let is_hole = !mine && old.is_none();
         let fresh = if mine {
             drop(old);
             false
         } else {
-            let block = old.map_or_else(|| Arc::new(Block::zeroed(size)), |old| padded(old, size));
+            let block = old.map_or_else(|| Arc::new(Block::scratch(size)), |old| padded(old, size));
             self.insert(&mut state, blkid, block, tx.txg())
         };
         let (changes, _) = state.dirty(tx.txg());
         let dirty = changes.blocks.get_mut(&blkid).expect("was just inserted");
         dirty.written = false;
         let block: &mut Block = Arc::make_mut(&mut dirty.block);
-        let answer = f(block);
+        let answer = f(block, is_hole);
         drop(state);
         match changed {
             Some(changed) => {

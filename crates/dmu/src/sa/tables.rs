@@ -32,7 +32,7 @@ pub struct Tables {
 /// The attributes, which stay as they are while the object set is open: every request asks for many, without a lock.
 #[derive(Default)]
 struct Known {
-    by_number: BTreeMap<u16, AttrInfo>,
+    by_number: Vec<Option<AttrInfo>>,
     /// Numbers of `attr::ALL`, in that order.
     numbers: Vec<u16>,
 }
@@ -88,7 +88,7 @@ impl Tables {
     }
 
     pub fn info(&self, number: u16) -> Option<AttrInfo> {
-        self.known.by_number.get(&number).copied()
+        self.known.by_number.get(usize::from(number)).copied().flatten()
     }
 
     pub fn number(&self, attr: &ZplAttr) -> u16 {
@@ -156,12 +156,20 @@ fn number_of(layouts: &BTreeMap<u16, Arc<[u16]>>, attrs: &[u16]) -> Option<u16> 
 }
 
 impl Known {
+    fn place(&mut self, number: u16) -> &mut Option<AttrInfo> {
+        let at = usize::from(number);
+        if at >= self.by_number.len() {
+            self.by_number.resize(at + 1, None);
+        }
+        &mut self.by_number[at]
+    }
+
     /// Gives every attribute of `attr::ALL` its number: the registered one, a fixed one, or the next that is free.
     /// Whether all were registered.
     fn number_the_attributes(&mut self, named: &BTreeMap<Vec<u8>, u16>) -> bool {
         let mut next = match named.is_empty() {
             true => attr::LEGACY_COUNT as u16,
-            false => self.by_number.last_key_value().map_or(0, |(last, _)| last.saturating_add(1)),
+            false => u16::try_from(self.by_number.len()).unwrap_or(u16::MAX),
         };
         let mut complete = true;
         for (i, attr) in attr::ALL.iter().enumerate() {
@@ -175,7 +183,7 @@ impl Known {
                 next - 1
             };
             complete &= registered.is_some();
-            self.by_number.entry(number).or_insert(AttrInfo { number, ..attr.info });
+            self.place(number).get_or_insert(AttrInfo { number, ..attr.info });
             self.numbers.push(number);
         }
         complete
@@ -196,7 +204,7 @@ fn load_registry(
     for entry in Zap::open(objset, object)?.iter() {
         let entry = entry?;
         let info = AttrInfo::decode(entry.value.first()).map_err(|_| corrupt)?;
-        known.by_number.insert(info.number, info);
+        *known.place(info.number) = Some(info);
         named.insert(entry.name, info.number);
     }
     Ok(named)

@@ -14,6 +14,12 @@ struct Buffer {
     places: Places,
 }
 
+impl Buffer {
+    fn find(&self, number: u16) -> Option<&(AttrInfo, Range<usize>)> {
+        self.places.iter().find(|(info, _)| info.number == number)
+    }
+}
+
 /// See the module. The bonus first, then the spill block.
 #[derive(Default)]
 pub struct SaView {
@@ -33,13 +39,15 @@ impl SaView {
     }
 
     pub(super) fn find(&self, number: u16) -> Option<(AttrInfo, &[u8], Endian)> {
-        self.iter().find(|(info, ..)| info.number == number)
+        self.buffers.iter().find_map(|buffer| {
+            let (info, range) = buffer.find(number)?;
+            Some((*info, buffer.bytes.get(range.clone())?, buffer.endian))
+        })
     }
 
     /// Where the value lies in the bonus.
     pub(super) fn place(&self, number: u16) -> Option<Range<usize>> {
-        let places = &self.buffers.first()?.places;
-        places.iter().find(|(info, _)| info.number == number).map(|(_, range)| range.clone())
+        self.buffers.first()?.find(number).map(|(_, range)| range.clone())
     }
 
     /// Byte order of the bonus.

@@ -204,9 +204,9 @@ impl Zpl {
         if dnode.has_spill() && sa.word(&view, &attr::LINKS).is_none() {
             view = sa.read_all(dnode).map_err(api_error)?;
         }
-        let corrupt = Error::Corrupt { object: dnode.object(), block: 0 };
-        let word = |attr: &ZplAttr| sa.word(&view, attr).ok_or(corrupt.clone());
-        let pair = |attr: &ZplAttr| sa.pair(&view, attr).map(time).ok_or(corrupt.clone());
+        let corrupt = || Error::Corrupt { object: dnode.object(), block: 0 };
+        let word = |attr: &ZplAttr| sa.word(&view, attr).ok_or_else(corrupt);
+        let pair = |attr: &ZplAttr| sa.pair(&view, attr).map(time).ok_or_else(corrupt);
         let (mode, flags) = (word(&attr::MODE)?, word(&attr::FLAGS)?);
         let (is_rich, obeys) = (flags & flags::ACL_TRIVIAL == 0, self.obeys_posix_acl(mode, flags));
         let whole = ((is_rich || obeys) && dnode.has_spill()).then(|| sa.read_all(dnode)).transpose();
@@ -236,8 +236,8 @@ impl Zpl {
     /// What a client sees of them.
     pub(super) fn show(&self, node: &Node, attrs: &Attrs) -> Attr {
         let dnode = node.dnode();
-        let recordsize = self.settings().recordsize;
-        let blksize = if dnode.max_blkid() > 0 && !attrs.is_dir() { dnode.block_size() } else { recordsize };
+        let (extent, recordsize) = (dnode.extent(), self.settings().recordsize);
+        let blksize = if extent.max_blkid > 0 && !attrs.is_dir() { extent.block_size } else { recordsize };
         let is_device = matches!(attrs.kind(), kind::CHAR | kind::BLOCK);
         Attr {
             node: NodeId { object: dnode.object(), generation: attrs.generation },
@@ -249,7 +249,7 @@ impl Zpl {
             gid: attrs.gid as u32,
             size: attrs.size,
             // With the dnode itself (`dmu_object_size_from_db`).
-            used: dnode.used_bytes() + u64::from(dnode.slots()) * SLOT_SIZE as u64,
+            used: extent.used_bytes + u64::from(extent.slots) * SLOT_SIZE as u64,
             blksize,
             rdev: if is_device { decode_rdev(attrs.rdev) } else { (0, 0) },
             atime: attrs.atime,
