@@ -67,15 +67,27 @@ pub struct Connection {
     pub member: Member,
     pub session: Arc<Session>,
     pub door: Door,
-    stream: Arc<TcpStream>,
-    peer: Arc<Peer>,
+    wire: Wire,
     /// Somebody has ended it in good order; its reader may not know yet.
     cut: AtomicBool,
     /// What PDUs are given on their way into the box.
     out: Mutex<Out>,
-    outbox: Outbox,
     promises: Promises,
     gatherer: Mutex<Gatherer>,
+}
+
+/// How an initiator is reached, and what it may take of the memory.
+pub struct Wire {
+    stream: Arc<TcpStream>,
+    peer: Arc<Peer>,
+    outbox: Outbox,
+}
+
+impl Wire {
+    fn new(stream: &Arc<TcpStream>, peer: &Arc<Peer>) -> io::Result<Wire> {
+        let outbox = Outbox::new(stream.clone(), peer.clone())?;
+        Ok(Wire { stream: stream.clone(), peer: peer.clone(), outbox })
+    }
 }
 
 struct Out {
@@ -123,8 +135,8 @@ fn log_in(
     while let Some(request) = Pdu::read(&mut from, Digests::default(), DEFAULT_SEGMENT)? {
         let step = match login.step(&request) {
             Step::Done(answer, member) => {
-                let outbox = Outbox::new(stream.clone(), guest.clone())?;
-                match house.sessions.enter((stream, guest, outbox), *member, door.clone(), &house.catalogue) {
+                let wire = Wire::new(stream, guest)?;
+                match house.sessions.enter(wire, *member, door.clone(), &house.catalogue) {
                     Ok(connection) => {
                         let answer = answer.put(14, &connection.session.handle.to_be_bytes());
                         if let Err(error) = answer.write(&mut to, Digests::default()) {
@@ -156,22 +168,15 @@ fn log_in(
 }
 
 impl Connection {
-    pub fn new(
-        (stream, peer, outbox): (Arc<TcpStream>, Arc<Peer>, Outbox),
-        member: Member,
-        door: Door,
-        session: Arc<Session>,
-    ) -> Arc<Connection> {
+    pub fn new(wire: Wire, member: Member, door: Door, session: Arc<Session>) -> Arc<Connection> {
         let out = Out { status: member.status_number, text: Vec::new() };
         Arc::new(Connection {
             member,
             session,
             door,
-            stream,
-            peer,
+            wire,
             cut: AtomicBool::new(false),
             out: Mutex::new(out),
-            outbox,
             promises: Promises::default(),
             gatherer: Mutex::default(),
         })
@@ -186,7 +191,7 @@ impl Connection {
     pub fn cut(&self) {
         self.cut.store(true, SeqCst);
         // It may have ended by itself meanwhile.
-        drop(self.stream.shutdown(Shutdown::Both));
+        drop(self.wire.stream.shutdown(Shutdown::Both));
     }
 
     pub fn is_cut(&self) -> bool {
@@ -194,21 +199,21 @@ impl Connection {
     }
 
     fn read(self: &Arc<Self>, lookout: &Lookout) -> Result<Next, PduError> {
-        self.stream.set_read_timeout(Some(SILENCE))?;
+        self.wire.stream.set_read_timeout(Some(SILENCE))?;
         let digests = self.member.parameters.digests;
-        let attentive = Attentive::new(&self.stream, &self.peer, lookout.clone());
+        let attentive = Attentive::new(&self.wire.stream, &self.wire.peer, lookout.clone());
         let mut from = BufReader::with_capacity(BUFFER, attentive);
         // Where others bring commands too, the turn of the next may have to wait for them.
         let is_alone = self.session.parameters.max_connections == 1;
         let (mut asked, mut taken) = (false, 0);
         loop {
-            let is_much = || taken == BATCH || self.outbox.bytes() >= BATCH_BYTES;
+            let is_much = || taken == BATCH || self.wire.outbox.bytes() >= BATCH_BYTES;
             if !is_alone || !Pdu::is_whole(from.buffer(), digests) || is_much() {
                 self.see_off();
                 taken = 0;
             }
             taken += 1;
-            if !self.outbox.wait_for_room() || !self.feed() {
+            if !self.wire.outbox.wait_for_room() || !self.feed() {
                 return Ok(Next::Breaks);
             }
             let mut lease = None;
@@ -216,14 +221,14 @@ impl Connection {
                 // What was asked for has its room.
                 let granted = lock(&self.gatherer).granted();
                 let leased = self.lease(&mut lease, bytes.saturating_sub(granted));
-                self.peer.note_sending(true);
+                self.wire.peer.note_sending(true);
                 if leased { Ok(()) } else { Err(io::ErrorKind::ConnectionAborted.into()) }
             });
             let next = match read {
                 Ok(Some(pdu)) => {
-                    self.peer.note_moved(pdu.data.len());
+                    self.wire.peer.note_moved(pdu.data.len());
                     let next = self.take(pdu, lease);
-                    self.peer.note_sending(lock(&self.gatherer).awaits());
+                    self.wire.peer.note_sending(lock(&self.gatherer).awaits());
                     next
                 }
                 Ok(None) => Next::Breaks,
@@ -249,14 +254,14 @@ impl Connection {
     /// Room for what a command brings and what it asks for; has what is there sent before it waits for that. False: the
     /// connection was cut.
     fn lease(self: &Arc<Self>, lease: &mut Option<Lease>, bytes: usize) -> bool {
-        if bytes == 0 || self.peer.try_lease(lease, bytes) {
+        if bytes == 0 || self.wire.peer.try_lease(lease, bytes) {
             return true;
         }
         self.see_off();
         // Meanwhile it is the initiator who waits for us.
-        self.peer.note_sending(false);
+        self.wire.peer.note_sending(false);
         let goes_on = lock(&self.gatherer).len() > 0;
-        self.peer.lease(lease, bytes, goes_on)
+        self.wire.peer.lease(lease, bytes, goes_on)
     }
 
     /// Where nothing is on its way, and there was no room for the data of the next command that waits to be asked: waits
@@ -293,7 +298,7 @@ impl Connection {
     pub fn send_leased(&self, pdu: Pdu, counted: bool, lease: Option<Lease>) {
         let mut out = lock(&self.out);
         let pdu = self.numbered(&mut out, pdu, counted);
-        self.outbox.push(lease, |pieces| self.put(&pdu, pieces));
+        self.wire.outbox.push(lease, |pieces| self.put(&pdu, pieces));
     }
 
     fn put(&self, pdu: &Pdu, pieces: &mut Pieces) {
@@ -315,9 +320,9 @@ impl Connection {
 
     /// Sends what the reader has put into the box, and finds somebody who does what the reader would have to wait for.
     pub fn see_off(self: &Arc<Self>) {
-        if !self.outbox.write_now(BATCH_BYTES) {
+        if !self.wire.outbox.write_now(BATCH_BYTES) {
             let own = self.clone();
-            self.session.crew.submit(Box::new(move || own.outbox.write_rest()));
+            self.session.crew.submit(Box::new(move || own.wire.outbox.write_rest()));
         }
         if self.promises.want_keeper() {
             let own = self.clone();
@@ -327,12 +332,12 @@ impl Connection {
 
     /// Sends what one of the crew has put into the box, and does what is to be waited for.
     pub fn deliver(&self) {
-        self.outbox.write_all();
+        self.wire.outbox.write_all();
         self.keep();
     }
 
     fn keep(&self) {
-        self.promises.keep(|| self.outbox.write_all());
+        self.promises.keep(|| self.wire.outbox.write_all());
     }
 
     /// Puts a command aside that ends when what it wrote is on stable storage.
@@ -342,7 +347,7 @@ impl Connection {
 
     /// Returns when all that is in the box has been sent, if it can be.
     pub fn finish(&self) {
-        self.outbox.finish();
+        self.wire.outbox.finish();
     }
 
     /// Asks whether the initiator lives.
@@ -357,7 +362,7 @@ impl Connection {
         let pdu = Pdu::new(to::ASYNC, FINAL).put_u32(16, NONE).put(36, &[code]);
         let put = |pdu: Pdu, (at, parameter): (usize, u16)| pdu.put(at, &parameter.to_be_bytes());
         self.send([38, 40, 42].into_iter().zip(parameters).fold(pdu, put), true);
-        self.outbox.write_all();
+        self.wire.outbox.write_all();
     }
 
     /// A PDU that cannot be followed.
@@ -467,7 +472,7 @@ impl Connection {
 
     /// Asks for data that there is room for. Somebody has to send that.
     pub fn ask(&self) {
-        self.ask_with(|bytes| self.peer.try_take(bytes));
+        self.ask_with(|bytes| self.wire.peer.try_take(bytes));
     }
 
     fn ask_with(&self, take: impl FnMut(usize) -> Option<Lease>) {
@@ -498,7 +503,7 @@ impl Connection {
         let sent = if is_read { moved.min(expected) } else { 0 };
         let mut out = lock(&self.out);
         let folded = sent > 0 && answer.status == Status::Good;
-        self.outbox.push(lease, |pieces| {
+        self.wire.outbox.push(lease, |pieces| {
             if sent > 0 {
                 let end = if folded { STATUS | flags } else { 0 };
                 self.put_data(&mut out, pieces, command, answer.data, sent, (end, residual as u32));

@@ -6,16 +6,13 @@
 //! Source: RFC 7143 4.4.3, 6.3.5.
 
 use std::collections::BTreeMap;
-use std::net::TcpStream;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use scsi::Nexus;
-use sockets::Peer;
-use sockets::outbox::Outbox;
 
 use crate::catalogue::Catalogue;
-use crate::conn::Connection;
+use crate::conn::{Connection, Wire};
 use crate::limits::{PARTING, TRY_AGAIN};
 use crate::login::{Failure, Member};
 use crate::portal::Door;
@@ -79,7 +76,7 @@ impl Sessions {
     /// Makes a connection one of a session: of the one that it joins, or of a new one.
     pub fn enter(
         &self,
-        (stream, peer, outbox): (&Arc<TcpStream>, &Arc<Peer>, Outbox),
+        wire: Wire,
         member: Member,
         door: Door,
         catalogue: &Arc<Catalogue>,
@@ -88,7 +85,7 @@ impl Sessions {
             Some(session) => session.clone(),
             None => self.begin(&member, catalogue),
         };
-        let connection = Connection::new((stream.clone(), peer.clone(), outbox), member, door, session);
+        let connection = Connection::new(wire, member, door, session);
         connection.session.join(&connection)?;
         Ok(connection)
     }

@@ -113,17 +113,7 @@ impl Pieces {
             self.list.push_back(Piece::Shared(slice, range));
         }
     }
-}
 
-/// How long to wait for a peer that does not take what there is.
-#[derive(Clone, Copy)]
-enum Patience {
-    None,
-    /// [`WAIT`], the socket's.
-    Wait,
-}
-
-impl Pieces {
     /// What is written together: a few pieces, so that others learn soon how much is gone.
     fn take_batch(&mut self) -> Vec<Piece> {
         let mut bytes = 0;
@@ -135,6 +125,14 @@ impl Pieces {
         let count = self.list.iter().take(BATCH).take_while(fits).count();
         self.list.drain(..count).collect()
     }
+}
+
+/// How long to wait for a peer that does not take what there is.
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    /// [`WAIT`], the socket's.
+    Wait,
 }
 
 impl State {

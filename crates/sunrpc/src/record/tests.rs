@@ -158,8 +158,7 @@ fn memory_follows_what_arrived_and_not_what_was_promised() {
     let budget = Arc::new(Budget::default());
     let patience = Patience { now: Arc::new(|| Duration::ZERO), record: Duration::from_secs(1) };
     let pool = Pool::new(1 << 20, 1);
-    for arrived in [0, 9 << 10, 100 << 10, 300 << 10] {
-        let most = (STRIDE * arrived + AHEAD).min(1 << 20);
+    for (arrived, most) in [(0, AHEAD), (9 << 10, 52 << 10), (100 << 10, 416 << 10), (300 << 10, 1 << 20)] {
         let peer = budget.peer(Some(IpAddr::from([192, 0, 2, 1])), || {});
         let mut reader = Reader::guarded(pool.clone(), peer.clone(), patience.clone());
         let held = Mutex::new(0);
