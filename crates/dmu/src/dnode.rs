@@ -68,6 +68,8 @@ pub struct Extent {
     pub slots: u8,
     /// Allocated bytes as of the last sync.
     pub used_bytes: u64,
+    /// The next one will change that.
+    pub is_dirty: bool,
 }
 
 /// See the module.
@@ -124,6 +126,7 @@ impl Dnode {
             max_blkid: attrs.max_blkid,
             slots: attrs.slots,
             used_bytes: state.clean.phys.used_bytes(),
+            is_dirty: state.is_dirty(),
         }
     }
 

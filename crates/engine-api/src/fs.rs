@@ -5,7 +5,8 @@
 //! Permission checks happen in here, against the [`Cred`] given; protocols decide who somebody is, never what they may.
 
 use crate::Result;
-use std::sync::Arc;
+use crate::watch::{Origin, Watcher};
+use std::sync::{Arc, Weak};
 
 /// Longest name of a directory entry, in bytes.
 pub const NAME_MAX: usize = 255;
@@ -36,12 +37,21 @@ pub struct Cred {
     /// Bits that the modes of new nodes do not get, unless their directory's default ACL says what they get (umask(2)).
     /// An NFS client has applied its user's.
     pub umask: u32,
+    /// Which watcher is not told of what is changed with this.
+    pub origin: Origin,
 }
 
 impl Cred {
     pub const fn root() -> Cred {
-        Cred { uid: 0, gid: 0, groups: Vec::new(), owner_override: false, umask: 0 }
+        Cred::user(0, 0)
     }
+
+    /// Without supplementary groups.
+    pub const fn user(uid: u32, gid: u32) -> Cred {
+        let (owner_override, origin) = (false, Origin::OTHERS);
+        Cred { uid, gid, groups: Vec::new(), owner_override, umask: 0, origin }
+    }
+
     pub fn in_group(&self, gid: u32) -> bool {
         self.gid == gid || self.groups.contains(&gid)
     }
@@ -91,6 +101,8 @@ pub struct Attr {
     pub crtime: Time,
     /// Grows at every change of the node.
     pub change: u64,
+    /// All of it, `used` too, stays as it is until watchers are told ([`crate::Watcher`]).
+    pub settled: bool,
 }
 
 /// A time to set.
@@ -363,6 +375,11 @@ pub trait FileSystem: Send + Sync {
     fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
         let _ = node;
         Ok(None)
+    }
+    /// From now on `watcher` is told what is changed with another origin than the one given. `None`: nobody is told here.
+    fn watch(&self, watcher: Weak<dyn Watcher>) -> Option<Origin> {
+        let _ = watcher;
+        None
     }
     /// One of its snapshots, by the id that file handles have; `None` for any other.
     fn snapshot(&self, id: FsId) -> Result<Option<Arc<dyn FileSystem>>> {

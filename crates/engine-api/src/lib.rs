@@ -15,6 +15,7 @@ mod measure;
 mod pool;
 mod stream;
 mod volume;
+mod watch;
 mod zevent;
 
 pub use allow::{Delegation, Grant, Grantee};
@@ -28,4 +29,5 @@ pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
 pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest, TokenContents};
 pub use volume::{Volume, VolumeGeometry, VolumeId, VolumeRoom};
+pub use watch::{Changed, Origin, Watcher};
 pub use zevent::{Zevent, ZeventValue};

@@ -44,11 +44,12 @@ mod setattr;
 mod size;
 mod unlinked;
 mod version;
+mod watchers;
 mod xattr;
 mod xattr_dir;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use dmu::sa::Sa;
 use dmu::{DmuError, Holds, Objset, Tx, Zap};
@@ -65,6 +66,7 @@ pub use error::api_error;
 pub use format::{AtCreation, ZplOwners, create_fs};
 pub use log::IntentLog;
 pub use quota::{everybody, spending};
+pub use watchers::Watchers;
 
 /// Where new extended attributes go (property `xattr`). Both forms are always read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +156,7 @@ pub struct Zpl {
     drain_pending: AtomicBool,
     /// What the intent log says is being done again.
     replaying: AtomicBool,
+    watchers: OnceLock<Arc<Watchers>>,
 }
 
 impl Zpl {
@@ -204,6 +207,7 @@ impl Zpl {
             verifier,
             drain_pending: AtomicBool::new(!frozen),
             replaying: AtomicBool::new(false),
+            watchers: OnceLock::new(),
         };
         fs.root.generation = fs.node_by_number(root)?.generation();
         Ok(Arc::new(fs))
@@ -211,7 +215,18 @@ impl Zpl {
 
     /// Properties were set.
     pub fn set_settings(&self, settings: Settings) {
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        let mut current = self.settings.write().unwrap_or_else(PoisonError::into_inner);
+        let is_other = **current != settings;
+        *current = Arc::new(settings);
+        drop(current);
+        if let (true, Some(watchers)) = (is_other, self.watchers.get()) {
+            watchers.all_changed();
+        }
+    }
+
+    /// These are told of what is changed from now on.
+    pub fn watched_by(&self, watchers: Arc<Watchers>) {
+        let _ = self.watchers.set(watchers);
     }
 
     pub fn objset(&self) -> &Arc<Objset> {

@@ -97,6 +97,12 @@ pub const WRITE_KILL_SUIDGID: u32 = 1 << 2;
 pub const STATX_BASIC_STATS: u32 = 0x7ff;
 pub const STATX_BTIME: u32 = 0x800;
 
+/// `error` of a message that answers nothing (`fuse_notify_code`): forget what is known of a node, or that a name leads to one.
+pub const NOTIFY_INVAL_INODE: i32 = 2;
+pub const NOTIFY_INVAL_ENTRY: i32 = 3;
+/// Bytes of NOTIFY_INVAL_ENTRY before the name.
+pub const NOTIFY_ENTRY: usize = 16;
+
 /// Bytes of the header of an answer.
 pub const OUT_HEADER: usize = 16;
 /// A shorter buffer is refused by the kernel (FUSE_MIN_READ_BUFFER).

@@ -5,13 +5,13 @@
 //! a mode with setgid is given, since setgid silently depends on membership.
 
 use crate::request::Header;
-use engine_api::{Cred, Error, Result};
+use engine_api::{Cred, Error, Origin, Result};
 use stdx::posix;
 
 /// Call with the caller's credential, groups added where a first try without them was refused.
-pub fn as_caller<T>(req: &Header, call: impl Fn(&Cred) -> Result<T>) -> Result<T> {
-    match call(&without_groups(req)) {
-        Err(Error::Denied | Error::NotPermitted) if req.uid != 0 => call(&with_groups(req)),
+pub fn as_caller<T>(req: &Header, origin: Origin, call: impl Fn(&Cred) -> Result<T>) -> Result<T> {
+    match call(&without_groups(req, origin)) {
+        Err(Error::Denied | Error::NotPermitted) if req.uid != 0 => call(&with_groups(req, origin)),
         answer => answer,
     }
 }
@@ -19,20 +19,21 @@ pub fn as_caller<T>(req: &Header, call: impl Fn(&Cred) -> Result<T>) -> Result<T
 /// The same where a new mode is part of the call.
 pub fn as_caller_with_mode<T>(
     req: &Header,
+    origin: Origin,
     mode: Option<u32>,
     call: impl Fn(&Cred) -> Result<T>,
 ) -> Result<T> {
     let depends_on_groups = mode.is_some_and(|mode| mode & posix::SETGID != 0) && req.uid != 0;
-    if depends_on_groups { call(&with_groups(req)) } else { as_caller(req, call) }
+    if depends_on_groups { call(&with_groups(req, origin)) } else { as_caller(req, origin, call) }
 }
 
-fn without_groups(req: &Header) -> Cred {
-    Cred { uid: req.uid, gid: req.gid, groups: Vec::new(), owner_override: false, umask: 0 }
+fn without_groups(req: &Header, origin: Origin) -> Cred {
+    Cred { origin, ..Cred::user(req.uid, req.gid) }
 }
 
-fn with_groups(req: &Header) -> Cred {
+fn with_groups(req: &Header, origin: Origin) -> Cred {
     let status = std::fs::read_to_string(format!("/proc/{}/status", req.pid)).unwrap_or_default();
-    Cred { groups: groups_in(&status), ..without_groups(req) }
+    Cred { groups: groups_in(&status), ..without_groups(req, origin) }
 }
 
 /// The numbers of the line "Groups:"; none where the process is gone or the line is odd.

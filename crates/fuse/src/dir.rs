@@ -7,8 +7,9 @@
 use crate::convert::type_bits;
 use crate::handles::Handle;
 use crate::reply::Entries;
-use crate::server::Server;
-use engine_api::{Attr, Cred, DirEntry, DirLimit, NodeId, Result};
+use crate::server::{Server, Trust};
+use engine_api::{Attr, DirEntry, DirLimit, NodeId, Result};
+use std::time::Duration;
 
 const DOT: u64 = 1;
 const DOT_DOT: u64 = 2;
@@ -17,6 +18,8 @@ const PAGE_ENTRIES: usize = 256;
 
 /// Entries read but not sent yet.
 pub struct Page {
+    /// Taken before they were read ([`crate::inodes::Inodes::mark`]).
+    mark: u64,
     /// The cookie that continues with the first of `entries`.
     from: u64,
     with_attr: bool,
@@ -24,14 +27,20 @@ pub struct Page {
     eof: bool,
 }
 
+/// Nodes that the kernel is given, by what was there after the mark.
+pub struct Given {
+    pub mark: u64,
+    pub nodes: Vec<u64>,
+}
+
 impl Server {
     /// Names and numbers.
     pub fn list(&self, fh: u64, offset: u64, entries: &mut Entries) -> Result<()> {
-        self.fill(fh, offset, false, entries)
+        self.fill(fh, offset, false, entries).1
     }
 
     /// With attributes: the kernel gets a reference to each but `.` and `..`.
-    pub fn list_plus(&self, fh: u64, offset: u64, entries: &mut Entries) -> Result<()> {
+    pub fn list_plus(&self, fh: u64, offset: u64, entries: &mut Entries) -> (Given, Result<()>) {
         self.fill(fh, offset, true, entries)
     }
 
@@ -42,11 +51,20 @@ impl Server {
             return Ok(to.add(ino, offset, libc::S_IFDIR, name));
         }
         let attr = self.fs.getattr(dir)?;
-        Ok(to.add_plus(ino, &attr, self.cache_of(attr.node), offset, name))
+        // The kernel passes it by.
+        let trust = Trust { name: Duration::ZERO, attr: Duration::ZERO };
+        Ok(to.add_plus(ino, &attr, trust, offset, name))
     }
 
-    /// The same.
-    fn put(&self, entry: &DirEntry, plus: bool, to: &mut Entries) -> Result<bool> {
+    /// The same; with `plus`, what is taken goes into `given`.
+    fn put(
+        &self,
+        entry: &DirEntry,
+        dir: NodeId,
+        plus: bool,
+        to: &mut Entries,
+        given: &mut Given,
+    ) -> Result<bool> {
         if !plus {
             let ino = self.inodes.number(entry.node);
             return Ok(to.add(ino, entry.cookie, type_bits(entry.kind), &entry.name));
@@ -56,31 +74,41 @@ impl Server {
             None => self.fs.getattr(entry.node)?,
         };
         let ino = self.inodes.remember(entry.node)?;
-        let taken = to.add_plus(ino, &attr, self.cache_of(attr.node), entry.cookie, &entry.name);
-        if !taken {
+        let trust = self.trust_by_name(ino, &attr, self.inodes.number(dir), &entry.name);
+        let taken = to.add_plus(ino, &attr, trust, entry.cookie, &entry.name);
+        if taken {
+            given.nodes.push(ino);
+        } else {
             self.inodes.forget(ino, 1);
         }
         Ok(taken)
     }
 
-    fn fill(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries) -> Result<()> {
+    fn fill(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries) -> (Given, Result<()>) {
+        let mut given = Given { mark: self.inodes.mark(), nodes: Vec::new() };
+        let filled = self.fill_from(fh, offset, plus, to, &mut given);
+        (given, filled)
+    }
+
+    fn fill_from(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries, given: &mut Given) -> Result<()> {
         let handle = self.handles.get(fh)?;
         let dir = handle.node;
         if offset < DOT && !self.put_dot(dir, DOT, b".", plus, to)? {
             return Ok(());
         }
         if offset < DOT_DOT {
-            let parent = self.fs.lookup(&Cred::root(), dir, b"..").map_or(dir, |attr| attr.node);
+            let parent = self.fs.lookup(&self.root(), dir, b"..").map_or(dir, |attr| attr.node);
             if !self.put_dot(parent, DOT_DOT, b"..", plus, to)? {
                 return Ok(());
             }
         }
         let cookie = if offset <= DOT_DOT { 0 } else { offset };
         let mut page = self.page(&handle, cookie, plus)?;
+        given.mark = given.mark.min(page.mark);
         let mut sent = false;
         loop {
             while let Some(entry) = page.entries.front() {
-                match self.put(entry, plus, to) {
+                match self.put(entry, dir, plus, to, given) {
                     Ok(true) => {}
                     // An error behind entries that are taken already waits for the next call.
                     Ok(false) => return keep(&handle, page),
@@ -111,9 +139,10 @@ impl Server {
 
     fn read_page(&self, dir: NodeId, cookie: u64, with_attr: bool) -> Result<Page> {
         let limit = DirLimit { entries: PAGE_ENTRIES, name_bytes: usize::MAX, with_attr };
+        let mark = self.inodes.mark();
         // The kernel checked at opendir; what was allowed then stays allowed.
-        let page = self.fs.readdir(&Cred::root(), dir, cookie, limit)?;
-        Ok(Page { from: cookie, with_attr, entries: page.entries.into(), eof: page.eof })
+        let page = self.fs.readdir(&self.root(), dir, cookie, limit)?;
+        Ok(Page { mark, from: cookie, with_attr, entries: page.entries.into(), eof: page.eof })
     }
 }
 

@@ -10,7 +10,7 @@
 use crate::caller::as_caller;
 use crate::request::Header;
 use crate::server::Server;
-use engine_api::{Error, NodeFlags, NodeId, Project, Result};
+use engine_api::{Error, NodeFlags, NodeId, Origin, Project, Result};
 
 /// `FS_IOC_GETFLAGS` and `FS_IOC_SETFLAGS`: one number.
 const GET_FLAGS: u32 = 0x8008_6601;
@@ -64,11 +64,12 @@ pub fn answer(
         let (is, was) = (project()?, fs.flags(node)?);
         let project = Project { id: id.unwrap_or(is.id), inherit: has(INHERIT) };
         let flags = NodeFlags { immutable: has(IMMUTABLE), append_only: has(APPEND), no_dump: has(NO_DUMP) };
+        // The kernel does not see what an ioctl changes: it is told as of others' changes.
         if flags != was {
-            as_caller(req, |cred| fs.set_flags(cred, node, flags))?;
+            as_caller(req, Origin::OTHERS, |cred| fs.set_flags(cred, node, flags))?;
         }
         if project != is || id.is_some() {
-            as_caller(req, |cred| fs.set_project(cred, node, project))?;
+            as_caller(req, Origin::OTHERS, |cred| fs.set_project(cred, node, project))?;
         }
         Ok(Some(Vec::new()))
     };

@@ -10,11 +10,11 @@
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, Error, FileSystem, FsId, FsStat,
-    NewNode, NodeFlags, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
-    Verifier, Written, XattrMode,
+    NewNode, NodeFlags, NodeId, Origin, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
+    Verifier, Watcher, Written, XattrMode,
 };
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 const SHIFT: u32 = 48;
 const MOST: usize = 0xffff;
@@ -129,6 +129,10 @@ impl FileSystem for Flat {
 
     fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
         if node.object >> SHIFT == 0 { self.fs.crossing(node) } else { Ok(None) }
+    }
+
+    fn watch(&self, watcher: Weak<dyn Watcher>) -> Option<Origin> {
+        self.fs.watch(watcher)
     }
 
     fn statfs(&self, node: NodeId) -> Result<FsStat> {

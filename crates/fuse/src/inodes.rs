@@ -1,45 +1,137 @@
-//! What the kernel knows: node number to node, with the count of look-ups that it has not forgotten yet.
+//! What the kernel knows: node number to node, with the count of look-ups that it has not forgotten yet, the name by which it
+//! may go on finding the node without asking, and what it is still to be told.
 //!
 //! The number is the object's. An object number may come back for another node while the kernel still holds the old
 //! one; the kernel then sees another generation under the same number, drops its old inode, and adds both counts up in
 //! what it forgets: so does this table.
+//!
+//! What others change of a node that the kernel knows is noted with the node, however often it changes, and
+//! [`crate::notifier`] tells it. Names by which it has found a node, one for each node, are remembered here, for they have to be
+//! named to it. An answer may be on its way while others change what it says. So whoever answers takes a [`Inodes::mark`] before he
+//! asks the engine, and once the answer is out looks at what has changed since ([`Inodes::recheck`]).
+//!
+//! Invariants: a name that is not remembered was given to the kernel for a moment only; so there is no more to tell than there
+//! are nodes that it knows. A number stands in `stale` once at the most.
 
 use crate::abi::ROOT;
-use engine_api::{Error, NodeId, Result};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::sync::{Mutex, MutexGuard};
+use engine_api::{Changed, Error, NodeId, Result};
+use std::collections::hash_map::{Entry, RandomState};
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Names that are remembered, of all mounts: some 40 MiB of ordinary ones.
+const NAMES: usize = 256 << 10;
+/// The newest changes by others that can be looked at once more.
+const RECENT: usize = 512;
+
+/// Names that are remembered in all mounts.
+pub type Budget = Arc<AtomicUsize>;
 
 pub struct Inodes {
     /// The root as it is now: it is another when a whole file system was received in place of this one.
     root: Box<dyn Fn() -> NodeId + Send + Sync>,
-    known: Mutex<HashMap<u64, Known>>,
+    /// The object that was the root when it was last asked for: watchers must not ask.
+    root_object: AtomicU64,
+    hasher: RandomState,
+    budget: Budget,
+    table: Mutex<Table>,
+    /// Changes by others so far.
+    changes: AtomicU64,
 }
 
+struct Table {
+    known: HashMap<u64, Known>,
+    /// What a remembered name leads to, by the digest of directory and name.
+    named: HashMap<u64, u64>,
+    /// Numbers of what the kernel has to be told.
+    stale: VecDeque<u64>,
+    /// Objects that others changed, the n-th at `n % RECENT`.
+    recent: Box<[u64; RECENT]>,
+}
+
+#[derive(Default)]
 struct Known {
     generation: u64,
     lookups: u64,
     /// Its state when it was last opened ([`engine_api::Attr::change`]).
     opened: Option<u64>,
+    /// It has been opened past the page cache.
+    is_direct: bool,
+    name: Option<Name>,
+    /// What the kernel has not been told yet.
+    changed: Option<Changed>,
+    /// Its data has changed, and the kernel may not have dropped what it has of it.
+    data_changed: bool,
+}
+
+/// A directory's number, and a name in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name(pub u64, pub Box<[u8]>);
+
+/// What the kernel is to be told of a node.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stale {
+    pub ino: u64,
+    pub changed: Changed,
+    /// Where names have changed, the one by which it may still find it.
+    pub name: Option<Name>,
+}
+
+impl Known {
+    /// Whether it was up to date before.
+    fn note(&mut self, what: Changed) -> bool {
+        self.data_changed |= what.data;
+        let before = self.changed.unwrap_or_default();
+        let both = Changed { data: before.data || what.data, names: before.names || what.names };
+        self.changed.replace(both).is_none()
+    }
+}
+
+impl Table {
+    fn note(&mut self, ino: u64, what: Changed) -> bool {
+        let is_new = self.known.get_mut(&ino).is_some_and(|known| known.note(what));
+        if is_new {
+            self.stale.push_back(ino);
+        }
+        is_new
+    }
 }
 
 impl Inodes {
-    pub fn new(root: impl Fn() -> NodeId + Send + Sync + 'static) -> Inodes {
-        Inodes { root: Box::new(root), known: Mutex::default() }
+    pub fn new(root: impl Fn() -> NodeId + Send + Sync + 'static, budget: Budget) -> Inodes {
+        let known = HashMap::from([(ROOT, Known { lookups: 1, ..Known::default() })]);
+        let (named, stale, recent) = (HashMap::new(), VecDeque::new(), Box::new([0; RECENT]));
+        let root_object = AtomicU64::new(root().object);
+        Inodes {
+            root: Box::new(root),
+            root_object,
+            hasher: RandomState::new(),
+            budget,
+            table: Mutex::new(Table { known, named, stale, recent }),
+            changes: AtomicU64::new(0),
+        }
+    }
+
+    fn root(&self) -> NodeId {
+        let root = (self.root)();
+        self.root_object.store(root.object, Ordering::Relaxed);
+        root
     }
 
     /// The node behind a number; `Stale` for one that was never given out or is forgotten.
     pub fn node(&self, ino: u64) -> Result<NodeId> {
         if ino == ROOT {
-            return Ok((self.root)());
+            return Ok(self.root());
         }
-        let generation = self.lock().get(&ino).ok_or(Error::Stale)?.generation;
+        let generation = self.lock().known.get(&ino).ok_or(Error::Stale)?.generation;
         Ok(NodeId { object: ino, generation })
     }
 
     /// The number that stands for a node.
     pub fn number(&self, node: NodeId) -> u64 {
-        if node == (self.root)() { ROOT } else { node.object }
+        if node == self.root() { ROOT } else { node.object }
     }
 
     /// The kernel gets one more reference to the node, under this number.
@@ -47,14 +139,14 @@ impl Inodes {
     /// # Errors
     /// `Corrupt` for a node that has the root's number: no ZPL file system has a file there.
     pub fn remember(&self, node: NodeId) -> Result<u64> {
-        if node == (self.root)() {
+        if node == self.root() {
             return Ok(ROOT);
         }
         if node.object == ROOT || node.object == 0 {
             return Err(Error::Corrupt { object: node.object, block: 0 });
         }
-        let mut known = self.lock();
-        let known = known.entry(node.object).or_insert(Known { generation: 0, lookups: 0, opened: None });
+        let mut table = self.lock();
+        let known = table.known.entry(node.object).or_default();
         if known.generation != node.generation {
             (known.generation, known.opened) = (node.generation, None);
         }
@@ -62,12 +154,75 @@ impl Inodes {
         Ok(node.object)
     }
 
+    /// The kernel is about to find the node by this name in directory `dir`. Whether it is remembered.
+    pub fn remember_name(&self, ino: u64, dir: u64, name: &[u8]) -> bool {
+        let digest = self.digest(dir, name);
+        let mut guard = self.lock();
+        let table = &mut *guard;
+        if table.named.get(&digest) == Some(&ino) {
+            return true;
+        }
+        let is_free = table.known.get(&ino).is_some_and(|known| known.name.is_none());
+        if ino == ROOT || !is_free || self.budget.load(Ordering::Relaxed) >= NAMES {
+            return false;
+        }
+        self.drop_name(table, digest);
+        self.budget.fetch_add(1, Ordering::Relaxed);
+        table.named.insert(digest, ino);
+        if let Some(known) = table.known.get_mut(&ino) {
+            known.name = Some(Name(dir, name.into()));
+        }
+        true
+    }
+
+    /// The kernel knows that the name is gone.
+    pub fn removed(&self, dir: u64, name: &[u8]) {
+        let digest = self.digest(dir, name);
+        self.drop_name(&mut self.lock(), digest);
+    }
+
+    /// The kernel knows that what had one name has the other now; and the reverse, where they were exchanged. Gives what had
+    /// the first, as far as that is remembered.
+    pub fn renamed(&self, from: (u64, &[u8]), to: (u64, &[u8]), exchanged: bool) -> Option<u64> {
+        let (old, new) = (self.digest(from.0, from.1), self.digest(to.0, to.1));
+        let mut guard = self.lock();
+        let table = &mut *guard;
+        let (moved, other) = (self.drop_name(table, old), self.drop_name(table, new));
+        let back = other.filter(|_| exchanged).map(|ino| (ino, old, from));
+        let all = moved.map(|ino| (ino, new, to)).into_iter().chain(back);
+        for (ino, digest, (dir, name)) in all {
+            self.budget.fetch_add(1, Ordering::Relaxed);
+            table.named.insert(digest, ino);
+            if let Some(known) = table.known.get_mut(&ino) {
+                known.name = Some(Name(dir, name.into()));
+            }
+        }
+        moved
+    }
+
+    /// Gives what it led to.
+    fn drop_name(&self, table: &mut Table, digest: u64) -> Option<u64> {
+        let ino = table.named.remove(&digest)?;
+        self.budget.fetch_sub(1, Ordering::Relaxed);
+        if let Some(known) = table.known.get_mut(&ino) {
+            known.name = None;
+        }
+        Some(ino)
+    }
+
+    fn digest(&self, dir: u64, name: &[u8]) -> u64 {
+        self.hasher.hash_one((dir, name))
+    }
+
     /// The node is opened in this state. Whether it was in the same one when it was last opened: then what the kernel has of
-    /// its data since is still right.
-    pub fn opened(&self, node: NodeId, change: u64) -> bool {
-        match self.lock().get_mut(&node.object) {
+    /// its data since is still right. So it is where the kernel is told of all that others change (`is_told`) and nobody here
+    /// goes past its page cache (`is_direct`).
+    pub fn opened(&self, node: NodeId, change: u64, is_told: bool, is_direct: bool) -> bool {
+        match self.lock().known.get_mut(&node.object) {
             Some(known) if known.generation == node.generation => {
-                known.opened.replace(change) == Some(change)
+                known.is_direct |= is_direct;
+                let is_same = known.opened.replace(change) == Some(change);
+                if is_told && !known.is_direct { !known.data_changed } else { is_same }
             }
             _ => false,
         }
@@ -75,16 +230,87 @@ impl Inodes {
 
     /// The kernel gives `lookups` references back.
     pub fn forget(&self, ino: u64, lookups: u64) {
-        if let Entry::Occupied(mut known) = self.lock().entry(ino) {
-            known.get_mut().lookups = known.get().lookups.saturating_sub(lookups);
-            if known.get().lookups == 0 {
-                known.remove();
-            }
+        let mut table = self.lock();
+        let Entry::Occupied(mut known) = table.known.entry(ino) else { return };
+        if ino == ROOT {
+            return;
+        }
+        known.get_mut().lookups = known.get().lookups.saturating_sub(lookups);
+        if known.get().lookups > 0 {
+            return;
+        }
+        if let Some(Name(dir, name)) = known.remove().name {
+            self.drop_name(&mut table, self.digest(dir, &name));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Known>> {
-        self.known.lock().expect("nothing panics under this lock")
+    /// How far it has come with what others change.
+    pub fn mark(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Others have changed a node. Whether there is more to tell now.
+    pub fn changed(&self, node: NodeId, what: Changed) -> bool {
+        let mut table = self.lock();
+        let count = self.changes.load(Ordering::Relaxed);
+        table.recent[count as usize % RECENT] = node.object;
+        self.changes.store(count + 1, Ordering::Release);
+        let is_root = node.object == self.root_object.load(Ordering::Relaxed);
+        table.note(if is_root { ROOT } else { node.object }, what)
+    }
+
+    /// Any node may be another. Whether there is more to tell now.
+    pub fn all_changed(&self) -> bool {
+        let mut table = self.lock();
+        // Whoever answers at this moment looks at all.
+        self.changes.fetch_add(RECENT as u64 + 1, Ordering::Release);
+        let all: Vec<u64> = table.known.keys().copied().collect();
+        let noted = all.into_iter().filter(|ino| table.note(*ino, Changed { data: true, names: true }));
+        noted.count() > 0
+    }
+
+    /// The kernel was answered about a node, by what was there after `mark`. Whether there is more to tell now.
+    pub fn recheck(&self, mark: u64, ino: u64) -> bool {
+        if self.mark() == mark {
+            return false;
+        }
+        let mut table = self.lock();
+        let count = self.changes.load(Ordering::Relaxed);
+        let object = if ino == ROOT { self.root_object.load(Ordering::Relaxed) } else { ino };
+        let is_in_it = count - mark > RECENT as u64
+            || (mark..count).any(|at| table.recent[at as usize % RECENT] == object);
+        is_in_it && table.note(ino, Changed { data: true, names: true })
+    }
+
+    /// What the kernel is to be told next; [`Inodes::told`] when it has been.
+    pub fn next_stale(&self) -> Option<Stale> {
+        let mut guard = self.lock();
+        let table = &mut *guard;
+        loop {
+            let ino = table.stale.pop_front()?;
+            let Some(known) = table.known.get_mut(&ino) else { continue };
+            let Some(changed) = known.changed.take() else { continue };
+            let name = known.name.clone().filter(|_| changed.names);
+            return Some(Stale { ino, changed, name });
+        }
+    }
+
+    /// The kernel has been told.
+    pub fn told(&self, ino: u64) {
+        if let Some(known) = self.lock().known.get_mut(&ino) {
+            known.data_changed = known.changed.is_some_and(|changed| changed.data);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().expect("nothing panics under this lock")
+    }
+}
+
+impl Drop for Inodes {
+    fn drop(&mut self) {
+        let names = self.lock().named.len();
+        self.budget.fetch_sub(names, Ordering::Relaxed);
     }
 }
 

@@ -7,9 +7,11 @@
 //! the supplementary groups, and reading them from /proc costs as much as the call itself; they are read only where the
 //! answer can depend on them (see [`caller`]).
 //!
-//! Caching. The same file system changes through NFS too, behind the kernel's back: names and attributes are believed
-//! for [`MountOptions::cache`], data until size or mtime are seen to differ, or the file is opened and has changed since
-//! it was opened last. There is no write-back cache: what `write` returned from is in the engine.
+//! Caching. The same file system changes through NFS too, by rollback and receive, behind the kernel's back. Where the engine
+//! tells what others change, the kernel is told in its turn (`notifier`), within a moment, and believes names, attributes and
+//! data for a minute; else names and attributes for [`MountOptions::cache`], data until size or mtime are seen to differ, or
+//! the file is opened and has changed since it was opened last. Whoever opens a file after another's change was answered reads
+//! that change in any case. There is no write-back cache: what `write` returned from is in the engine.
 //!
 //! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and buffers (`buffers`)
 //! for all mounts.
@@ -30,6 +32,7 @@ mod flat;
 mod handles;
 mod inodes;
 mod mount;
+mod notifier;
 mod ops;
 mod pool;
 mod recall;

@@ -5,10 +5,12 @@
 
 use crate::device::{self, Device};
 use crate::flat::Flat;
+use crate::inodes::Inodes;
+use crate::notifier::Notifier;
 use crate::ops::Ops;
 use crate::pool::{Pool, Serve};
 use crate::server::Server;
-use engine_api::{Error, FileSystem, Result};
+use engine_api::{Error, FileSystem, Result, Watcher};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -43,8 +45,9 @@ pub struct MountOptions {
     pub exec: bool,
     /// Not xattr=off: attributes of users are there.
     pub xattr: bool,
-    /// How long the kernel believes names and attributes without asking again. What NFS clients change shows here
-    /// after this long at the latest; what changes through the mount shows at once. 0 asks every time.
+    /// How long the kernel believes names and attributes that it is not told of without asking again (see the crate). What NFS
+    /// clients change shows here after this long at the latest; what changes through the mount shows at once. 0 asks every
+    /// time.
     pub cache: Duration,
 }
 
@@ -108,7 +111,7 @@ impl Ended {
 
 /// A connection, from INIT to its end.
 struct Session {
-    device: Device,
+    device: Arc<Device>,
     ops: Ops,
     at: PathBuf,
     ended: Arc<Ended>,
@@ -143,7 +146,14 @@ pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOpt
     let device = Device::mount(&at, options)
         .map_err(|error| Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))))?;
     let xattr = Arc::new(AtomicBool::new(options.xattr));
-    let ops = Ops::new(Server::new(Flat::new(fs), options.cache, xattr.clone()));
+    let device = Arc::new(device);
+    let fs: Arc<dyn FileSystem> = Flat::new(fs);
+    let whose = fs.clone();
+    let inodes = Arc::new(Inodes::new(move || whose.root(), pool.names()));
+    let notifier = Notifier::new(inodes.clone(), &device);
+    let watcher: Arc<dyn Watcher> = notifier.clone();
+    let origin = fs.watch(Arc::downgrade(&watcher));
+    let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, xattr.clone()), notifier);
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.clone(), ended: ended.clone() };

@@ -6,11 +6,14 @@ use crate::convert::new_node;
 use crate::device::Device;
 use crate::errno::{errno, seek_errno, xattr_errno};
 use crate::file_flags;
+use crate::notifier::Notifier;
 use crate::reply::{self, Answer, Entries, Fields, Limits};
 use crate::request::{self, Body, Header};
-use crate::server::{Server, WriteHow};
+use crate::server::{Server, Trust, WriteHow};
 use engine_api::{Attr, Error, NewNode, ReadBuf, Result, Seek};
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Reads ahead and asynchronous writes that the kernel has under way at a time.
 const BACKGROUND: u16 = 64;
@@ -43,11 +46,12 @@ const WANTED: u64 = abi::init::ASYNC_READ
 /// What a connection asks of one file system.
 pub struct Ops {
     server: Server,
+    notifier: Arc<Notifier>,
 }
 
 impl Ops {
-    pub fn new(server: Server) -> Ops {
-        Ops { server }
+    pub fn new(server: Server, notifier: Arc<Notifier>) -> Ops {
+        Ops { server, notifier }
     }
 
     /// Answers INIT, which comes first and once.
@@ -105,8 +109,9 @@ impl Ops {
 
     fn answer(&self, req: &Header, body: Body, answer: Answer) {
         let server = &self.server;
+        let mark = server.inodes.mark();
         match body {
-            Body::Lookup { name } => self.entry(server.lookup(req, name), answer),
+            Body::Lookup { name } => self.entry(mark, (req.node, name), server.lookup(req, name), answer),
             Body::Forget { lookups } => {
                 server.inodes.forget(req.node, lookups);
                 answer.none();
@@ -118,42 +123,51 @@ impl Ops {
             Body::GetAttr { fh } => {
                 give(server.getattr(req.node, fh), answer, |attr| self.attributes(req.node, &attr))
             }
-            Body::Statx { fh } => {
-                give(server.getattr(req.node, fh), answer, |attr| reply::statx(req.node, &attr, server.cache))
-            }
+            Body::Statx { fh } => give(server.getattr(req.node, fh), answer, |attr| {
+                reply::statx(req.node, &attr, server.trust(&attr))
+            }),
             Body::SetAttr { fh, set } => {
                 give(server.setattr(req, fh, &set), answer, |attr| self.attributes(req.node, &attr))
             }
             Body::ReadLink => give_bytes(server.readlink(req), answer),
             Body::Symlink { name, target } => {
                 let what = NewNode::Symlink { target: target.to_vec() };
-                self.entry(server.make(req, name, &what, 0o777, 0), answer);
+                self.entry(mark, (req.node, name), server.make(req, name, &what, 0o777, 0), answer);
             }
             Body::MkNod { name, mode, umask, rdev } => {
                 let what =
                     new_node(mode, rdev).ok_or_else(|| Error::Invalid("a node of no known kind".into()));
-                self.entry(what.and_then(|what| server.make(req, name, &what, mode, umask)), answer);
+                let made = what.and_then(|what| server.make(req, name, &what, mode, umask));
+                self.entry(mark, (req.node, name), made, answer);
             }
             Body::MkDir { name, mode, umask } => {
-                self.entry(server.make(req, name, &NewNode::Dir, mode, umask), answer)
+                let made = server.make(req, name, &NewNode::Dir, mode, umask);
+                self.entry(mark, (req.node, name), made, answer);
             }
             Body::Unlink { name } => done(server.unlink(req, name), answer),
             Body::RmDir { name } => done(server.rmdir(req, name), answer),
             Body::Rename { from, dir, to, flags } => {
-                done(server.rename(req, (req.node, from), (dir, to), flags), answer);
+                let renamed = server.rename(req, (req.node, from), (dir, to), flags);
+                let moved = renamed.as_ref().ok().copied().flatten();
+                done(renamed.map(drop), answer);
+                self.notifier.recheck(mark, moved.as_slice());
             }
-            Body::Link { node, name } => self.entry(server.link(req, node, name), answer),
+            Body::Link { node, name } => {
+                self.entry(mark, (req.node, name), server.link(req, node, name), answer);
+            }
             Body::Open { flags } => {
                 let keeps = |keep| if keep { abi::OPEN_KEEP_CACHE } else { 0 };
-                give(server.open(req.node), answer, |(fh, keep)| {
+                let is_direct = open_flags(flags) & abi::OPEN_DIRECT_IO != 0;
+                give(server.open(req.node, is_direct), answer, |(fh, keep)| {
                     reply::opened(fh, open_flags(flags) | keeps(keep))
                 });
             }
             Body::Create { name, mode, umask, flags } => {
-                self.created(server.create(req, name, (mode, umask), flags), flags, answer);
+                let made = server.create(req, name, (mode, umask), flags);
+                self.created(mark, Some((req.node, name)), made, flags, answer);
             }
             Body::TmpFile { mode, umask, flags } => {
-                self.created(server.create_unnamed(req, mode, umask), flags, answer);
+                self.created(mark, None, server.create_unnamed(req, mode, umask), flags, answer);
             }
             Body::Read { fh, offset, size } => read(server.read(fh, offset, size), answer),
             Body::Write { fh, offset, flags, write_flags, data } => {
@@ -183,7 +197,9 @@ impl Ops {
             }
             Body::ReadDirPlus { fh, offset, size } => {
                 let mut entries = Entries::new(size);
-                give_bytes(server.list_plus(fh, offset, &mut entries).map(|()| entries.into_bytes()), answer);
+                let (given, listed) = server.list_plus(fh, offset, &mut entries);
+                give_bytes(listed.map(|()| entries.into_bytes()), answer);
+                self.notifier.recheck(given.mark, &given.nodes);
             }
             Body::Ioctl { cmd, given } => self.ioctl(req, cmd, given, answer),
             Body::FAllocate { fh, offset, len, mode } => {
@@ -199,24 +215,43 @@ impl Ops {
     }
 
     fn attributes(&self, ino: u64, attr: &Attr) -> Fields {
-        reply::attributes(ino, attr, self.server.cache)
+        reply::attributes(ino, attr, self.server.trust(attr))
     }
 
-    /// The kernel is given a node: it holds one more reference.
-    fn entry(&self, found: Result<Attr>, answer: Answer) {
-        let remembered = found.and_then(|attr| Ok((self.server.inodes.remember(attr.node)?, attr)));
-        give(remembered, answer, |(ino, attr)| reply::entry(ino, &attr, self.server.cache_of(attr.node)));
+    /// The kernel is given a node by a name in a directory: it holds one more reference.
+    fn entry(&self, mark: u64, (dir, name): (u64, &[u8]), found: Result<Attr>, answer: Answer) {
+        let server = &self.server;
+        let remembered = found.and_then(|attr| Ok((server.inodes.remember(attr.node)?, attr)));
+        let given = remembered.as_ref().ok().map(|(ino, _)| *ino);
+        give(remembered, answer, |(ino, attr)| {
+            reply::entry(ino, &attr, server.trust_by_name(ino, &attr, dir, name))
+        });
+        self.notifier.recheck(mark, given.as_slice());
     }
 
-    fn created(&self, made: Result<(Attr, u64)>, flags: i32, answer: Answer) {
+    /// The same with an open file; `None` for one without a name.
+    fn created(
+        &self,
+        mark: u64,
+        place: Option<(u64, &[u8])>,
+        made: Result<(Attr, u64)>,
+        flags: i32,
+        answer: Answer,
+    ) {
         let server = &self.server;
         let created = made.and_then(|(attr, fh)| {
             let ino = server.inodes.remember(attr.node).inspect_err(|_| server.handles.close(fh))?;
             Ok((ino, attr, fh))
         });
+        let given = created.as_ref().ok().map(|(ino, ..)| *ino);
         give(created, answer, |(ino, attr, fh)| {
-            reply::created(ino, &attr, server.cache, fh, open_flags(flags))
+            let trust = match place {
+                Some((dir, name)) => server.trust_by_name(ino, &attr, dir, name),
+                None => Trust { name: Duration::ZERO, attr: server.trust(&attr) },
+            };
+            reply::created(ino, &attr, trust, fh, open_flags(flags))
         });
+        self.notifier.recheck(mark, given.as_slice());
     }
 
     fn ioctl(&self, req: &Header, cmd: u32, given: &[u8], answer: Answer) {

@@ -26,6 +26,7 @@
 
 use crate::buffers::Buffers;
 use crate::device::{Device, Received};
+use crate::inodes::Budget;
 use crate::recall::{self, Thread};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::collections::HashMap;
@@ -74,6 +75,7 @@ struct Inner {
     /// In read(2), of all mounts.
     readers: AtomicUsize,
     buffers: Buffers,
+    names: Budget,
     /// When it was last looked who has too many readers.
     looked: Mutex<Instant>,
 }
@@ -139,9 +141,15 @@ impl Pool {
             waiting: AtomicUsize::new(0),
             readers: AtomicUsize::new(0),
             buffers: Buffers::default(),
+            names: Budget::default(),
             looked: Mutex::new(Instant::now()),
         };
         Ok(Pool(Arc::new(inner)))
+    }
+
+    /// Those that all mounts have together.
+    pub fn names(&self) -> Budget {
+        self.0.names.clone()
     }
 
     /// Serve until it is unmounted or [`Pool::remove`]d. Gives its number.

@@ -3,6 +3,7 @@
 use crate::abi;
 use crate::convert::{BLOCK, encode_rdev, type_bits};
 use crate::device::Device;
+use crate::server::Trust;
 use engine_api::{Attr, FsStat, Time};
 use std::io::IoSlice;
 use std::time::Duration;
@@ -122,10 +123,14 @@ impl Fields {
             .u32(0)
     }
 
-    /// A node, which the kernel may believe for `cache`, name and attributes.
-    fn entry(self, ino: u64, attr: &Attr, cache: Duration) -> Fields {
-        let (secs, nanos) = (cache.as_secs(), cache.subsec_nanos());
-        self.u64(ino).u64(attr.node.generation).u64(secs).u64(secs).u32(nanos).u32(nanos).attr(ino, attr)
+    fn entry(self, ino: u64, attr: &Attr, trust: Trust) -> Fields {
+        self.u64(ino)
+            .u64(attr.node.generation)
+            .u64(trust.name.as_secs())
+            .u64(trust.attr.as_secs())
+            .u32(trust.name.subsec_nanos())
+            .u32(trust.attr.subsec_nanos())
+            .attr(ino, attr)
     }
 
     fn statx_time(self, time: Time) -> Fields {
@@ -146,8 +151,8 @@ fn links(attr: &Attr) -> u32 {
     u32::try_from(attr.nlink).unwrap_or(u32::MAX)
 }
 
-pub fn entry(ino: u64, attr: &Attr, cache: Duration) -> Fields {
-    Fields::new(ENTRY).entry(ino, attr, cache)
+pub fn entry(ino: u64, attr: &Attr, trust: Trust) -> Fields {
+    Fields::new(ENTRY).entry(ino, attr, trust)
 }
 
 pub fn attributes(ino: u64, attr: &Attr, cache: Duration) -> Fields {
@@ -187,8 +192,8 @@ pub fn opened(fh: u64, open_flags: u32) -> Fields {
     Fields::new(16).u64(fh).u32(open_flags).u32(0)
 }
 
-pub fn created(ino: u64, attr: &Attr, cache: Duration, fh: u64, open_flags: u32) -> Fields {
-    entry(ino, attr, cache).u64(fh).u32(open_flags).u32(0)
+pub fn created(ino: u64, attr: &Attr, trust: Trust, fh: u64, open_flags: u32) -> Fields {
+    entry(ino, attr, trust).u64(fh).u32(open_flags).u32(0)
 }
 
 /// The one number of WRITE, GETXATTR and LISTXATTR.
@@ -260,9 +265,9 @@ impl Entries {
     }
 
     /// The same with attributes.
-    pub fn add_plus(&mut self, ino: u64, attr: &Attr, cache: Duration, offset: u64, name: &[u8]) -> bool {
+    pub fn add_plus(&mut self, ino: u64, attr: &Attr, trust: Trust, offset: u64, name: &[u8]) -> bool {
         self.fits(ENTRY, name) && {
-            self.fields = std::mem::take(&mut self.fields).entry(ino, attr, cache);
+            self.fields = std::mem::take(&mut self.fields).entry(ino, attr, trust);
             self.push(ino, offset, type_bits(attr.kind), name);
             true
         }

@@ -5,8 +5,8 @@ use crate::handles::Handles;
 use crate::inodes::Inodes;
 use crate::request::Header;
 use engine_api::{
-    Attr, CreateMode, Cred, Error, FileSystem, FsStat, NewNode, NodeId, NodeKind, ReadBuf, RenameMode,
-    Result, Seek, SetAttr, Stable, XattrMode,
+    Attr, CreateMode, Cred, Error, FileSystem, FsStat, NewNode, NodeId, NodeKind, Origin, ReadBuf,
+    RenameMode, Result, Seek, SetAttr, Stable, XattrMode,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,16 +20,29 @@ const CAPABILITY: &[u8] = b"security.capability";
 /// What is asked for and a tenth more must be free (`zfs_fallocate_reserve_percent`).
 const RESERVE_PERCENT: u64 = 110;
 
+/// How long the kernel may believe what others can change, where it is told of that: it could be told too late, but not never.
+const TOLD: Duration = Duration::from_secs(60);
+
 pub struct Server {
     pub fs: Arc<dyn FileSystem>,
-    pub inodes: Inodes,
+    pub inodes: Arc<Inodes>,
     pub handles: Handles,
-    /// How long the kernel may believe names and attributes.
-    pub cache: Duration,
+    /// What is changed here is marked with this.
+    origin: Origin,
+    /// How long the kernel may believe names and attributes that it is not told of, and those that it is.
+    cache: Duration,
+    told: Duration,
     /// Attributes of users are there.
     xattr: Arc<AtomicBool>,
     /// Grows whenever a file may have got capabilities (see `remove_capabilities`).
     capabilities_set: AtomicU64,
+}
+
+/// How long the kernel may believe an answer: that the name leads there, and the attributes.
+#[derive(Clone, Copy)]
+pub struct Trust {
+    pub name: Duration,
+    pub attr: Duration,
 }
 
 /// How a write came in.
@@ -43,24 +56,43 @@ pub struct WriteHow {
 }
 
 impl Server {
-    pub fn new(fs: Arc<dyn FileSystem>, cache: Duration, xattr: Arc<AtomicBool>) -> Server {
-        let root = fs.clone();
-        let (inodes, handles) = (Inodes::new(move || root.root()), Handles::new(fs.clone()));
-        Server { fs, inodes, handles, cache, xattr, capabilities_set: AtomicU64::new(1) }
+    /// `origin`: the kernel is told what is changed with any other.
+    pub fn new(
+        fs: Arc<dyn FileSystem>,
+        inodes: Arc<Inodes>,
+        origin: Option<Origin>,
+        cache: Duration,
+        xattr: Arc<AtomicBool>,
+    ) -> Server {
+        let handles = Handles::new(fs.clone());
+        let told = if origin.is_some() && !cache.is_zero() { TOLD.max(cache) } else { cache };
+        let (origin, capabilities_set) = (origin.unwrap_or_default(), AtomicU64::new(1));
+        Server { fs, inodes, handles, origin, cache, told, xattr, capabilities_set }
     }
 
-    /// For how long the kernel may believe a name that leads to this node: not at all where a snapshot lies, for that goes
-    /// without the kernel being told.
-    pub fn cache_of(&self, node: NodeId) -> Duration {
-        match self.fs.crossing(node) {
-            Ok(None) => self.cache,
-            Ok(Some(_)) | Err(_) => Duration::ZERO,
+    pub fn root(&self) -> Cred {
+        Cred { origin: self.origin, ..Cred::root() }
+    }
+
+    /// Attributes that are still to change by themselves, or that nobody tells of, are believed for a moment only.
+    pub fn trust(&self, attr: &Attr) -> Duration {
+        if attr.settled { self.told } else { self.cache }
+    }
+
+    /// The kernel is given a node that it holds under this number, by a name in a directory. A snapshot's place is not believed
+    /// at all, for it goes without the kernel being told.
+    pub fn trust_by_name(&self, ino: u64, attr: &Attr, dir: u64, name: &[u8]) -> Trust {
+        match self.fs.crossing(attr.node) {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return Trust { name: Duration::ZERO, attr: Duration::ZERO },
         }
+        let is_told = self.told > self.cache && self.inodes.remember_name(ino, dir, name);
+        Trust { name: if is_told { self.told } else { self.cache }, attr: self.trust(attr) }
     }
 
     pub fn lookup(&self, req: &Header, name: &[u8]) -> Result<Attr> {
         let dir = self.inodes.node(req.node)?;
-        as_caller(req, |cred| self.fs.lookup(cred, dir, name))
+        as_caller(req, self.origin, |cred| self.fs.lookup(cred, dir, name))
     }
 
     /// An open file keeps its node even where the number went to another.
@@ -78,27 +110,31 @@ impl Server {
 
     pub fn readlink(&self, req: &Header) -> Result<Vec<u8>> {
         let node = self.inodes.node(req.node)?;
-        as_caller(req, |cred| self.fs.readlink(cred, node))
+        as_caller(req, self.origin, |cred| self.fs.readlink(cred, node))
     }
 
     pub fn unlink(&self, req: &Header, name: &[u8]) -> Result<()> {
         let dir = self.inodes.node(req.node)?;
-        as_caller(req, |cred| self.fs.remove(cred, dir, name)).map(drop)
+        as_caller(req, self.origin, |cred| self.fs.remove(cred, dir, name))?;
+        self.inodes.removed(req.node, name);
+        Ok(())
     }
 
     pub fn rmdir(&self, req: &Header, name: &[u8]) -> Result<()> {
         let dir = self.inodes.node(req.node)?;
-        as_caller(req, |cred| self.fs.rmdir(cred, dir, name)).map(drop)
+        as_caller(req, self.origin, |cred| self.fs.rmdir(cred, dir, name))?;
+        self.inodes.removed(req.node, name);
+        Ok(())
     }
 
     /// Another name, in the directory that is asked, for node `ino`.
     pub fn link(&self, req: &Header, ino: u64, name: &[u8]) -> Result<Attr> {
         let (node, dir) = (self.inodes.node(ino)?, self.inodes.node(req.node)?);
-        as_caller(req, |cred| self.fs.link(cred, node, dir, name)).map(|(attr, _)| attr)
+        as_caller(req, self.origin, |cred| self.fs.link(cred, node, dir, name)).map(|(attr, _)| attr)
     }
 
     pub fn read(&self, fh: u64, offset: u64, size: u32) -> Result<ReadBuf> {
-        self.fs.read(&Cred::root(), self.handles.get(fh)?.node, offset, size as usize)
+        self.fs.read(&self.root(), self.handles.get(fh)?.node, offset, size as usize)
     }
 
     pub fn commit(&self, fh: u64) -> Result<()> {
@@ -106,7 +142,7 @@ impl Server {
     }
 
     pub fn seek(&self, fh: u64, offset: u64, what: Seek) -> Result<u64> {
-        self.fs.seek(&Cred::root(), self.handles.get(fh)?.node, offset, what)
+        self.fs.seek(&self.root(), self.handles.get(fh)?.node, offset, what)
     }
 
     pub fn setattr(&self, req: &Header, fh: Option<u64>, set: &SetAttr) -> Result<Attr> {
@@ -119,11 +155,15 @@ impl Server {
                 if set.mode.is_none() {
                     set.mode = self.mode_without_setid(req, &self.fs.getattr(node)?);
                 }
-                (node, self.fs.setattr(&Cred::root(), node, &set)?.1)
+                (node, self.fs.setattr(&self.root(), node, &set)?.1)
             }
             _ => {
                 let node = self.inodes.node(req.node)?;
-                (node, as_caller_with_mode(req, set.mode, |cred| self.fs.setattr(cred, node, set))?.1)
+                (
+                    node,
+                    as_caller_with_mode(req, self.origin, set.mode, |cred| self.fs.setattr(cred, node, set))?
+                        .1,
+                )
             }
         };
         if changes_program && self.remove_capabilities(node)? {
@@ -136,7 +176,7 @@ impl Server {
         let parent = self.inodes.node(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
         let call = |cred: &Cred| self.fs.make(&masked(cred, umask), parent, name, what, &attr);
-        Ok(as_caller_with_mode(req, attr.mode, call)?.attr)
+        Ok(as_caller_with_mode(req, self.origin, attr.mode, call)?.attr)
     }
 
     /// open(2) with O_CREAT where the kernel saw no such name, with a mode and a umask. Gives the attributes and a handle.
@@ -159,7 +199,7 @@ impl Server {
             }
             Ok(created.attr)
         };
-        let attr = as_caller_with_mode(req, attr.mode, call)?;
+        let attr = as_caller_with_mode(req, self.origin, attr.mode, call)?;
         Ok((attr, self.handles.open(attr.node)?))
     }
 
@@ -168,7 +208,7 @@ impl Server {
         let dir = self.inodes.node(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
         let call = |cred: &Cred| self.fs.create_unnamed(&masked(cred, umask), dir, &attr);
-        let attr = as_caller_with_mode(req, attr.mode, call)?;
+        let attr = as_caller_with_mode(req, self.origin, attr.mode, call)?;
         Ok((attr, self.handles.take(attr.node)))
     }
 
@@ -184,11 +224,12 @@ impl Server {
 
     /// The kernel has checked that the caller may, and truncates by itself. Gives a handle, and whether what the kernel has
     /// of the file's data is still right.
-    pub fn open(&self, ino: u64) -> Result<(u64, bool)> {
+    pub fn open(&self, ino: u64, is_direct: bool) -> Result<(u64, bool)> {
         let node = self.inodes.node(ino)?;
         let handle = self.handles.open(node)?;
         let attr = self.fs.getattr(node).inspect_err(|_| self.handles.close(handle))?;
-        Ok((handle, self.inodes.opened(node, attr.change)))
+        let is_told = self.told > self.cache;
+        Ok((handle, self.inodes.opened(node, attr.change, is_told, is_direct)))
     }
 
     pub fn open_dir(&self, ino: u64) -> Result<u64> {
@@ -207,7 +248,7 @@ impl Server {
             flags if flags & libc::O_DSYNC != 0 => Stable::DataSync,
             _ => Stable::Unstable,
         };
-        let root = Cred::root();
+        let root = self.root();
         let written = if how.flags & libc::O_APPEND != 0 && !how.from_cache {
             self.fs.append(&root, handle.node, data, stable)?.1
         } else {
@@ -217,7 +258,8 @@ impl Server {
             && let Some(mode) = self.mode_without_setid(req, &written.after)
         {
             let set = SetAttr { mode: Some(mode), ..SetAttr::default() };
-            self.fs.setattr(&root, handle.node, &set)?;
+            // The kernel leaves that to us, and is told of it as of others' changes.
+            self.fs.setattr(&Cred::root(), handle.node, &set)?;
         }
         Ok(())
     }
@@ -242,24 +284,31 @@ impl Server {
     /// Looking at every write would double its cost: a handle looks at its first one, and again only after somebody
     /// has given capabilities to any file of this mount. Says whether there were any.
     fn remove_capabilities(&self, node: NodeId) -> Result<bool> {
-        match self.fs.removexattr(&Cred::root(), node, CAPABILITY) {
+        match self.fs.removexattr(&self.root(), node, CAPABILITY) {
             Ok(()) => Ok(true),
             Err(Error::NotFound | Error::Unsupported(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    pub fn rename(&self, req: &Header, from: (u64, &[u8]), to: (u64, &[u8]), flags: u32) -> Result<()> {
+    /// Gives the number of what was renamed, as far as its name is remembered.
+    pub fn rename(
+        &self,
+        req: &Header,
+        from: (u64, &[u8]),
+        to: (u64, &[u8]),
+        flags: u32,
+    ) -> Result<Option<u64>> {
         let mode = match flags {
             0 => RenameMode::Replace,
             libc::RENAME_NOREPLACE => RenameMode::NoReplace,
             libc::RENAME_EXCHANGE => RenameMode::Exchange,
             _ => return Err(Error::Invalid("rename flags".into())),
         };
-        let from = (self.inodes.node(from.0)?, from.1);
-        let to = (self.inodes.node(to.0)?, to.1);
-        as_caller(req, |cred| self.fs.rename(cred, from, to, mode))?;
-        Ok(())
+        let (source, target) = (self.inodes.node(from.0)?, self.inodes.node(to.0)?);
+        let ends = ((source, from.1), (target, to.1));
+        as_caller(req, self.origin, |cred| self.fs.rename(cred, ends.0, ends.1, mode))?;
+        Ok(self.inodes.renamed(from, to, mode == RenameMode::Exchange))
     }
 
     /// Nothing is set aside, for what is written later goes elsewhere; it is asked whether there is room
@@ -269,7 +318,7 @@ impl Server {
         const PUNCH: i32 = libc::FALLOC_FL_PUNCH_HOLE | KEEP;
         const ZERO: i32 = libc::FALLOC_FL_ZERO_RANGE;
         const ZERO_AND_KEEP: i32 = ZERO | KEEP;
-        let (root, node) = (Cred::root(), self.handles.get(fh)?.node);
+        let (root, node) = (self.root(), self.handles.get(fh)?.node);
         let end = offset.checked_add(len).ok_or(Error::FileTooLarge)?;
         match mode {
             PUNCH | ZERO | ZERO_AND_KEEP => self.fs.punch(&root, node, offset, len)?,
@@ -296,7 +345,9 @@ impl Server {
         let node = self.inodes.node(req.node)?;
         // An ACL takes setgid away where its setter is not in the file's group.
         let groups_matter = (name == ACCESS).then_some(posix::SETGID);
-        as_caller_with_mode(req, groups_matter, |cred| self.fs.setxattr(cred, node, name, value, mode))?;
+        as_caller_with_mode(req, self.origin, groups_matter, |cred| {
+            self.fs.setxattr(cred, node, name, value, mode)
+        })?;
         if name == CAPABILITY {
             self.capabilities_set.fetch_add(1, Ordering::AcqRel);
         }
@@ -306,7 +357,7 @@ impl Server {
     pub fn getxattr(&self, req: &Header, name: &[u8]) -> Result<Vec<u8>> {
         self.check_xattr_name(name)?;
         let node = self.inodes.node(req.node)?;
-        match as_caller(req, |cred| self.fs.getxattr(cred, node, name)) {
+        match as_caller(req, self.origin, |cred| self.fs.getxattr(cred, node, name)) {
             // The kernel asks before it lets anybody in: where ACLs are off there is none.
             Err(Error::Unsupported(_)) if name == ACCESS || name == DEFAULT => Err(Error::NotFound),
             answer => answer,
@@ -316,7 +367,7 @@ impl Server {
     /// Names, each ended by a NUL.
     pub fn listxattr(&self, req: &Header) -> Result<Vec<u8>> {
         let node = self.inodes.node(req.node)?;
-        let mut names = as_caller(req, |cred| self.fs.listxattr(cred, node))?;
+        let mut names = as_caller(req, self.origin, |cred| self.fs.listxattr(cred, node))?;
         names.retain(|name| !name.starts_with(USER) || self.xattr.load(Ordering::Relaxed));
         Ok(names.into_iter().flat_map(|name| name.into_iter().chain([0])).collect())
     }
@@ -327,9 +378,9 @@ impl Server {
         if name == CAPABILITY {
             // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the name of whoever
             // truncates the program.
-            return self.fs.removexattr(&Cred::root(), node, name);
+            return self.fs.removexattr(&self.root(), node, name);
         }
-        as_caller(req, |cred| self.fs.removexattr(cred, node, name))
+        as_caller(req, self.origin, |cred| self.fs.removexattr(cred, node, name))
     }
 
     /// Attributes of users are refused without xattr (`zpl_xattr_user_get` in module/os/linux/zfs/zpl_xattr.c).

@@ -91,6 +91,7 @@ impl Node {
             ctime: self.ctime,
             crtime: self.crtime,
             change: self.change,
+            settled: true,
         }
     }
 

@@ -118,7 +118,7 @@ fn an_exclusive_create_may_be_repeated() {
 #[test]
 fn a_refused_call_changes_nothing() {
     let fs = fresh();
-    let stranger = Cred { uid: 9, gid: 9, groups: Vec::new(), owner_override: true, umask: 0 };
+    let stranger = Cred { owner_override: true, ..Cred::user(9, 9) };
     let node = file(&fs, b"a");
     let before = dump(&*fs).unwrap();
     let both = SetAttr { size: Some(9), mode: Some(0o777), ..SetAttr::default() };

@@ -93,26 +93,13 @@ impl ExportOptions {
     pub fn cred(&self, credential: &Credential) -> Cred {
         let sys = match credential {
             Credential::Sys(sys) if self.squash != Squash::All => sys,
-            _ => {
-                let groups = Vec::new();
-                return Cred {
-                    uid: self.anon_uid,
-                    gid: self.anon_gid,
-                    groups,
-                    owner_override: false,
-                    umask: 0,
-                };
-            }
+            _ => return Cred::user(self.anon_uid, self.anon_gid),
         };
         let is_squashed = |id: u32| id == NO_ID || id == 0 && self.squash == Squash::Root;
         let group = |gid: u32| if is_squashed(gid) { self.anon_gid } else { gid };
-        Cred {
-            uid: if is_squashed(sys.uid) { self.anon_uid } else { sys.uid },
-            gid: group(sys.gid),
-            groups: sys.gids().iter().map(|&gid| group(gid)).collect(),
-            owner_override: false,
-            umask: 0,
-        }
+        let uid = if is_squashed(sys.uid) { self.anon_uid } else { sys.uid };
+        let groups = sys.gids().iter().map(|&gid| group(gid)).collect();
+        Cred { groups, ..Cred::user(uid, group(sys.gid)) }
     }
 
     /// Who may come, for `showmount -e`; empty for everyone.

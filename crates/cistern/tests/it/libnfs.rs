@@ -74,6 +74,11 @@ unsafe extern "C" {
     -> c_int;
     fn nfs_mkdir2(nfs: *mut c_void, path: *const c_char, mode: c_int) -> c_int;
     fn nfs_unlink(nfs: *mut c_void, path: *const c_char) -> c_int;
+    fn nfs_rmdir(nfs: *mut c_void, path: *const c_char) -> c_int;
+    fn nfs_rename(nfs: *mut c_void, from: *const c_char, to: *const c_char) -> c_int;
+    fn nfs_link(nfs: *mut c_void, from: *const c_char, to: *const c_char) -> c_int;
+    fn nfs_truncate(nfs: *mut c_void, path: *const c_char, size: u64) -> c_int;
+    fn nfs_chmod(nfs: *mut c_void, path: *const c_char, mode: c_int) -> c_int;
     fn nfs_symlink(nfs: *mut c_void, target: *const c_char, path: *const c_char) -> c_int;
     fn nfs_readlink(nfs: *mut c_void, path: *const c_char, to: *mut c_char, size: c_int) -> c_int;
     fn nfs_opendir(nfs: *mut c_void, path: *const c_char, dir: *mut *mut c_void) -> c_int;
@@ -220,6 +225,36 @@ impl Client {
         let (nfs, path) = (self.live()?, c(path));
         // SAFETY: the context is live, the path ends with NUL.
         self.check(unsafe { nfs_unlink(nfs, path.as_ptr()) }).map(drop)
+    }
+
+    pub fn rmdir(&self, path: &str) -> io::Result<()> {
+        let (nfs, path) = (self.live()?, c(path));
+        // SAFETY: the context is live, the path ends with NUL.
+        self.check(unsafe { nfs_rmdir(nfs, path.as_ptr()) }).map(drop)
+    }
+
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (nfs, from, to) = (self.live()?, c(from), c(to));
+        // SAFETY: the context is live, both paths end with NUL.
+        self.check(unsafe { nfs_rename(nfs, from.as_ptr(), to.as_ptr()) }).map(drop)
+    }
+
+    pub fn link(&self, from: &str, to: &str) -> io::Result<()> {
+        let (nfs, from, to) = (self.live()?, c(from), c(to));
+        // SAFETY: the context is live, both paths end with NUL.
+        self.check(unsafe { nfs_link(nfs, from.as_ptr(), to.as_ptr()) }).map(drop)
+    }
+
+    pub fn truncate(&self, path: &str, size: u64) -> io::Result<()> {
+        let (nfs, path) = (self.live()?, c(path));
+        // SAFETY: the context is live, the path ends with NUL.
+        self.check(unsafe { nfs_truncate(nfs, path.as_ptr(), size) }).map(drop)
+    }
+
+    pub fn chmod(&self, path: &str, mode: u32) -> io::Result<()> {
+        let (nfs, path) = (self.live()?, c(path));
+        // SAFETY: the context is live, the path ends with NUL.
+        self.check(unsafe { nfs_chmod(nfs, path.as_ptr(), mode as c_int) }).map(drop)
     }
 
     pub fn symlink(&self, target: &str, path: &str) -> io::Result<()> {

@@ -5,6 +5,7 @@
 
 mod acls;
 mod cachefile;
+mod coherence;
 mod command_lines;
 mod commands;
 mod copies;

@@ -23,14 +23,14 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirEntry, DirLimit, DirPage, Error, FileSystem, FsId,
-    FsStat, Happened, NewNode, NodeFlags, NodeId, NodeKind, Project, Promise, ReadBuf, RenameMode, Result,
-    Seek, SetAttr, Stable, Time, Verifier, Written, XattrMode,
+    FsStat, Happened, NewNode, NodeFlags, NodeId, NodeKind, Origin, Project, Promise, ReadBuf, RenameMode,
+    Result, Seek, SetAttr, Stable, Time, Verifier, Watcher, Written, XattrMode,
 };
 
 use super::convert::api_error;
 use super::pool::LocalPool;
 use super::snapdir::SnapDir;
-use crate::zpl::Zpl;
+use crate::zpl::{Watchers, Zpl};
 
 const ROOT: u64 = 0x0000_ffff_ffff_ffff;
 const SNAPSHOTS: u64 = 0x0000_ffff_ffff_fffd;
@@ -60,6 +60,7 @@ pub(super) struct Ctldir {
     id: FsId,
     lower: RwLock<Lower>,
     snapdir: AtomicU64,
+    watchers: Arc<Watchers>,
 }
 
 /// What is wrapped.
@@ -82,12 +83,15 @@ impl Ctldir {
     pub fn new(pool: Weak<LocalPool>, object: u64, fs: Arc<Zpl>) -> Arc<Ctldir> {
         let (id, root) = (fs.id(), fs.root());
         let snapdir = AtomicU64::new(DISABLED);
-        Arc::new(Ctldir { pool, object, id, lower: RwLock::new(Lower { fs: Some(fs), root }), snapdir })
+        let lower = RwLock::new(Lower { fs: Some(fs), root });
+        Arc::new(Ctldir { pool, object, id, lower, snapdir, watchers: Arc::default() })
     }
 
     /// The file system is open.
     pub fn attach(&self, fs: Arc<Zpl>) {
+        fs.watched_by(self.watchers.clone());
         *self.lower.write().unwrap_or_else(PoisonError::into_inner) = Lower { root: fs.root(), fs: Some(fs) };
+        self.watchers.all_changed();
     }
 
     /// The file system is about to be taken away: calls under way keep it, later ones wait.
@@ -96,7 +100,9 @@ impl Ctldir {
     }
 
     pub fn set_snapdir(&self, number: u64) {
-        self.snapdir.store(number, Relaxed);
+        if self.snapdir.swap(number, Relaxed) != number {
+            self.watchers.all_changed();
+        }
     }
 
     pub fn has_snapdir(&self) -> bool {
@@ -187,6 +193,8 @@ impl Ctldir {
             ctime: time,
             crtime: time,
             change: dsl.generation(),
+            // Snapshots come and go without a word.
+            settled: false,
         })
     }
 
@@ -284,6 +292,10 @@ impl FileSystem for Ctldir {
             Some(object) => Ok(Some(pool.mount_object(object)?.served())),
             None => Ok(None),
         }
+    }
+
+    fn watch(&self, watcher: Weak<dyn Watcher>) -> Option<Origin> {
+        Some(self.watchers.add(watcher))
     }
 
     fn statfs(&self, node: NodeId) -> Result<FsStat> {

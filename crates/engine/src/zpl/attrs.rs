@@ -259,6 +259,7 @@ impl Zpl {
             change: (attrs.ctime.secs as u64)
                 .wrapping_mul(u64::from(NANOS_PER_SEC))
                 .wrapping_add(u64::from(attrs.ctime.nanos)),
+            settled: !extent.is_dirty,
         }
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use dmu::zap::ZapParams;
 use dmu::{Dnode, Holds, ObjectSpec, Tx, Zap};
 use engine_api::{
-    Attr, CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime, Time,
+    Attr, Changed, CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime,
+    Time,
 };
 use ondisk::BlkPtr;
 use ondisk::dnode::{CORE_SIZE, SLOT_SIZE, SLOTS_PER_BLOCK};
@@ -323,6 +324,7 @@ impl Zpl {
                     check_data(cred, &attrs, posix::WRITE)?;
                     let truncate = SetAttr { size: Some(0), ..SetAttr::default() };
                     self.set_attributes(cred, node.id(), &truncate)?;
+                    self.tell(cred, node.id(), Changed::DATA);
                 }
             }
             CreateMode::Exclusive { verifier }

@@ -2,7 +2,7 @@
 
 use dmu::Holds;
 use engine_api::{
-    Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, FileSystem, FsId, FsStat,
+    Access, Attr, Changed, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, FileSystem, FsId, FsStat,
     NAME_MAX, NewNode, NodeFlags, NodeId, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr,
     Stable, Verifier, Written, XattrMode,
 };
@@ -58,7 +58,8 @@ impl FileSystem for Zpl {
     }
 
     fn setattr(&self, cred: &Cred, node: NodeId, set: &SetAttr) -> Result<(Attr, Attr)> {
-        self.settled(self.set_attributes(cred, node, set))
+        let what = Changed { data: set.size.is_some(), ..Changed::ATTRIBUTES };
+        self.told(cred, node, what, self.settled(self.set_attributes(cred, node, set)))
     }
 
     fn access(&self, cred: &Cred, node: NodeId) -> Result<Access> {
@@ -78,11 +79,11 @@ impl FileSystem for Zpl {
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {
-        self.write_file(cred, node, offset, data, stable)
+        self.told(cred, node, Changed::DATA, self.write_file(cred, node, offset, data, stable))
     }
 
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {
-        self.write_at(cred, node, None, data, stable)
+        self.told(cred, node, Changed::DATA, self.write_at(cred, node, None, data, stable))
     }
 
     fn write_promised(
@@ -92,7 +93,7 @@ impl FileSystem for Zpl {
         offset: u64,
         data: &[u8],
     ) -> Result<(Written, Promise)> {
-        self.write_promised_at(cred, node, offset, data)
+        self.told(cred, node, Changed::DATA, self.write_promised_at(cred, node, offset, data))
     }
 
     fn promise(&self, node: NodeId) -> Result<Promise> {
@@ -130,7 +131,7 @@ impl FileSystem for Zpl {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created> {
-        self.settled(self.create_file(cred, dir, name, mode, attr))
+        self.told(cred, dir, Changed::ATTRIBUTES, self.settled(self.create_file(cred, dir, name, mode, attr)))
     }
 
     fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
@@ -138,11 +139,13 @@ impl FileSystem for Zpl {
     }
 
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
-        self.settled(self.make_node(cred, dir, name, what, attr))
+        self.told(cred, dir, Changed::ATTRIBUTES, self.settled(self.make_node(cred, dir, name, what, attr)))
     }
 
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)> {
-        self.settled(self.link_node(cred, node, dir, name))
+        let linked = self.settled(self.link_node(cred, node, dir, name));
+        self.tell(cred, node, Changed::ATTRIBUTES);
+        self.told(cred, dir, Changed::ATTRIBUTES, linked)
     }
 
     fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
@@ -168,7 +171,7 @@ impl FileSystem for Zpl {
     }
 
     fn punch(&self, cred: &Cred, node: NodeId, offset: u64, len: u64) -> Result<()> {
-        self.settled(self.punch_file(cred, node, offset, len))
+        self.told(cred, node, Changed::DATA, self.settled(self.punch_file(cred, node, offset, len)))
     }
 
     fn open(&self, node: NodeId) -> Result<()> {
@@ -184,7 +187,8 @@ impl FileSystem for Zpl {
     }
 
     fn setxattr(&self, cred: &Cred, node: NodeId, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        self.settled(self.set_xattr(cred, node, name, value, mode))
+        let set = self.settled(self.set_xattr(cred, node, name, value, mode));
+        self.told(cred, node, Changed::ATTRIBUTES, set)
     }
 
     fn listxattr(&self, cred: &Cred, node: NodeId) -> Result<Vec<Vec<u8>>> {
@@ -192,7 +196,7 @@ impl FileSystem for Zpl {
     }
 
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
-        self.settled(self.remove_xattr(cred, node, name))
+        self.told(cred, node, Changed::ATTRIBUTES, self.settled(self.remove_xattr(cred, node, name)))
     }
 
     fn project(&self, node: NodeId) -> Result<Project> {
@@ -200,7 +204,7 @@ impl FileSystem for Zpl {
     }
 
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
-        self.settled(self.set_node_project(cred, node, project))
+        self.told(cred, node, Changed::ATTRIBUTES, self.settled(self.set_node_project(cred, node, project)))
     }
 
     fn flags(&self, node: NodeId) -> Result<NodeFlags> {
@@ -208,6 +212,6 @@ impl FileSystem for Zpl {
     }
 
     fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()> {
-        self.settled(self.set_node_flags(cred, node, flags))
+        self.told(cred, node, Changed::ATTRIBUTES, self.settled(self.set_node_flags(cred, node, flags)))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dmu::{Holds, Tx};
-use engine_api::{Attr, Cred, DirChange, Error, NodeId, Result};
+use engine_api::{Attr, Changed, Cred, DirChange, Error, NodeId, Result};
 use ondisk::znode::attr;
 use stdx::posix;
 
@@ -127,6 +127,8 @@ impl Zpl {
             self.log_remove(dir.object(), &found.name, victim.object(), want_dir, gone, &tx);
             let after = self.show_now(&dir)?;
             drop((tx, range, ops));
+            self.tell(cred, victim.id(), Changed::NAMES);
+            self.tell(cred, dir.id(), Changed::ATTRIBUTES);
             self.finish(fate)?;
             return Ok(DirChange { before, after });
         }

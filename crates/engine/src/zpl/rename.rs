@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use dmu::{Holds, Tx};
-use engine_api::{Cred, DirChange, Error, NodeId, RenameMode, Result};
+use engine_api::{Changed, Cred, DirChange, Error, NodeId, RenameMode, Result};
 use ondisk::znode::{Dirent, attr, flags};
 use stdx::posix;
 
@@ -100,6 +100,12 @@ impl Zpl {
             }
             let after = (self.show_now(&plan.from.dir)?, self.show_now(&plan.to.dir)?);
             drop((range, ops));
+            for node in [Some(&plan.source), plan.target.as_ref()].into_iter().flatten() {
+                self.tell(cred, node.id(), Changed::NAMES);
+            }
+            for end in [&plan.from, &plan.to] {
+                self.tell(cred, end.dir.id(), Changed::ATTRIBUTES);
+            }
             self.finish(fate)?;
             let change = |before, after| DirChange { before, after };
             return Ok((change(before.0, after.0), change(before.1, after.1)));

@@ -25,7 +25,7 @@ const NONE: u32 = u32::MAX;
 const STORES: [XattrStore; 2] = [XattrStore::System, XattrStore::Directory];
 
 fn user(uid: u32) -> Cred {
-    Cred { uid, gid: uid, groups: Vec::new(), owner_override: false, umask: 0 }
+    Cred::user(uid, uid)
 }
 
 fn member(uid: u32, groups: &[u32]) -> Cred {

@@ -10,7 +10,7 @@ use env::Env;
 use crate::disks::{Dir, new_pool, prop, zdb, zdb_finds_no_leak};
 
 const ROOT: Cred = Cred::root();
-const JOE: Cred = Cred { uid: 1000, gid: 100, groups: Vec::new(), owner_override: false, umask: 0 };
+const JOE: Cred = Cred::user(1000, 100);
 const NONE: Project = Project { id: 0, inherit: false };
 
 fn attr() -> SetAttr {

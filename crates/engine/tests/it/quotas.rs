@@ -11,8 +11,8 @@ use env::Env;
 
 use crate::disks::{Dir, new_pool, prop, zdb, zdb_finds_no_leak};
 
-const JOE: Cred = Cred { uid: 1000, gid: 100, groups: Vec::new(), owner_override: false, umask: 0 };
-const JANE: Cred = Cred { uid: 1001, gid: 101, groups: Vec::new(), owner_override: false, umask: 0 };
+const JOE: Cred = Cred::user(1000, 100);
+const JANE: Cred = Cred::user(1001, 101);
 
 fn set(pool: &dyn Pool, name: &str, value: &str) -> Result<(), Error> {
     let change = Change::SetProperties { name: "ours/q".into(), props: vec![prop(name, value)] };

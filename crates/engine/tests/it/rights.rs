@@ -179,8 +179,7 @@ fn snapshots_are_made_as_directories_by_who_may_take_them() {
     create(pool, "ours/a", &[]);
     let fs = pool.open_fs("ours/a").unwrap();
     let fs = &*fs;
-    let (root, joe) =
-        (Cred::root(), Cred { uid: JOE, gid: JOE, groups: Vec::new(), owner_override: false, umask: 0 });
+    let (root, joe) = (Cred::root(), Cred::user(JOE, JOE));
     let zfs = fs.lookup(&root, fs.root(), b".zfs").unwrap().node;
     let snapshots = fs.lookup(&root, zfs, b"snapshot").unwrap().node;
     let make = |cred: &Cred, name: &str| {

@@ -4,9 +4,13 @@ fn node(object: u64, generation: u64) -> NodeId {
     NodeId { object, generation }
 }
 
+fn inodes() -> Inodes {
+    Inodes::new(|| node(34, 1), Budget::default())
+}
+
 #[test]
 fn a_node_is_known_until_every_lookup_is_forgotten() {
-    let inodes = Inodes::new(|| node(34, 1));
+    let inodes = inodes();
     assert_eq!(inodes.node(1), Ok(node(34, 1)));
     assert_eq!(inodes.remember(node(34, 1)), Ok(1));
     assert_eq!(inodes.node(50), Err(Error::Stale));
@@ -23,7 +27,7 @@ fn a_node_is_known_until_every_lookup_is_forgotten() {
 
 #[test]
 fn a_number_that_came_back_counts_for_both() {
-    let inodes = Inodes::new(|| node(34, 1));
+    let inodes = inodes();
     inodes.remember(node(50, 7)).unwrap();
     inodes.remember(node(50, 8)).unwrap();
     assert_eq!(inodes.node(50), Ok(node(50, 8)));
@@ -35,20 +39,140 @@ fn a_number_that_came_back_counts_for_both() {
 
 #[test]
 fn nothing_may_pose_as_the_root() {
-    let inodes = Inodes::new(|| node(34, 1));
+    let inodes = inodes();
     assert!(inodes.remember(node(1, 1)).is_err());
     assert!(inodes.remember(node(0, 1)).is_err());
 }
 
 #[test]
 fn data_is_kept_from_one_open_to_the_next_if_nothing_has_changed() {
-    let inodes = Inodes::new(|| node(34, 1));
+    let inodes = inodes();
     inodes.remember(node(50, 7)).unwrap();
-    assert!(!inodes.opened(node(50, 7), 100), "never opened");
-    assert!(inodes.opened(node(50, 7), 100));
-    assert!(!inodes.opened(node(50, 7), 101), "changed");
-    assert!(!inodes.opened(node(50, 7), 100), "changed back");
+    assert!(!inodes.opened(node(50, 7), 100, false, false), "never opened");
+    assert!(inodes.opened(node(50, 7), 100, false, false));
+    assert!(!inodes.opened(node(50, 7), 101, false, false), "changed");
+    assert!(!inodes.opened(node(50, 7), 100, false, false), "changed back");
     inodes.remember(node(50, 8)).unwrap();
-    assert!(!inodes.opened(node(50, 8), 100), "another file of that number");
-    assert!(!inodes.opened(node(51, 1), 100), "forgotten");
+    assert!(!inodes.opened(node(50, 8), 100, false, false), "another file of that number");
+    assert!(!inodes.opened(node(51, 1), 100, false, false), "forgotten");
+}
+
+const BOTH: Changed = Changed { data: true, names: true };
+
+#[test]
+fn what_others_change_is_told_once_with_the_name_that_the_kernel_has() {
+    let inodes = inodes();
+    let file = node(50, 7);
+    assert!(!inodes.changed(file, BOTH), "the kernel does not know it");
+    inodes.remember(file).unwrap();
+    assert!(inodes.remember_name(50, ROOT, b"file"));
+    assert!(inodes.changed(file, Changed::ATTRIBUTES));
+    assert!(!inodes.changed(file, Changed::DATA), "is to be told already");
+    assert_eq!(inodes.next_stale(), Some(Stale { ino: 50, changed: Changed::DATA, name: None }));
+    assert_eq!(inodes.next_stale(), None);
+    assert!(inodes.changed(file, Changed::NAMES));
+    let name = Some(Name(ROOT, b"file".as_slice().into()));
+    assert_eq!(inodes.next_stale(), Some(Stale { ino: 50, changed: Changed::NAMES, name }));
+    assert!(inodes.changed(node(34, 1), Changed::ATTRIBUTES), "the root");
+    assert_eq!(inodes.next_stale().map(|stale| stale.ino), Some(ROOT));
+    inodes.forget(ROOT, 9);
+    assert!(inodes.all_changed());
+    let mut all = [inodes.next_stale().unwrap().ino, inodes.next_stale().unwrap().ino];
+    all.sort_unstable();
+    assert_eq!((all, inodes.next_stale()), ([ROOT, 50], None));
+}
+
+#[test]
+fn an_answer_that_others_overtook_is_looked_at_again() {
+    let inodes = inodes();
+    let mark = inodes.mark();
+    inodes.changed(node(50, 7), Changed::DATA);
+    inodes.changed(node(51, 7), Changed::DATA);
+    assert_eq!((inodes.remember(node(50, 7)), inodes.remember(node(52, 7))), (Ok(50), Ok(52)));
+    assert!(inodes.recheck(mark, 50) && !inodes.recheck(mark, 52));
+    assert_eq!(inodes.next_stale().map(|stale| stale.ino), Some(50));
+    let mark = inodes.mark();
+    assert!(!inodes.recheck(mark, 50), "nothing since");
+    (0..RECENT as u64).for_each(|n| drop(inodes.changed(node(1000 + n, 7), Changed::DATA)));
+    assert!(!inodes.recheck(mark, 52));
+    inodes.changed(node(999, 7), Changed::DATA);
+    assert!(inodes.recheck(mark, 52), "more than is kept: it may have been among them");
+    let mark = inodes.mark();
+    inodes.all_changed();
+    inodes.remember(node(53, 7)).unwrap();
+    assert!(inodes.recheck(mark, 53));
+}
+
+#[test]
+fn a_name_is_remembered_for_one_node_and_a_node_by_one_name() {
+    let inodes = inodes();
+    for object in [50, 51] {
+        inodes.remember(node(object, 7)).unwrap();
+    }
+    assert!(inodes.remember_name(50, ROOT, b"one") && inodes.remember_name(50, ROOT, b"one"));
+    assert!(!inodes.remember_name(50, ROOT, b"other"), "it has one");
+    assert!(!inodes.remember_name(52, ROOT, b"unknown"));
+    assert!(!inodes.remember_name(ROOT, ROOT, b"root"));
+    assert!(inodes.remember_name(51, ROOT, b"one"), "the name leads elsewhere now");
+    assert!(inodes.remember_name(50, ROOT, b"other"));
+    inodes.removed(ROOT, b"other");
+    assert!(inodes.remember_name(50, 51, b"third"));
+    inodes.forget(50, 1);
+    inodes.remember(node(50, 8)).unwrap();
+    assert!(inodes.remember_name(50, 51, b"third"));
+    let budget = inodes.budget.clone();
+    assert_eq!(budget.load(Ordering::Relaxed), 2);
+    drop(inodes);
+    assert_eq!(budget.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn names_are_remembered_as_far_as_the_budget_of_all_mounts_goes() {
+    let (budget, root) = (Budget::default(), || node(34, 1));
+    let (one, other) = (Inodes::new(root, budget.clone()), Inodes::new(root, budget));
+    for object in 0..=NAMES as u64 {
+        one.remember(node(100 + object, 7)).unwrap();
+        assert_eq!(one.remember_name(100 + object, ROOT, &object.to_le_bytes()), object < NAMES as u64);
+    }
+    other.remember(node(50, 7)).unwrap();
+    assert!(!other.remember_name(50, ROOT, b"file"));
+    drop(one);
+    assert!(other.remember_name(50, ROOT, b"file"));
+}
+
+#[test]
+fn a_name_moves_with_what_is_renamed_here() {
+    let inodes = inodes();
+    for object in [50, 51] {
+        inodes.remember(node(object, 7)).unwrap();
+    }
+    let told = |object| {
+        inodes.changed(node(object, 7), Changed::NAMES);
+        inodes.next_stale().unwrap().name.map(|Name(dir, name)| (dir, name.to_vec()))
+    };
+    assert!(inodes.remember_name(50, ROOT, b"a") && inodes.remember_name(51, 60, b"b"));
+    assert_eq!(inodes.renamed((ROOT, b"a"), (60, b"b"), true), Some(50));
+    assert_eq!((told(50), told(51)), (Some((60, b"b".to_vec())), Some((ROOT, b"a".to_vec()))));
+    assert_eq!(inodes.renamed((ROOT, b"a"), (60, b"b"), false), Some(51));
+    assert_eq!((told(50), told(51)), (None, Some((60, b"b".to_vec()))));
+    assert_eq!(inodes.renamed((ROOT, b"nobody's"), (60, b"b"), false), None);
+    assert_eq!(told(51), None, "it was replaced");
+}
+
+#[test]
+fn data_is_kept_until_others_change_it_where_that_is_told() {
+    let inodes = inodes();
+    let file = node(50, 7);
+    inodes.remember(file).unwrap();
+    assert!(inodes.opened(file, 100, true, false) && inodes.opened(file, 101, true, false));
+    inodes.changed(file, Changed::ATTRIBUTES);
+    assert!(inodes.opened(file, 102, true, false));
+    inodes.changed(file, Changed::DATA);
+    assert!(!inodes.opened(file, 103, true, false));
+    assert_eq!(inodes.next_stale().map(|stale| stale.ino), Some(50));
+    assert!(!inodes.opened(file, 104, true, false), "the kernel may not have heard it");
+    inodes.told(50);
+    assert!(inodes.opened(file, 105, true, false));
+    assert!(!inodes.opened(file, 106, true, true), "from now on somebody writes past the page cache");
+    assert!(!inodes.opened(file, 107, true, false) && inodes.opened(file, 107, true, false));
 }

@@ -1,6 +1,8 @@
 use super::*;
 use engine_api::{NodeId, NodeKind};
 
+const NONE: Trust = Trust { name: Duration::ZERO, attr: Duration::ZERO };
+
 fn attr() -> Attr {
     let time = |secs| Time { secs, nanos: 5 };
     Attr {
@@ -20,6 +22,7 @@ fn attr() -> Attr {
         ctime: time(30),
         crtime: time(40),
         change: 0,
+        settled: true,
     }
 }
 
@@ -35,10 +38,10 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 #[test]
 fn answers_are_as_long_as_the_kernel_wants() {
     let cache = Duration::from_millis(1500);
-    assert_eq!(entry(9, &attr(), cache).bytes().len(), 128);
+    assert_eq!(entry(9, &attr(), Trust { name: cache, attr: cache }).bytes().len(), 128);
     assert_eq!(attributes(9, &attr(), cache).bytes().len(), 104);
     assert_eq!(statx(9, &attr(), cache).bytes().len(), 288);
-    assert_eq!(created(9, &attr(), cache, 1, 0).bytes().len(), 144);
+    assert_eq!(created(9, &attr(), Trust { name: cache, attr: cache }, 1, 0).bytes().len(), 144);
     assert_eq!(ioctl().bytes().len(), 16);
     let limits = Limits { max_readahead: 1, max_background: 64, max_write: 3, max_pages: 256 };
     let init = init(40, 1 << 36 | 1, &limits);
@@ -67,7 +70,7 @@ fn entries_fill_the_room_and_no_more() {
     assert_eq!(bytes.len(), 64);
     assert_eq!(u32_at(&bytes, 20), u32::from(libc::DT_DIR));
     let mut plus = Entries::new(160);
-    assert!(plus.add_plus(9, &attr(), Duration::ZERO, 3, b"12345678"));
+    assert!(plus.add_plus(9, &attr(), NONE, 3, b"12345678"));
     assert_eq!(plus.into_bytes().len(), 160);
-    assert!(!Entries::new(159).add_plus(9, &attr(), Duration::ZERO, 3, b"12345678"));
+    assert!(!Entries::new(159).add_plus(9, &attr(), NONE, 3, b"12345678"));
 }

@@ -1,0 +1,291 @@
+//! One file system, changed by a local mount, over NFS and by rollbacks: what one changes, the other sees. The kernel is told, for
+//! it believes what it knows for a minute.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use stdx::prng::Prng;
+
+use crate::daemon::{Daemon, Scratch, say};
+use crate::libnfs::Client;
+use crate::zdb::stop_and_check;
+
+const FOLDERS: [&str; 3] = ["/", "/a/", "/b/"];
+const NAMES: usize = 4;
+const ROUNDS: usize = 40;
+/// Changes between two comparisons.
+const CHANGES: usize = 25;
+/// How long what was changed may take to be seen: a second name of a file is believed for a second, all else for a minute.
+const SOON: Duration = Duration::from_millis(1500);
+
+/// A name's mode, links, modification time and content; of a directory there is none.
+type Seen = BTreeMap<String, (u32, u64, (i64, i64), Vec<u8>)>;
+
+/// One way to the file system. Paths begin at its root.
+trait Way {
+    fn write(&self, path: &str, offset: u64, data: &[u8]) -> io::Result<()>;
+    fn truncate(&self, path: &str, size: u64) -> io::Result<()>;
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    fn link(&self, from: &str, to: &str) -> io::Result<()>;
+    fn remove(&self, path: &str) -> io::Result<()>;
+    fn mkdir(&self, path: &str) -> io::Result<()>;
+    fn chmod(&self, path: &str, mode: u32) -> io::Result<()>;
+    fn look(&self, seen: &mut Seen) -> io::Result<()>;
+}
+
+struct Local<'a>(&'a Path);
+
+impl Local<'_> {
+    fn path(&self, path: &str) -> std::path::PathBuf {
+        self.0.join(path.trim_start_matches('/'))
+    }
+}
+
+impl Way for Local<'_> {
+    fn write(&self, path: &str, offset: u64, data: &[u8]) -> io::Result<()> {
+        let open = fs::File::options().write(true).create(true).truncate(false).open(self.path(path))?;
+        open.write_all_at(data, offset)
+    }
+
+    fn truncate(&self, path: &str, size: u64) -> io::Result<()> {
+        fs::File::options().write(true).open(self.path(path))?.set_len(size)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn link(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::hard_link(self.path(from), self.path(to))
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        let path = self.path(path);
+        if fs::symlink_metadata(&path)?.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) }
+    }
+
+    fn mkdir(&self, path: &str) -> io::Result<()> {
+        fs::create_dir(self.path(path))
+    }
+
+    fn chmod(&self, path: &str, mode: u32) -> io::Result<()> {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode))
+    }
+
+    /// By name: a listing would bring the kernel everything anew.
+    fn look(&self, seen: &mut Seen) -> io::Result<()> {
+        for name in names() {
+            let meta = match fs::symlink_metadata(self.path(&name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                meta => meta?,
+            };
+            let data = if meta.is_dir() { Vec::new() } else { fs::read(self.path(&name))? };
+            seen.insert(name, (meta.mode(), meta.nlink(), (meta.mtime(), meta.mtime_nsec()), data));
+        }
+        Ok(())
+    }
+}
+
+impl Way for Client {
+    fn write(&self, path: &str, offset: u64, data: &[u8]) -> io::Result<()> {
+        let open = match self.open(path, libc::O_RDWR) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.create(path, 0o644)?,
+            open => open?,
+        };
+        open.write(offset, data)?;
+        open.close()
+    }
+
+    fn truncate(&self, path: &str, size: u64) -> io::Result<()> {
+        Client::truncate(self, path, size)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        Client::rename(self, from, to)
+    }
+
+    fn link(&self, from: &str, to: &str) -> io::Result<()> {
+        Client::link(self, from, to)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        if self.stat(path)?.nlink > 1 {
+            self.rmdir(path).or_else(|_| self.unlink(path))
+        } else {
+            self.unlink(path)
+        }
+    }
+
+    fn mkdir(&self, path: &str) -> io::Result<()> {
+        Client::mkdir(self, path, 0o755)
+    }
+
+    fn chmod(&self, path: &str, mode: u32) -> io::Result<()> {
+        Client::chmod(self, path, mode)
+    }
+
+    fn look(&self, seen: &mut Seen) -> io::Result<()> {
+        for name in names() {
+            let stat = match self.stat(&name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                stat => stat?,
+            };
+            let is_dir = stat.mode as u32 & libc::S_IFMT == libc::S_IFDIR;
+            let data = if is_dir { Vec::new() } else { self.read_file(&name)? };
+            let changed = (stat.mtime as i64, stat.mtime_nsec as i64);
+            seen.insert(name, (stat.mode as u32, stat.nlink, changed, data));
+        }
+        Ok(())
+    }
+}
+
+/// All that there can be.
+fn names() -> impl Iterator<Item = String> {
+    let folders = ["/a", "/b"].map(str::to_owned);
+    let others = FOLDERS.iter().flat_map(|folder| (0..NAMES).map(move |number| format!("{folder}{number}")));
+    folders.into_iter().chain(others)
+}
+
+/// A name in one of the folders.
+fn name(random: &mut Prng) -> String {
+    format!("{}{}", FOLDERS[random.next_u64() as usize % FOLDERS.len()], random.next_u64() as usize % NAMES)
+}
+
+/// One change at random; many are refused, as names are not there or taken.
+fn change(way: &dyn Way, random: &mut Prng) -> io::Result<()> {
+    let (path, other) = (name(random), name(random));
+    let number = random.next_u64() % 9000;
+    match random.next_u64() % 10 {
+        0..=3 => {
+            way.write(&path, number, &random.next_u64().to_le_bytes().repeat(1 + number as usize % 1000))
+        }
+        4 => way.truncate(&path, number),
+        5 => way.rename(&path, &other),
+        6 => way.link(&path, &other),
+        7 => way.remove(&path),
+        8 => way.mkdir(&path),
+        _ => way.chmod(&path, 0o600 | (number as u32 & 0o77)),
+    }
+}
+
+fn seen(way: &dyn Way) -> io::Result<Seen> {
+    let mut seen = Seen::new();
+    way.look(&mut seen)?;
+    Ok(seen)
+}
+
+/// Whoever looks on stops with it, also when the test fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Both see the same, soon.
+fn compare(local: &Local<'_>, client: &Client, what: &str) -> Duration {
+    let wanted = seen(client).expect("seen over NFS");
+    let since = Instant::now();
+    loop {
+        let found = seen(local);
+        if found.as_ref().is_ok_and(|found| *found == wanted) {
+            return since.elapsed();
+        }
+        if since.elapsed() > SOON {
+            let found = found.expect("seen by the mount");
+            for (name, other) in &wanted {
+                let found = found.get(name);
+                assert_eq!(
+                    found.map(|it| (&it.0, it.1, it.2)),
+                    Some((&other.0, other.1, other.2)),
+                    "{what}: {name}"
+                );
+                assert!(found.is_some_and(|it| it.3 == other.3), "{what}: the content of {name}");
+            }
+            panic!("{what}: there is {:?}, {:?} is expected", found.keys(), wanted.keys());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_mount_sees_what_nfs_and_rollbacks_change() {
+    let scratch = Scratch::new("coherence");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    let at = scratch.text("fs");
+    daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure tank/fs")).done();
+    daemon.zfs("mount tank/fs").done();
+    let (client, folder) = (Client::mount(&daemon, &at).expect("mounted"), scratch.path("fs"));
+    let local = Local(&folder);
+    for folder in ["/a", "/b"] {
+        Way::mkdir(&local, folder).expect("made");
+    }
+    daemon.zfs("snapshot tank/fs@before").done();
+    let (stop, looks) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut random = Prng::new(7);
+    let mut slowest = Duration::ZERO;
+    thread::scope(|scope| {
+        // Their look-ups are under way while names and data change.
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Relaxed) {
+                    looks.fetch_add(u64::from(seen(&local).is_ok()), Relaxed);
+                }
+            });
+        }
+        let _ends = Ends(&stop);
+        for round in 0..ROUNDS {
+            let by_nfs = round % 2 == 0;
+            for _ in 0..CHANGES {
+                let way: &dyn Way = if by_nfs || random.next_u64() % 4 == 0 { &client } else { &local };
+                drop(change(way, &mut random));
+            }
+            if round % 8 == 5 {
+                daemon.zfs("rollback tank/fs@before").done();
+                assert_eq!(seen(&client).expect("seen").len(), 2, "only the folders are left");
+            }
+            slowest = slowest.max(compare(&local, &client, &format!("round {round}")));
+        }
+    });
+    assert!(looks.load(Relaxed) > 0, "nobody looked on");
+    say(&format!(
+        "{} looks beside; what was changed was seen after {slowest:?} at most",
+        looks.load(Relaxed)
+    ));
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// Whoever opens a file after a change was answered reads what it is now, even while the kernel is being told.
+#[test]
+fn who_opens_a_file_after_a_change_reads_the_change() {
+    let scratch = Scratch::new("close-to-open");
+    let mut daemon = Daemon::start(&scratch);
+    let a = scratch.image("a", 256);
+    daemon.zpool(&format!("create -m none tank {a}")).done();
+    let at = scratch.text("fs");
+    daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure tank/fs")).done();
+    daemon.zfs("mount tank/fs").done();
+    let client = Client::mount(&daemon, &at).expect("mounted");
+    let file = scratch.path("fs").join("file");
+    fs::File::create(&file).and_then(|mut file| file.write_all(&[0; 8])).expect("written");
+    for number in 1..500u64 {
+        Way::write(&client, "/file", 0, &number.to_le_bytes()).expect("written over NFS");
+        assert_eq!(fs::read(&file).expect("read"), number.to_le_bytes());
+        let own = (number << 32).to_le_bytes();
+        fs::write(&file, own).expect("written");
+        assert_eq!(
+            (fs::read(&file).expect("read"), client.read_file("/file").expect("read")),
+            (own.into(), own.into())
+        );
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}

@@ -1,0 +1,140 @@
+//! Tells the kernel what others changed: FUSE_NOTIFY_INVAL_ENTRY and FUSE_NOTIFY_INVAL_INODE.
+//!
+//! ```text
+//!   engine ──changed──▶ Inodes (noted, once a node) ──one thread a mount, while there is something──▶ /dev/fuse
+//! ```
+//! To forget a name the kernel locks its directory, and to drop a page it waits for who reads it. Both may wait for an answer of
+//! ours, so nobody tells who answers, and whoever changes something does not wait until it is told. The thread comes with the
+//! first change and goes after a moment without any.
+//!
+//! Invariant: what has been noted is told, as long as the mount is there; a thread that cannot be had is tried for again with the
+//! next change.
+
+use crate::abi;
+use crate::device::Device;
+use crate::inodes::{Inodes, Name, Stale};
+use engine_api::{Changed, NodeId, Watcher};
+use std::io::{self, IoSlice};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+/// How long the thread stays without anything to tell.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub struct Notifier {
+    inodes: Arc<Inodes>,
+    /// The mount's; when that is gone there is nobody to tell.
+    device: Weak<Device>,
+    this: Weak<Notifier>,
+    thread: Mutex<Thread>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Thread {
+    runs: bool,
+    /// Something was noted since it looked.
+    is_called: bool,
+}
+
+impl Notifier {
+    pub fn new(inodes: Arc<Inodes>, device: &Arc<Device>) -> Arc<Notifier> {
+        let device = Arc::downgrade(device);
+        Arc::new_cyclic(|this| Notifier {
+            inodes,
+            device,
+            this: this.clone(),
+            thread: Mutex::default(),
+            more: Condvar::new(),
+        })
+    }
+
+    /// The kernel has been answered about these nodes, by what was there after `mark`.
+    pub fn recheck(&self, mark: u64, nodes: &[u64]) {
+        let noted = nodes.iter().filter(|ino| self.inodes.recheck(mark, **ino));
+        if noted.count() > 0 {
+            self.call();
+        }
+    }
+
+    /// There is something to tell.
+    fn call(&self) {
+        let mut thread = self.lock();
+        thread.is_called = true;
+        if thread.runs {
+            drop(thread);
+            self.more.notify_one();
+            return;
+        }
+        let Some(this) = self.this.upgrade() else { return };
+        match std::thread::Builder::new().name("fuse-notify".into()).spawn(move || this.run()) {
+            Ok(_) => thread.runs = true,
+            Err(error) => tracing::warn!(%error, "the kernel cannot be told what others change"),
+        }
+    }
+
+    fn run(&self) {
+        loop {
+            self.lock().is_called = false;
+            while let Some(stale) = self.inodes.next_stale() {
+                let Some(device) = self.device.upgrade() else { break };
+                tell(&device, &stale);
+                self.inodes.told(stale.ino);
+            }
+            let waited = self.more.wait_timeout_while(self.lock(), IDLE, |thread| !thread.is_called);
+            let (mut thread, _) = waited.expect("nothing panics under this lock");
+            if !thread.is_called || self.device.strong_count() == 0 {
+                thread.runs = false;
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Thread> {
+        self.thread.lock().expect("nothing panics under this lock")
+    }
+}
+
+impl Watcher for Notifier {
+    fn changed(&self, node: NodeId, what: Changed) {
+        if self.inodes.changed(node, what) {
+            self.call();
+        }
+    }
+
+    fn all_changed(&self) {
+        if self.inodes.all_changed() {
+            self.call();
+        }
+    }
+}
+
+/// The name first: that waits for who is just looking it up, so that afterwards the node is there to be told of.
+fn tell(device: &Device, stale: &Stale) {
+    if let Some(Name(dir, name)) = &stale.name {
+        let mut body = Vec::with_capacity(abi::NOTIFY_ENTRY + name.len() + 1);
+        body.extend_from_slice(&dir.to_ne_bytes());
+        body.extend_from_slice(&(name.len() as u32).to_ne_bytes());
+        body.extend_from_slice(&[0; 4]);
+        body.extend_from_slice(name);
+        body.push(0);
+        send(device, abi::NOTIFY_INVAL_ENTRY, &body);
+    }
+    // Below 0, only attributes; from 0 on, all data too.
+    let from: i64 = if stale.changed.data { 0 } else { -1 };
+    let words = [stale.ino, from as u64, 0];
+    send(device, abi::NOTIFY_INVAL_INODE, words.map(u64::to_ne_bytes).as_flattened());
+}
+
+fn send(device: &Device, what: i32, body: &[u8]) {
+    let mut head = [0; abi::OUT_HEADER];
+    head[..4].copy_from_slice(&((abi::OUT_HEADER + body.len()) as u32).to_ne_bytes());
+    head[4..8].copy_from_slice(&what.to_ne_bytes());
+    match device.send(&[IoSlice::new(&head), IoSlice::new(body)]) {
+        Ok(()) => {}
+        // It has no such node or name in its caches any more.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => tracing::debug!(%error, "the kernel is not told what has changed"),
+    }
+}
