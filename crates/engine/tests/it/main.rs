@@ -30,3 +30,4 @@ mod streams;
 mod threads;
 mod unreplayable;
 mod volumes;
+mod watching;

@@ -58,11 +58,9 @@ impl Duel {
         let oracle = MemFs::new(Box::new(|| Time { secs: 1_900_000_000, nanos: 0 }));
         let nodes = vec![(bench.fs.root(), oracle.root())];
         let user = |uid, gid, groups: &[u32]| Cred {
-            uid,
-            gid,
             groups: groups.to_vec(),
             owner_override: uid == 7,
-            umask: 0,
+            ..Cred::user(uid, gid)
         };
         let creds = vec![Cred::root(), Cred::root(), Cred::root(), user(5, 50, &[60]), user(7, 60, &[])];
         let open_all = SetAttr { mode: Some(0o777), ..SetAttr::default() };
