@@ -9,6 +9,7 @@ use crate::handlers::{
 };
 use crate::jobs::{Jobs, MOST};
 use crate::local::LocalMounts;
+use crate::mounting;
 use crate::problem::problem;
 use crate::rights::{Right, admit};
 use api_types::{kind, routes};
@@ -49,6 +50,7 @@ pub struct Config {
 
 /// The running server. Dropping it stops it too.
 pub struct ApiServer {
+    app: Shared,
     socket: PathBuf,
     stays: bool,
     stop: Option<oneshot::Sender<()>>,
@@ -81,7 +83,8 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
         let _inside = runtime.enter();
         Door::new(tokio::net::UnixListener::from_std(listener)?)
     };
-    let service = router(app);
+    let app = Shared::new(app);
+    let service = router(app.clone());
     let task = runtime.spawn(async move {
         let until = async move {
             // A dropped sender means stop as well.
@@ -92,7 +95,14 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
             tracing::error!(%error, "management API ended");
         }
     });
-    Ok(ApiServer { socket: config.socket, stays, stop: Some(stop), runtime: Some(runtime), task: Some(task) })
+    Ok(ApiServer {
+        app,
+        socket: config.socket,
+        stays,
+        stop: Some(stop),
+        runtime: Some(runtime),
+        task: Some(task),
+    })
 }
 
 /// Who may connect to a socket, as a mode: its owner alone, or everybody on this machine.
@@ -116,6 +126,18 @@ pub fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
 impl ApiServer {
     pub fn socket(&self) -> &Path {
         &self.socket
+    }
+
+    /// Mounts what wants to be mounted by itself and isn't, where file systems are ([`Config::auto_mount`]): for the start, when
+    /// pools are there that nobody has imported just now. What cannot be is logged.
+    pub fn mount_all(&self) {
+        if !self.app.auto_mount {
+            return;
+        }
+        for pool in self.app.engine.pools() {
+            let (_, failed) = mounting::mount_all(&self.app, &pool.name(), &[], false, |_, _, _| {});
+            failed.iter().for_each(|why| tracing::error!("{why}"));
+        }
     }
 
     /// Takes no new request, lets those under way end, removes the socket if it is its own.
@@ -256,7 +278,7 @@ pub fn routes() -> Vec<(&'static str, &'static str, Right)> {
     table().into_iter().map(|route| (route.verb, route.path, route.right)).collect()
 }
 
-fn router(app: App) -> Router {
+fn router(app: Shared) -> Router {
     let with = |router: Router<Shared>, Route { path, right, handler, .. }: Route| {
         let guarded = move |asker, request, next| admit(right, asker, request, next);
         router.route(path, handler.route_layer(from_fn(guarded)))
@@ -267,7 +289,7 @@ fn router(app: App) -> Router {
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_route)
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .with_state(Arc::new(app))
+        .with_state(app)
 }
 
 async fn no_such_route(method: Method, uri: Uri) -> Refusal {

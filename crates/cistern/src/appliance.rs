@@ -94,6 +94,11 @@ impl Appliance {
         self.engine.write_cache_files();
     }
 
+    /// Whether a pool that was imported when the daemon last ran could not be.
+    pub fn is_missed(&self, pool: &str) -> bool {
+        self.memory.is_missed(pool)
+    }
+
     /// For the end of the program: every pool is exported, and none forgotten. Its disks may have changed by themselves:
     /// spares step in.
     pub fn export_all(&self) -> Result<()> {

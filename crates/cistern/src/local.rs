@@ -14,14 +14,38 @@ use stdx::os_error::words;
 
 use crate::appliance::Appliance;
 use crate::logging;
+use crate::mount_list::MountList;
 
 pub struct Local {
     appliance: Arc<Appliance>,
     /// Serves all local mounts.
     pool: Pool,
-    mounts: Mutex<BTreeMap<String, Mounted>>,
+    mounts: Mutex<Mounts>,
+    list: MountList,
     /// It begins later than the API does.
     pub iscsi: OnceLock<Arc<iscsi::Server>>,
+}
+
+#[derive(Default)]
+struct Mounts {
+    there: BTreeMap<String, Mounted>,
+    /// Those that could not be mounted again at the start: they are written down until they are.
+    missed: Vec<LocalMount>,
+}
+
+impl Mounts {
+    /// Somebody else may have unmounted some.
+    fn look(&mut self) {
+        self.there.retain(|_, mounted| !mounted.mount.is_unmounted());
+    }
+
+    fn describe(&self) -> impl Iterator<Item = LocalMount> {
+        self.there.iter().map(|(dataset, mounted)| LocalMount {
+            dataset: dataset.clone(),
+            mountpoint: mounted.at.clone(),
+            options: mounted.options.clone(),
+        })
+    }
 }
 
 struct Mounted {
@@ -33,9 +57,65 @@ struct Mounted {
 impl Local {
     /// # Errors
     /// The operating system's, where it has no more descriptors.
-    pub fn new(appliance: Arc<Appliance>) -> std::io::Result<Arc<Local>> {
-        let pool = Pool::new()?;
-        Ok(Arc::new(Local { appliance, pool, mounts: Mutex::default(), iscsi: OnceLock::new() }))
+    pub fn new(appliance: Arc<Appliance>, list: MountList) -> std::io::Result<Arc<Local>> {
+        let (pool, mounts) = (Pool::new()?, Mutex::new(Mounts { missed: list.load(), ..Mounts::default() }));
+        Ok(Arc::new(Local { appliance, pool, mounts, list, iscsi: OnceLock::new() }))
+    }
+
+    /// Writes down what is mounted, and what could not be.
+    fn save(&self, mounts: &Mounts) {
+        self.list.save(mounts.describe().chain(mounts.missed.iter().cloned()));
+    }
+
+    /// Takes the mounts away that a killed program of this state directory has left. Nothing else may run on it.
+    pub fn remove_dead(&self) {
+        let mut left: Vec<String> =
+            lock(&self.mounts).missed.iter().map(|it| it.mountpoint.clone()).collect();
+        // Parents first: what lies below one goes with it.
+        left.sort_unstable();
+        for at in left {
+            match fuse::remove_dead(Path::new(&at)) {
+                Ok(true) => tracing::info!(at, "what a killed program had mounted is taken away"),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::error!(at, %error, "what a killed program had mounted cannot be taken away")
+                }
+            }
+        }
+    }
+
+    /// Mounts what was mounted when the program last ran. What cannot be is logged, and still remembered, unless the file
+    /// system is no more.
+    pub fn mount_remembered(&self) {
+        let mut missed = lock(&self.mounts).missed.clone();
+        missed.sort_unstable_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
+        for mount in missed {
+            let spec = MountSpec {
+                dataset: mount.dataset.clone(),
+                mountpoint: mount.mountpoint.clone(),
+                options: mount
+                    .options
+                    .split(',')
+                    .filter(|word| !word.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+                overlay: true,
+            };
+            let mounted = self.mount(&spec);
+            if let Err(error) = &mounted {
+                tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
+            }
+            let is_gone = match mounted {
+                Ok(()) | Err(Error::Busy) => true,
+                Err(Error::NotFound) => !self.appliance.is_missed(pool_of(&mount.dataset)),
+                Err(_) => false,
+            };
+            if is_gone {
+                lock(&self.mounts).missed.retain(|missed| missed.dataset != mount.dataset);
+            }
+        }
+        let mounts = lock(&self.mounts);
+        self.save(&mounts);
     }
 
     /// How a dataset is to be mounted, with these words.
@@ -46,22 +126,29 @@ impl Local {
             kinds: vec![DatasetKind::Filesystem],
             props: mount_props().map(str::to_owned).collect(),
         };
-        let pool = dataset.split('/').next().unwrap_or_default();
-        let found = self.appliance.pool(pool)?.datasets(&filter)?;
+        let found = self.appliance.pool(pool_of(dataset))?.datasets(&filter)?;
         let props = found.into_iter().next().map(|info| info.props).unwrap_or_default();
         Ok(mount_options(dataset, &props, words))
     }
 
     /// For the end of the program.
     pub fn unmount_all(&self) {
-        let mounts = std::mem::take(&mut *lock(&self.mounts));
+        let mut mounts = lock(&self.mounts);
+        mounts.look();
+        self.save(&mounts);
+        let all = std::mem::take(&mut mounts.there);
+        drop(mounts);
         // Children before parents: the reverse of name order.
-        for (dataset, mounted) in mounts.into_iter().rev() {
+        for (dataset, mounted) in all.into_iter().rev() {
             if let Err(error) = mounted.mount.unmount(true) {
                 tracing::warn!(dataset, %error, "cannot be unmounted");
             }
         }
     }
+}
+
+fn pool_of(dataset: &str) -> &str {
+    dataset.split(['/', '@']).next().unwrap_or_default()
 }
 
 /// What properties say, and words that go before them.
@@ -89,7 +176,11 @@ fn prepare(spec: &MountSpec) -> Result<()> {
         let why = words(&error);
         Error::Refused(format!("cannot mount '{}': {}: {why}", spec.dataset, spec.mountpoint))
     };
-    fs::create_dir_all(at).map_err(refuse)?;
+    let made = match fs::create_dir_all(at) {
+        Err(_) if fuse::remove_dead(at).map_err(refuse)? => fs::create_dir_all(at),
+        made => made,
+    };
+    made.map_err(refuse)?;
     let mut inside = fs::read_dir(at).map_err(refuse)?;
     if !spec.overlay && inside.next().is_some() { Err(Error::NotEmpty) } else { Ok(()) }
 }
@@ -106,28 +197,30 @@ impl LocalMounts for Local {
 
     fn mount(&self, spec: &MountSpec) -> Result<()> {
         let mut mounts = lock(&self.mounts);
-        mounts.retain(|_, mounted| !mounted.mount.is_unmounted());
-        if mounts.contains_key(&spec.dataset) {
+        mounts.look();
+        if mounts.there.contains_key(&spec.dataset) {
             return Err(Error::Busy);
         }
+        let fs = self.appliance.pool(pool_of(&spec.dataset))?.open_fs(&spec.dataset)?;
         prepare(spec)?;
-        let pool = spec.dataset.split(['/', '@']).next().unwrap_or_default();
-        let fs = self.appliance.pool(pool)?.open_fs(&spec.dataset)?;
         let options = self.options(&spec.dataset, &spec.options)?;
         let mount = fuse::mount(&self.pool, fs, Path::new(&spec.mountpoint), &options)
             .map_err(|error| Error::Refused(format!("cannot mount '{}': {error}", spec.dataset)))?;
         let mounted = Mounted { mount, at: spec.mountpoint.clone(), options: spec.options.join(",") };
-        mounts.insert(spec.dataset.clone(), mounted);
+        mounts.there.insert(spec.dataset.clone(), mounted);
+        mounts.missed.retain(|missed| missed.dataset != spec.dataset);
+        self.save(&mounts);
         Ok(())
     }
 
     fn remount(&self, dataset: &str, options: &[String]) -> Result<()> {
         let now = self.options(dataset, options)?;
         let mut mounts = lock(&self.mounts);
-        let mounted = mounts.get_mut(dataset).filter(|mounted| !mounted.mount.is_unmounted());
+        let mounted = mounts.there.get_mut(dataset).filter(|mounted| !mounted.mount.is_unmounted());
         let mounted = mounted.ok_or(Error::NotFound)?;
         mounted.mount.remount(&now)?;
         mounted.options = options.join(",");
+        self.save(&mounts);
         Ok(())
     }
 
@@ -137,29 +230,27 @@ impl LocalMounts for Local {
             let rest = dataset.strip_prefix(from)?;
             (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
         };
-        let all = std::mem::take(&mut *mounts).into_iter();
-        *mounts = all.map(|(dataset, mounted)| (new_name(&dataset).unwrap_or(dataset), mounted)).collect();
+        let all = std::mem::take(&mut mounts.there).into_iter();
+        mounts.there =
+            all.map(|(dataset, mounted)| (new_name(&dataset).unwrap_or(dataset), mounted)).collect();
+        self.save(&mounts);
     }
 
     fn unmount(&self, dataset: &str, force: bool) -> Result<()> {
         let mut mounts = lock(&self.mounts);
-        let mounted = mounts.get(dataset).ok_or(Error::NotFound)?;
+        let mounted = mounts.there.get(dataset).ok_or(Error::NotFound)?;
         if !mounted.mount.is_unmounted() {
             mounted.mount.unmount(force)?;
         }
-        mounts.remove(dataset);
+        mounts.there.remove(dataset);
+        self.save(&mounts);
         Ok(())
     }
 
     fn mounted(&self) -> Vec<LocalMount> {
         let mut mounts = lock(&self.mounts);
-        mounts.retain(|_, mounted| !mounted.mount.is_unmounted());
-        let describe = |(dataset, mounted): (&String, &Mounted)| LocalMount {
-            dataset: dataset.clone(),
-            mountpoint: mounted.at.clone(),
-            options: mounted.options.clone(),
-        };
-        mounts.iter().map(describe).collect()
+        mounts.look();
+        mounts.describe().collect()
     }
 
     fn share(&self, dataset: &str) -> Result<()> {

@@ -12,9 +12,11 @@ mod host;
 mod keep;
 mod local;
 mod logging;
+mod mount_list;
 mod options;
 mod remember;
 mod serve;
+mod state_file;
 
 use std::io::{self, BufWriter};
 use std::path::Path;

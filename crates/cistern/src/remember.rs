@@ -4,11 +4,12 @@
 //! them.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine_api::{Engine, VdevStatus};
+
+use crate::state_file;
 
 /// A pool to import at start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,11 @@ impl Memory {
         text.lines().filter_map(parse).collect()
     }
 
+    /// Whether a pool of that name could not be imported.
+    pub fn is_missed(&self, name: &str) -> bool {
+        self.missed().iter().any(|pool| pool.name == name)
+    }
+
     /// A pool could not be imported.
     pub fn miss(&self, pool: Remembered) {
         self.missed().push(pool);
@@ -57,17 +63,9 @@ impl Memory {
             vdevs.for_each(|vdev| collect(vdev, &mut devices));
             text += &format(&Remembered { guid: pool.guid(), name: pool.name(), devices });
         }
-        if let Err(error) = self.replace(&text) {
+        if let Err(error) = state_file::replace(&self.file, &text) {
             tracing::error!(file = %self.file.display(), %error, "the list of pools cannot be kept");
         }
-    }
-
-    fn replace(&self, text: &str) -> io::Result<()> {
-        let new = self.file.with_extension("new");
-        let mut file = fs::File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &self.file)
     }
 }
 

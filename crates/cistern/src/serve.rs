@@ -23,6 +23,7 @@ use crate::appliance::Appliance;
 use crate::bench::rehearse::Children;
 use crate::disk_watch::Watches;
 use crate::local::Local;
+use crate::mount_list::MountList;
 use crate::options::{HELP, Options, Parsed, parse};
 use crate::remember::Memory;
 use crate::{first_start, host, keep, logging};
@@ -103,7 +104,8 @@ impl Daemon {
         let told = heed_signals(signals, engine.clone())?;
         let appliance = Appliance::new(engine.clone(), memory);
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
-        let local = Local::new(appliance.clone()).map_err(|error| words(&error))?;
+        let local =
+            Local::new(appliance.clone(), MountList::in_state(&state)).map_err(|error| words(&error))?;
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let config = Config {
             socket: socket.clone(),
@@ -113,7 +115,10 @@ impl Daemon {
         };
         let api = api::serve(config, appliance.clone(), local.clone())
             .map_err(|error| format!("{}: {}", socket.display(), words(&error)))?;
+        local.remove_dead();
         appliance.import_remembered();
+        local.mount_remembered();
+        api.mount_all();
         if options.first_start && is_first && appliance.pools().is_empty() {
             let make = || first_start::make(&*appliance, &state);
             let owner = Caller::administrator(host::user().unwrap_or(0));

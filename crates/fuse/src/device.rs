@@ -23,7 +23,7 @@ use crate::mount::MountOptions;
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
 /// What `mount` shows as the type.
-const TYPE: &str = "fuse.cistern";
+pub const TYPE: &str = "fuse.cistern";
 const SUBTYPE: &str = "cistern";
 
 /// See the module.

@@ -32,6 +32,7 @@ mod flat;
 mod handles;
 mod inodes;
 mod mount;
+mod mountinfo;
 mod notifier;
 mod ops;
 mod pool;
@@ -41,4 +42,5 @@ mod request;
 mod server;
 
 pub use mount::{Mount, MountOptions, mount};
+pub use mountinfo::remove_dead;
 pub use pool::Pool;

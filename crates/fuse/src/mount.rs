@@ -6,14 +6,13 @@
 use crate::device::{self, Device};
 use crate::flat::Flat;
 use crate::inodes::Inodes;
+use crate::mountinfo::{device_of, holders};
 use crate::notifier::Notifier;
 use crate::ops::Ops;
 use crate::pool::{Pool, Serve};
 use crate::server::Server;
 use engine_api::{Error, FileSystem, Result, Watcher};
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -192,49 +191,6 @@ fn in_words(error: &io::Error, root: bool) -> String {
                 .to_owned()
         }
     }
-}
-
-/// The fields of a line of /proc/PID/mountinfo: device and mount point, which has spaces as octal numbers (proc(5)).
-fn mountinfo(line: &str) -> Option<(&str, Vec<u8>)> {
-    let mut fields = line.split(' ');
-    let (device, at) = (fields.nth(2)?, fields.nth(1)?);
-    let mut path = Vec::with_capacity(at.len());
-    let mut rest = at.as_bytes();
-    while let Some((first, others)) = rest.split_first() {
-        let octal = match (first, others.get(..3)) {
-            (b'\\', Some(digits)) => {
-                std::str::from_utf8(digits).ok().and_then(|d| u8::from_str_radix(d, 8).ok())
-            }
-            _ => None,
-        };
-        path.push(octal.unwrap_or(*first));
-        rest = if octal.is_some() { &others[3..] } else { others };
-    }
-    Some((device, path))
-}
-
-/// The device of what was mounted last at a path, without asking the path.
-fn device_of(at: &Path) -> Option<String> {
-    let all = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let mut mounted = all.lines().rev().filter_map(mountinfo);
-    mounted.find(|(_, path)| Path::new(OsStr::from_bytes(path)) == at).map(|(device, _)| device.to_owned())
-}
-
-/// Who has a device mounted in a mount namespace of his own: `name (PID n)`, as far as this process may see.
-fn holders(device: &str) -> Vec<String> {
-    let own = std::fs::read_link("/proc/self/ns/mnt").ok();
-    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let holds = |pid: &u32| {
-        let elsewhere = std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok() != own;
-        let mounts = || std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
-        elsewhere && mounts().lines().filter_map(mountinfo).any(|(found, _)| found == device)
-    };
-    let name = |pid: u32| {
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        format!("{} (PID {pid})", name.trim_end())
-    };
-    pids.filter(holds).map(name).take(8).collect()
 }
 
 /// The kernel offers FUSE no more than its default of 128 KiB when a mount begins; root may raise it afterwards.

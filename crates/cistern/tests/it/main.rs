@@ -38,6 +38,7 @@ mod qemu;
 mod quotas;
 mod raidz;
 mod refusals;
+mod remount;
 mod restart;
 mod roots;
 mod shares;

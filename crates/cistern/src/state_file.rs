@@ -1,0 +1,14 @@
+//! Small files below the state directory, a record a line with tabs between its fields, each replaced as a whole.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What is there stays until all of the new is on the disk.
+pub fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let new = file.with_extension("new");
+    let mut to = fs::File::create(&new)?;
+    to.write_all(text.as_bytes())?;
+    to.sync_all()?;
+    fs::rename(&new, file)
+}

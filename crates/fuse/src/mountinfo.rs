@@ -1,0 +1,101 @@
+//! What is mounted, and in whose mount namespaces, as /proc/PID/mountinfo has it; and the mounts of a daemon that is dead.
+//!
+//! Such a mount stays: everybody who looks at it gets ENOTCONN, and nothing can be mounted in its place. What lies below it can
+//! be reached by nobody, so it goes with it.
+
+use crate::device::{self, TYPE};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long a mount may take to say that it is dead. One that lives may take for ever.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Line<'a> {
+    /// `major:minor`
+    device: &'a str,
+    path: Vec<u8>,
+    kind: &'a str,
+}
+
+/// A line, whose path has spaces as octal numbers (proc(5)).
+fn line(text: &str) -> Option<Line<'_>> {
+    let (mount, file_system) = text.split_once(" - ")?;
+    let mut fields = mount.split(' ');
+    let (device, at) = (fields.nth(2)?, fields.nth(1)?);
+    let mut path = Vec::with_capacity(at.len());
+    let mut rest = at.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let octal = match (first, others.get(..3)) {
+            (b'\\', Some(digits)) => {
+                std::str::from_utf8(digits).ok().and_then(|d| u8::from_str_radix(d, 8).ok())
+            }
+            _ => None,
+        };
+        path.push(octal.unwrap_or(*first));
+        rest = if octal.is_some() { &others[3..] } else { others };
+    }
+    Some(Line { device, path, kind: file_system.split(' ').next()? })
+}
+
+/// Device and type of what was mounted last at a path, without asking the path.
+fn mounted_at(at: &Path) -> Option<(String, String)> {
+    let all = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mut mounted = all.lines().rev().filter_map(line);
+    let found = mounted.find(|line| Path::new(OsStr::from_bytes(&line.path)) == at)?;
+    Some((found.device.to_owned(), found.kind.to_owned()))
+}
+
+/// The device of what was mounted last at a path.
+pub fn device_of(at: &Path) -> Option<String> {
+    mounted_at(at).map(|(device, _)| device)
+}
+
+/// Who has a device mounted in a mount namespace of his own: `name (PID n)`, as far as this process may see.
+pub fn holders(device: &str) -> Vec<String> {
+    let own = std::fs::read_link("/proc/self/ns/mnt").ok();
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let holds = |pid: &u32| {
+        let elsewhere = std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok() != own;
+        let mounts = || std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+        elsewhere && mounts().lines().filter_map(line).any(|found| found.device == device)
+    };
+    let name = |pid: u32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        format!("{} (PID {pid})", name.trim_end())
+    };
+    pids.filter(holds).map(name).take(8).collect()
+}
+
+/// Takes a mount of a daemon that is dead away, with all below it. Whether there was one.
+///
+/// # Errors
+/// The operating system's.
+pub fn remove_dead(at: &Path) -> io::Result<bool> {
+    let mut removed = false;
+    while mounted_at(at).is_some_and(|(_, kind)| kind == TYPE) && is_dead(at)? {
+        device::unmount(at, libc::MNT_DETACH)?;
+        removed = true;
+    }
+    Ok(removed)
+}
+
+/// Asked in a thread of its own, which a daemon that lives and does not answer may keep.
+fn is_dead(at: &Path) -> io::Result<bool> {
+    let (done, result) = mpsc::channel();
+    let path = at.to_owned();
+    let ask = move || {
+        // Nobody hears it who has not waited.
+        let _ = done.send(std::fs::symlink_metadata(&path).err().and_then(|error| error.raw_os_error()));
+    };
+    std::thread::Builder::new().name("fuse-look".into()).spawn(ask)?;
+    Ok(result.recv_timeout(PATIENCE) == Ok(Some(libc::ENOTCONN)))
+}
+
+#[cfg(test)]
+mod tests;
