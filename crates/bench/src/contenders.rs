@@ -55,6 +55,14 @@ impl Contender {
         }
     }
 
+    /// Where it is mounted; `None` for a share.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Share(_) => None,
+            Place::Folder(folder) => Some(folder.path()),
+        }
+    }
+
     fn fill(&self) -> Result<(), Fail> {
         let blocks = Blocks { block: 1 << 20, size: SIZE, is_random: false };
         self.run(Work::Write { blocks, is_sync: false }, &Crowd::new(1, Duration::MAX))?;

@@ -25,6 +25,7 @@ mod report;
 mod results;
 mod scans;
 mod suite;
+mod trees;
 
 use std::fs;
 use std::path::Path;
@@ -97,15 +98,18 @@ fn parts(options: &Options, about: &str) -> Vec<String> {
     };
     let (over_nfs, locally) = suite::split(&options.parts);
     let wants = |part: &str| options.parts.iter().any(|wanted| wanted == part);
-    let needs_memory = wants(memory::PART);
-    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory {
-        match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty()) {
+    let (needs_memory, needs_trees) = (wants(memory::PART), wants(trees::PART));
+    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory || needs_trees {
+        match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty() || needs_trees) {
             Ok(mut all) => {
                 for part in over_nfs {
                     finish(part.name, measure::part(part, &all.nfs, &all, options, about));
                 }
                 for part in locally {
                     finish(part.name, measure::part(part, &all.local, &all, options, about));
+                }
+                if needs_trees {
+                    finish(trees::PART, trees::measure(&all, options, about));
                 }
                 if needs_memory {
                     finish(memory::PART, memory::measure(&mut all.ours, about));

@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{cold, datasets, engine_alone, iscsi, kernels, memory, scans, suite};
+use crate::{cold, datasets, engine_alone, iscsi, kernels, memory, scans, suite, trees};
 
 pub const HELP: &str = "\
 usage: bench [options]         measure (scripts/bench builds everything and makes the namespaces)
        bench docs [--dir DIR]  put the last results into docs/performance.md again
 
   --dir DIR        on the disk to be measured, with 20 GiB free     (default: var-bench)
-  --part A,B       only these: nfs, sync, files, local, cold, memory, iscsi, engine, scrub,
-                   datasets, kernels
+  --part A,B       only these: nfs, sync, files, local, trees, cold, memory, iscsi, engine,
+                   scrub, datasets, kernels
   --only TEXT      only rows with this in their name (of datasets, only steps)
   --rounds N       repeat each measurement and take the median      (default: 3)
   --seconds S      how long each lasts at the most, some four times  (default: 1.2)
   --before FILE    measure this other build of cistern beside the new one, in the place of the peers,
-                   in nfs, sync, files, local and iscsi: has a change made anything slower?
+                   in nfs, sync, files, local, trees and iscsi: has a change made anything slower?
   --docs           afterwards rewrite tables and charts of docs/performance.md
 
 examples:
@@ -55,6 +55,7 @@ pub enum Parsed {
 pub fn all_parts() -> Vec<String> {
     let served = suite::PARTS.iter().map(|part| part.name);
     let alone = [
+        trees::PART,
         cold::PART,
         memory::PART,
         iscsi::PART,
@@ -68,7 +69,7 @@ pub fn all_parts() -> Vec<String> {
 
 /// Those that measure another build beside.
 fn parts_of_builds() -> Vec<String> {
-    suite::PARTS.iter().map(|part| part.name).chain([iscsi::PART]).map(str::to_owned).collect()
+    suite::PARTS.iter().map(|part| part.name).chain([trees::PART, iscsi::PART]).map(str::to_owned).collect()
 }
 
 pub fn parse(args: &[String]) -> Parsed {

@@ -43,7 +43,7 @@ fn options_choose_parts_in_their_order() {
         assert!(matches!(parse(&words(wrong)), Parsed::Wrong(_)), "{wrong}");
     }
     let Parsed::Run(options) = parse(&words("--before /old/cistern")) else { panic!("another build") };
-    assert_eq!(options.parts, ["nfs", "sync", "files", "local", "iscsi"]);
+    assert_eq!(options.parts, ["nfs", "sync", "files", "local", "trees", "iscsi"]);
     for wrong in ["--before", "--before /old/cistern --docs", "--before /old/cistern --part cold"] {
         assert!(matches!(parse(&words(wrong)), Parsed::Wrong(_)), "{wrong}");
     }

@@ -25,6 +25,10 @@ impl Folder {
         Folder { path: path.to_owned() }
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Does this work; what it needs is made before the time begins.
     pub fn run(&self, work: Work, crowd: &Crowd) -> Result<Outcome, Fail> {
         let next = &AtomicU64::new(0);
