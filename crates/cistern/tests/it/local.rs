@@ -114,7 +114,6 @@ fn files_are_made_without_a_name_and_given_one() {
     detach(&at);
     detach(&scratch.path("mnt"));
     daemon.begin();
-    daemon.zfs("mount tank/fs").done();
     assert_eq!(fs::read(at.join("name")).expect("read"), b"kept");
     assert_eq!(fs::read_dir(&at).expect("read").count(), 1);
     // The umask, or what its directory hands down, is any other file's.
@@ -156,7 +155,6 @@ fn files_are_immutable_or_only_grow() {
     detach(&at);
     detach(&scratch.path("mnt"));
     daemon.begin();
-    daemon.zfs("mount tank/fs").done();
     assert_eq!(errno(append("fixed")), Some(libc::EPERM));
     assert_eq!(errno(fs::write(at.join("fixed"), "new")), Some(libc::EPERM));
     assert_eq!(errno(fs::remove_file(at.join("fixed"))), Some(libc::EPERM));
