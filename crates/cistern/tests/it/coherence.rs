@@ -154,14 +154,14 @@ fn names() -> impl Iterator<Item = String> {
 
 /// A name in one of the folders.
 fn name(random: &mut Prng) -> String {
-    format!("{}{}", FOLDERS[random.next_u64() as usize % FOLDERS.len()], random.next_u64() as usize % NAMES)
+    format!("{}{}", FOLDERS[random.below(FOLDERS.len() as u64) as usize], random.below(NAMES as u64))
 }
 
 /// One change at random; many are refused, as names are not there or taken.
 fn change(way: &dyn Way, random: &mut Prng) -> io::Result<()> {
     let (path, other) = (name(random), name(random));
-    let number = random.next_u64() % 9000;
-    match random.next_u64() % 10 {
+    let number = random.below(9000);
+    match random.below(10) {
         0..=3 => {
             way.write(&path, number, &random.next_u64().to_le_bytes().repeat(1 + number as usize % 1000))
         }
@@ -246,7 +246,7 @@ fn a_mount_sees_what_nfs_and_rollbacks_change() {
         for round in 0..ROUNDS {
             let by_nfs = round % 2 == 0;
             for _ in 0..CHANGES {
-                let way: &dyn Way = if by_nfs || random.next_u64() % 4 == 0 { &client } else { &local };
+                let way: &dyn Way = if by_nfs || random.chance(1, 4) { &client } else { &local };
                 drop(change(way, &mut random));
             }
             if round % 8 == 5 {

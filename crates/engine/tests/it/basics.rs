@@ -262,7 +262,7 @@ fn every_kind_of_node_comes_back() {
     bench.reopen();
     for ((name, _), attr) in kinds.iter().zip(&made) {
         let found = bench.fs.lookup(&ROOT, root, name).unwrap();
-        assert_eq!(engine_api::Attr { used: attr.used, ..found }, *attr);
+        assert_eq!(engine_api::Attr { used: attr.used, settled: attr.settled, ..found }, *attr);
     }
     let node = |i: usize| made[i].node;
     assert_eq!(bench.fs.readlink(&ROOT, node(1)).unwrap(), b"short");
