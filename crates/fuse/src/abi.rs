@@ -100,6 +100,9 @@ pub const STATX_BTIME: u32 = 0x800;
 /// `error` of a message that answers nothing (`fuse_notify_code`): forget what is known of a node, or that a name leads to one.
 pub const NOTIFY_INVAL_INODE: i32 = 2;
 pub const NOTIFY_INVAL_ENTRY: i32 = 3;
+/// A flag of NOTIFY_INVAL_ENTRY: the name is looked up again, and what is mounted below it stays. From this minor on.
+pub const EXPIRE_ONLY: u32 = 1 << 0;
+pub const EXPIRE_MINOR: u32 = 38;
 /// Bytes of NOTIFY_INVAL_ENTRY before the name.
 pub const NOTIFY_ENTRY: usize = 16;
 

@@ -47,8 +47,37 @@ struct Table {
     named: HashMap<u64, u64>,
     /// Numbers of what the kernel has to be told.
     stale: VecDeque<u64>,
-    /// Objects that others changed, the n-th at `n % RECENT`.
-    recent: Box<[u64; RECENT]>,
+    /// Objects that others changed, and what of them, the n-th at `n % RECENT`.
+    recent: Box<[(u64, What); RECENT]>,
+}
+
+/// Whether the name by which the kernel finds a node may lead elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Names {
+    #[default]
+    Same,
+    /// It has to be looked up again. What is mounted below it stays, should it be the same.
+    Doubtful,
+    Changed,
+}
+
+/// What of a node has changed besides its attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct What {
+    pub data: bool,
+    pub names: Names,
+}
+
+impl What {
+    const ANY: What = What { data: true, names: Names::Doubtful };
+
+    fn of(changed: Changed) -> What {
+        What { data: changed.data, names: if changed.names { Names::Changed } else { Names::Same } }
+    }
+
+    fn and(self, other: What) -> What {
+        What { data: self.data || other.data, names: self.names.max(other.names) }
+    }
 }
 
 #[derive(Default)]
@@ -61,7 +90,7 @@ struct Known {
     is_direct: bool,
     name: Option<Name>,
     /// What the kernel has not been told yet.
-    changed: Option<Changed>,
+    changed: Option<What>,
     /// Its data has changed, and the kernel may not have dropped what it has of it.
     data_changed: bool,
 }
@@ -74,23 +103,22 @@ pub struct Name(pub u64, pub Box<[u8]>);
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stale {
     pub ino: u64,
-    pub changed: Changed,
+    pub changed: What,
     /// Where names have changed, the one by which it may still find it.
     pub name: Option<Name>,
 }
 
 impl Known {
     /// Whether it was up to date before.
-    fn note(&mut self, what: Changed) -> bool {
+    fn note(&mut self, what: What) -> bool {
         self.data_changed |= what.data;
-        let before = self.changed.unwrap_or_default();
-        let both = Changed { data: before.data || what.data, names: before.names || what.names };
+        let both = self.changed.unwrap_or_default().and(what);
         self.changed.replace(both).is_none()
     }
 }
 
 impl Table {
-    fn note(&mut self, ino: u64, what: Changed) -> bool {
+    fn note(&mut self, ino: u64, what: What) -> bool {
         let is_new = self.known.get_mut(&ino).is_some_and(|known| known.note(what));
         if is_new {
             self.stale.push_back(ino);
@@ -102,7 +130,8 @@ impl Table {
 impl Inodes {
     pub fn new(root: impl Fn() -> NodeId + Send + Sync + 'static, budget: Budget) -> Inodes {
         let known = HashMap::from([(ROOT, Known { lookups: 1, ..Known::default() })]);
-        let (named, stale, recent) = (HashMap::new(), VecDeque::new(), Box::new([0; RECENT]));
+        let (named, stale, recent) =
+            (HashMap::new(), VecDeque::new(), Box::new([(0, What::default()); RECENT]));
         let root_object = AtomicU64::new(root().object);
         Inodes {
             root: Box::new(root),
@@ -251,9 +280,9 @@ impl Inodes {
 
     /// Others have changed a node. Whether there is more to tell now.
     pub fn changed(&self, node: NodeId, what: Changed) -> bool {
-        let mut table = self.lock();
+        let (what, mut table) = (What::of(what), self.lock());
         let count = self.changes.load(Ordering::Relaxed);
-        table.recent[count as usize % RECENT] = node.object;
+        table.recent[count as usize % RECENT] = (node.object, what);
         self.changes.store(count + 1, Ordering::Release);
         let is_root = node.object == self.root_object.load(Ordering::Relaxed);
         table.note(if is_root { ROOT } else { node.object }, what)
@@ -265,7 +294,7 @@ impl Inodes {
         // Whoever answers at this moment looks at all.
         self.changes.fetch_add(RECENT as u64 + 1, Ordering::Release);
         let all: Vec<u64> = table.known.keys().copied().collect();
-        let noted = all.into_iter().filter(|ino| table.note(*ino, Changed { data: true, names: true }));
+        let noted = all.into_iter().filter(|ino| table.note(*ino, What::ANY));
         noted.count() > 0
     }
 
@@ -277,9 +306,14 @@ impl Inodes {
         let mut table = self.lock();
         let count = self.changes.load(Ordering::Relaxed);
         let object = if ino == ROOT { self.root_object.load(Ordering::Relaxed) } else { ino };
-        let is_in_it = count - mark > RECENT as u64
-            || (mark..count).any(|at| table.recent[at as usize % RECENT] == object);
-        is_in_it && table.note(ino, Changed { data: true, names: true })
+        let what = match count - mark > RECENT as u64 {
+            true => Some(What::ANY),
+            false => {
+                let since = (mark..count).map(|at| table.recent[at as usize % RECENT]);
+                since.filter(|(one, _)| *one == object).map(|(_, what)| what).reduce(What::and)
+            }
+        };
+        what.is_some_and(|what| table.note(ino, what))
     }
 
     /// What the kernel is to be told next; [`Inodes::told`] when it has been.
@@ -290,7 +324,7 @@ impl Inodes {
             let ino = table.stale.pop_front()?;
             let Some(known) = table.known.get_mut(&ino) else { continue };
             let Some(changed) = known.changed.take() else { continue };
-            let name = known.name.clone().filter(|_| changed.names);
+            let name = known.name.clone().filter(|_| changed.names > Names::Same);
             return Some(Stale { ino, changed, name });
         }
     }

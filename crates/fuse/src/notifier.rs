@@ -12,7 +12,7 @@
 
 use crate::abi;
 use crate::device::Device;
-use crate::inodes::{Inodes, Name, Stale};
+use crate::inodes::{Inodes, Name, Names, Stale};
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
@@ -116,7 +116,9 @@ fn tell(device: &Device, stale: &Stale) {
         let mut body = Vec::with_capacity(abi::NOTIFY_ENTRY + name.len() + 1);
         body.extend_from_slice(&dir.to_ne_bytes());
         body.extend_from_slice(&(name.len() as u32).to_ne_bytes());
-        body.extend_from_slice(&[0; 4]);
+        // To forget a name is to take away what is mounted below it.
+        let flags = if stale.changed.names == Names::Changed { 0 } else { abi::EXPIRE_ONLY };
+        body.extend_from_slice(&flags.to_ne_bytes());
         body.extend_from_slice(name);
         body.push(0);
         send(device, abi::NOTIFY_INVAL_ENTRY, &body);

@@ -74,6 +74,7 @@ impl Ops {
                 format!("FUSE {major}.{minor} of this kernel"),
             ));
         }
+        self.server.begin(minor.min(abi::MINOR));
         let limits = Limits {
             max_readahead: max_readahead.min(MAX_IO as u32),
             max_background: BACKGROUND,

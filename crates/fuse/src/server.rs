@@ -1,5 +1,6 @@
 //! What each request means to the engine. Who asks and for which node is in its header.
 
+use crate::abi;
 use crate::caller::{as_caller, as_caller_with_mode};
 use crate::handles::Handles;
 use crate::inodes::Inodes;
@@ -8,8 +9,8 @@ use engine_api::{
     Attr, CreateMode, Cred, Error, FileSystem, FsStat, NewNode, NodeId, NodeKind, Origin, ReadBuf,
     RenameMode, Result, Seek, SetAttr, Stable, XattrMode,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stdx::posix;
 use stdx::posix::acl::{ACCESS, DEFAULT};
@@ -28,10 +29,10 @@ pub struct Server {
     pub inodes: Arc<Inodes>,
     pub handles: Handles,
     /// What is changed here is marked with this.
-    origin: Origin,
+    origin: Option<Origin>,
     /// How long the kernel may believe names and attributes that it is not told of, and those that it is.
     cache: Duration,
-    told: Duration,
+    told: OnceLock<Duration>,
     /// Attributes of users are there.
     xattr: Arc<AtomicBool>,
     /// Grows whenever a file may have got capabilities (see `remove_capabilities`).
@@ -65,18 +66,31 @@ impl Server {
         xattr: Arc<AtomicBool>,
     ) -> Server {
         let handles = Handles::new(fs.clone());
-        let told = if origin.is_some() && !cache.is_zero() { TOLD.max(cache) } else { cache };
-        let (origin, capabilities_set) = (origin.unwrap_or_default(), AtomicU64::new(1));
+        let (told, capabilities_set) = (OnceLock::new(), AtomicU64::new(1));
         Server { fs, inodes, handles, origin, cache, told, xattr, capabilities_set }
     }
 
+    /// The kernel speaks this minor version. An older one cannot be told all: it believes everything for a moment only.
+    pub fn begin(&self, minor: u32) {
+        let is_told = self.origin.is_some() && minor >= abi::EXPIRE_MINOR && !self.cache.is_zero();
+        self.told.get_or_init(|| if is_told { TOLD.max(self.cache) } else { self.cache });
+    }
+
+    fn told(&self) -> Duration {
+        self.told.get().copied().unwrap_or(self.cache)
+    }
+
+    fn origin(&self) -> Origin {
+        self.origin.unwrap_or_default()
+    }
+
     pub fn root(&self) -> Cred {
-        Cred { origin: self.origin, ..Cred::root() }
+        Cred { origin: self.origin(), ..Cred::root() }
     }
 
     /// Attributes that are still to change by themselves, or that nobody tells of, are believed for a moment only.
     pub fn trust(&self, attr: &Attr) -> Duration {
-        if attr.settled { self.told } else { self.cache }
+        if attr.settled { self.told() } else { self.cache }
     }
 
     /// The kernel is given a node that it holds under this number, by a name in a directory. A snapshot's place is not believed
@@ -86,13 +100,13 @@ impl Server {
             Ok(None) => {}
             Ok(Some(_)) | Err(_) => return Trust { name: Duration::ZERO, attr: Duration::ZERO },
         }
-        let is_told = self.told > self.cache && self.inodes.remember_name(ino, dir, name);
-        Trust { name: if is_told { self.told } else { self.cache }, attr: self.trust(attr) }
+        let is_told = self.told() > self.cache && self.inodes.remember_name(ino, dir, name);
+        Trust { name: if is_told { self.told() } else { self.cache }, attr: self.trust(attr) }
     }
 
     pub fn lookup(&self, req: &Header, name: &[u8]) -> Result<Attr> {
         let dir = self.inodes.node(req.node)?;
-        as_caller(req, self.origin, |cred| self.fs.lookup(cred, dir, name))
+        as_caller(req, self.origin(), |cred| self.fs.lookup(cred, dir, name))
     }
 
     /// An open file keeps its node even where the number went to another.
@@ -110,19 +124,19 @@ impl Server {
 
     pub fn readlink(&self, req: &Header) -> Result<Vec<u8>> {
         let node = self.inodes.node(req.node)?;
-        as_caller(req, self.origin, |cred| self.fs.readlink(cred, node))
+        as_caller(req, self.origin(), |cred| self.fs.readlink(cred, node))
     }
 
     pub fn unlink(&self, req: &Header, name: &[u8]) -> Result<()> {
         let dir = self.inodes.node(req.node)?;
-        as_caller(req, self.origin, |cred| self.fs.remove(cred, dir, name))?;
+        as_caller(req, self.origin(), |cred| self.fs.remove(cred, dir, name))?;
         self.inodes.removed(req.node, name);
         Ok(())
     }
 
     pub fn rmdir(&self, req: &Header, name: &[u8]) -> Result<()> {
         let dir = self.inodes.node(req.node)?;
-        as_caller(req, self.origin, |cred| self.fs.rmdir(cred, dir, name))?;
+        as_caller(req, self.origin(), |cred| self.fs.rmdir(cred, dir, name))?;
         self.inodes.removed(req.node, name);
         Ok(())
     }
@@ -130,7 +144,7 @@ impl Server {
     /// Another name, in the directory that is asked, for node `ino`.
     pub fn link(&self, req: &Header, ino: u64, name: &[u8]) -> Result<Attr> {
         let (node, dir) = (self.inodes.node(ino)?, self.inodes.node(req.node)?);
-        as_caller(req, self.origin, |cred| self.fs.link(cred, node, dir, name)).map(|(attr, _)| attr)
+        as_caller(req, self.origin(), |cred| self.fs.link(cred, node, dir, name)).map(|(attr, _)| attr)
     }
 
     pub fn read(&self, fh: u64, offset: u64, size: u32) -> Result<ReadBuf> {
@@ -161,8 +175,10 @@ impl Server {
                 let node = self.inodes.node(req.node)?;
                 (
                     node,
-                    as_caller_with_mode(req, self.origin, set.mode, |cred| self.fs.setattr(cred, node, set))?
-                        .1,
+                    as_caller_with_mode(req, self.origin(), set.mode, |cred| {
+                        self.fs.setattr(cred, node, set)
+                    })?
+                    .1,
                 )
             }
         };
@@ -176,7 +192,7 @@ impl Server {
         let parent = self.inodes.node(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
         let call = |cred: &Cred| self.fs.make(&masked(cred, umask), parent, name, what, &attr);
-        Ok(as_caller_with_mode(req, self.origin, attr.mode, call)?.attr)
+        Ok(as_caller_with_mode(req, self.origin(), attr.mode, call)?.attr)
     }
 
     /// open(2) with O_CREAT where the kernel saw no such name, with a mode and a umask. Gives the attributes and a handle.
@@ -199,7 +215,7 @@ impl Server {
             }
             Ok(created.attr)
         };
-        let attr = as_caller_with_mode(req, self.origin, attr.mode, call)?;
+        let attr = as_caller_with_mode(req, self.origin(), attr.mode, call)?;
         Ok((attr, self.handles.open(attr.node)?))
     }
 
@@ -208,7 +224,7 @@ impl Server {
         let dir = self.inodes.node(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
         let call = |cred: &Cred| self.fs.create_unnamed(&masked(cred, umask), dir, &attr);
-        let attr = as_caller_with_mode(req, self.origin, attr.mode, call)?;
+        let attr = as_caller_with_mode(req, self.origin(), attr.mode, call)?;
         Ok((attr, self.handles.take(attr.node)))
     }
 
@@ -228,7 +244,7 @@ impl Server {
         let node = self.inodes.node(ino)?;
         let handle = self.handles.open(node)?;
         let attr = self.fs.getattr(node).inspect_err(|_| self.handles.close(handle))?;
-        let is_told = self.told > self.cache;
+        let is_told = self.told() > self.cache;
         Ok((handle, self.inodes.opened(node, attr.change, is_told, is_direct)))
     }
 
@@ -307,7 +323,7 @@ impl Server {
         };
         let (source, target) = (self.inodes.node(from.0)?, self.inodes.node(to.0)?);
         let ends = ((source, from.1), (target, to.1));
-        as_caller(req, self.origin, |cred| self.fs.rename(cred, ends.0, ends.1, mode))?;
+        as_caller(req, self.origin(), |cred| self.fs.rename(cred, ends.0, ends.1, mode))?;
         Ok(self.inodes.renamed(from, to, mode == RenameMode::Exchange))
     }
 
@@ -345,7 +361,7 @@ impl Server {
         let node = self.inodes.node(req.node)?;
         // An ACL takes setgid away where its setter is not in the file's group.
         let groups_matter = (name == ACCESS).then_some(posix::SETGID);
-        as_caller_with_mode(req, self.origin, groups_matter, |cred| {
+        as_caller_with_mode(req, self.origin(), groups_matter, |cred| {
             self.fs.setxattr(cred, node, name, value, mode)
         })?;
         if name == CAPABILITY {
@@ -357,7 +373,7 @@ impl Server {
     pub fn getxattr(&self, req: &Header, name: &[u8]) -> Result<Vec<u8>> {
         self.check_xattr_name(name)?;
         let node = self.inodes.node(req.node)?;
-        match as_caller(req, self.origin, |cred| self.fs.getxattr(cred, node, name)) {
+        match as_caller(req, self.origin(), |cred| self.fs.getxattr(cred, node, name)) {
             // The kernel asks before it lets anybody in: where ACLs are off there is none.
             Err(Error::Unsupported(_)) if name == ACCESS || name == DEFAULT => Err(Error::NotFound),
             answer => answer,
@@ -367,7 +383,7 @@ impl Server {
     /// Names, each ended by a NUL.
     pub fn listxattr(&self, req: &Header) -> Result<Vec<u8>> {
         let node = self.inodes.node(req.node)?;
-        let mut names = as_caller(req, self.origin, |cred| self.fs.listxattr(cred, node))?;
+        let mut names = as_caller(req, self.origin(), |cred| self.fs.listxattr(cred, node))?;
         names.retain(|name| !name.starts_with(USER) || self.xattr.load(Ordering::Relaxed));
         Ok(names.into_iter().flat_map(|name| name.into_iter().chain([0])).collect())
     }
@@ -380,7 +396,7 @@ impl Server {
             // truncates the program.
             return self.fs.removexattr(&self.root(), node, name);
         }
-        as_caller(req, self.origin, |cred| self.fs.removexattr(cred, node, name))
+        as_caller(req, self.origin(), |cred| self.fs.removexattr(cred, node, name))
     }
 
     /// Attributes of users are refused without xattr (`zpl_xattr_user_get` in module/os/linux/zfs/zpl_xattr.c).

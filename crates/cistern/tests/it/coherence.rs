@@ -264,6 +264,27 @@ fn a_mount_sees_what_nfs_and_rollbacks_change() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
+/// The kernel looks everything up again when a property is set, and takes nothing away that is mounted below.
+#[test]
+fn what_is_mounted_below_stays_when_all_may_have_changed() {
+    let scratch = Scratch::new("mounted-below");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, mnt) = (scratch.image("a", 256), scratch.text("mnt"));
+    daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
+    daemon.zfs("create tank/fs").done();
+    daemon.zfs("mount tank").done();
+    daemon.zfs("mount tank/fs").done();
+    let below = scratch.path("mnt/fs");
+    fs::write(below.join("file"), "here").expect("written");
+    for line in ["set atime=off tank", "set snapdir=visible tank", "set xattr=sa tank"] {
+        assert!(fs::metadata(&below).is_ok_and(|meta| meta.is_dir()));
+        daemon.zfs(line).done();
+        thread::sleep(Duration::from_millis(100));
+        assert_eq!(fs::read_to_string(below.join("file")).expect(line), "here");
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
 /// Whoever opens a file after a change was answered reads what it is now, even while the kernel is being told.
 #[test]
 fn who_opens_a_file_after_a_change_reads_the_change() {
