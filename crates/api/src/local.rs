@@ -50,6 +50,23 @@ pub struct LocalMount {
     pub options: String,
 }
 
+impl LocalMount {
+    /// The options that it was asked for.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.options.split(',').filter(|option| !option.is_empty())
+    }
+
+    /// How to mount it again where it was, whatever lies there now.
+    pub fn again(&self) -> MountSpec {
+        MountSpec {
+            dataset: self.dataset.clone(),
+            mountpoint: self.mountpoint.clone(),
+            options: self.words().map(str::to_owned).collect(),
+            overlay: true,
+        }
+    }
+}
+
 /// A file system that NFS clients see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalShare {

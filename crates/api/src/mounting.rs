@@ -180,13 +180,7 @@ pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
 /// Mounts again, where they were, what `unmount_all` took away. Gives the failures.
 pub fn restore(app: &App, mounts: &[LocalMount]) -> Vec<String> {
     let again = |mount: &LocalMount| {
-        let spec = MountSpec {
-            dataset: mount.dataset.clone(),
-            mountpoint: mount.mountpoint.clone(),
-            options: words_of(mount).map(str::to_owned).collect(),
-            overlay: true,
-        };
-        let outcome = app.local.mount(&spec);
+        let outcome = app.local.mount(&mount.again());
         outcome.err().map(|error| mount_failure(&mount.dataset, &mount.mountpoint, &error))
     };
     mounts.iter().rev().filter_map(again).collect()
@@ -264,18 +258,13 @@ pub fn follow(app: &App, root: &str, changed: &[&str]) -> Vec<String> {
     }
     let again = |mount: LocalMount| {
         let stays = |word: &&str| mount_word(word).is_none_or(|(prop, _)| !changed.contains(&prop));
-        let words: Vec<String> = words_of(&mount).filter(stays).map(str::to_owned).collect();
+        let words: Vec<String> = mount.words().filter(stays).map(str::to_owned).collect();
         match app.local.remount(&mount.dataset, &words) {
             Ok(()) | Err(Error::NotFound) => None,
             Err(error) => Some(mount_failure(&mount.dataset, &mount.mountpoint, &error)),
         }
     };
     mounted_within(app, root).into_iter().filter_map(again).collect()
-}
-
-/// The options that a mount was asked for.
-pub fn words_of(mount: &LocalMount) -> impl Iterator<Item = &str> {
-    mount.options.split(',').filter(|option| !option.is_empty())
 }
 
 /// Whether inheriting this property, or setting it to this value, may move or end a mount.

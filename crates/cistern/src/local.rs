@@ -90,18 +90,7 @@ impl Local {
         let mut missed = lock(&self.mounts).missed.clone();
         missed.sort_unstable_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
         for mount in missed {
-            let spec = MountSpec {
-                dataset: mount.dataset.clone(),
-                mountpoint: mount.mountpoint.clone(),
-                options: mount
-                    .options
-                    .split(',')
-                    .filter(|word| !word.is_empty())
-                    .map(str::to_owned)
-                    .collect(),
-                overlay: true,
-            };
-            let mounted = self.mount(&spec);
+            let mounted = self.mount(&mount.again());
             if let Err(error) = &mounted {
                 tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
             }

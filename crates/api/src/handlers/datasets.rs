@@ -61,7 +61,7 @@ fn say_how_it_is_mounted(app: &App, datasets: &mut [Dataset]) {
     let mounts = app.local.mounted();
     for dataset in datasets.iter_mut() {
         let Some(mount) = mounts.iter().find(|mount| mount.dataset == dataset.name) else { continue };
-        for (name, on) in mounting::words_of(mount).filter_map(mount_word) {
+        for (name, on) in mount.words().filter_map(mount_word) {
             let prop = dataset.props.iter_mut().find(|prop| prop.name == name);
             if let Some(prop) = prop.filter(|prop| (prop.value != "off") != on) {
                 prop.value = if on { "on" } else { "off" }.to_owned();

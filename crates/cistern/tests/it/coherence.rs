@@ -215,16 +215,23 @@ fn compare(local: &Local<'_>, client: &Client, what: &str) -> Duration {
     }
 }
 
-#[test]
-fn a_mount_sees_what_nfs_and_rollbacks_change() {
-    let scratch = Scratch::new("coherence");
-    let mut daemon = Daemon::start(&scratch);
+/// `tank/fs`, mounted at `fs` and shared.
+fn served(scratch: &Scratch) -> (Daemon, Client) {
+    let daemon = Daemon::start(scratch);
     let a = scratch.image("a", 256);
     daemon.zpool(&format!("create -m none tank {a}")).done();
     let at = scratch.text("fs");
     daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure tank/fs")).done();
     daemon.zfs("mount tank/fs").done();
-    let (client, folder) = (Client::mount(&daemon, &at).expect("mounted"), scratch.path("fs"));
+    let client = Client::mount(&daemon, &at).expect("mounted");
+    (daemon, client)
+}
+
+#[test]
+fn a_mount_sees_what_nfs_and_rollbacks_change() {
+    let scratch = Scratch::new("coherence");
+    let (mut daemon, client) = served(&scratch);
+    let folder = scratch.path("fs");
     let local = Local(&folder);
     for folder in ["/a", "/b"] {
         Way::mkdir(&local, folder).expect("made");
@@ -289,13 +296,7 @@ fn what_is_mounted_below_stays_when_all_may_have_changed() {
 #[test]
 fn who_opens_a_file_after_a_change_reads_the_change() {
     let scratch = Scratch::new("close-to-open");
-    let mut daemon = Daemon::start(&scratch);
-    let a = scratch.image("a", 256);
-    daemon.zpool(&format!("create -m none tank {a}")).done();
-    let at = scratch.text("fs");
-    daemon.zfs(&format!("create -o mountpoint={at} -o sharenfs=rw,no_root_squash,insecure tank/fs")).done();
-    daemon.zfs("mount tank/fs").done();
-    let client = Client::mount(&daemon, &at).expect("mounted");
+    let (mut daemon, client) = served(&scratch);
     let file = scratch.path("fs").join("file");
     fs::File::create(&file).and_then(|mut file| file.write_all(&[0; 8])).expect("written");
     for number in 1..500u64 {
