@@ -112,6 +112,15 @@ impl Attrs {
 pub struct Dirty {
     pub block: Arc<Block>,
     pub written: bool,
+    /// It was checked in this group, and changed since only by who keeps it sound
+    /// ([`crate::Dnode::update_sound_block`]).
+    pub is_sound: bool,
+}
+
+impl Dirty {
+    pub fn new(block: Arc<Block>) -> Dirty {
+        Dirty { block, written: false, is_sound: false }
+    }
 }
 
 /// A dirty block that was written before its group is synced, because a record of an intent log leads to it. The sync
@@ -183,9 +192,9 @@ impl State {
 
     /// Newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = &Changes> + '_ {
-        let mut order: Vec<&Changes> = self.slots.iter().flatten().map(|c| &**c).collect();
-        order.sort_unstable_by_key(|changes| std::cmp::Reverse(changes.txg));
-        order.into_iter()
+        let mut order: [Option<&Changes>; TXG_SIZE] = self.slots.each_ref().map(Option::as_deref);
+        order.sort_unstable_by_key(|changes| std::cmp::Reverse(changes.map(|changes| changes.txg)));
+        order.into_iter().flatten()
     }
 
     fn newest_txg(&self) -> Option<Txg> {

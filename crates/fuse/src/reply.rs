@@ -11,6 +11,8 @@ use std::time::Duration;
 /// Bytes of an entry of READDIR before its name, and of the node before it in READDIRPLUS.
 const DIRENT: usize = 24;
 const ENTRY: usize = 128;
+/// Bytes of what a file that was opened is answered by.
+const OPENED: usize = 16;
 
 /// Answers one request, once: dropped unused, it answers EIO, so that nobody waits for ever.
 pub struct Answer<'a> {
@@ -133,6 +135,10 @@ impl Fields {
             .attr(ino, attr)
     }
 
+    fn opened(self, fh: u64, open_flags: u32) -> Fields {
+        self.u64(fh).u32(open_flags).u32(0)
+    }
+
     fn statx_time(self, time: Time) -> Fields {
         self.u64(time.secs as u64).u32(time.nanos).u32(0)
     }
@@ -189,11 +195,11 @@ pub fn statx(ino: u64, attr: &Attr, cache: Duration) -> Fields {
 }
 
 pub fn opened(fh: u64, open_flags: u32) -> Fields {
-    Fields::new(16).u64(fh).u32(open_flags).u32(0)
+    Fields::new(OPENED).opened(fh, open_flags)
 }
 
 pub fn created(ino: u64, attr: &Attr, trust: Trust, fh: u64, open_flags: u32) -> Fields {
-    entry(ino, attr, trust).u64(fh).u32(open_flags).u32(0)
+    Fields::new(ENTRY + OPENED).entry(ino, attr, trust).opened(fh, open_flags)
 }
 
 /// The one number of WRITE, GETXATTR and LISTXATTR.

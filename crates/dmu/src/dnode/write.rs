@@ -18,6 +18,16 @@ pub const MAX_BLOCK_SIZE: u32 = 16 << 20;
 pub const MAX_SPILL_SIZE: usize = 128 << 10;
 const SECTOR: usize = 512;
 
+/// What a block was before it is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Was {
+    /// What is in the buffer is of no meaning: all of it has to be written.
+    Hole,
+    Data,
+    /// As the last change in this group has left it (see [`Dnode::update_sound_block`]).
+    Sound,
+}
+
 impl Dnode {
     /// Blocks that `data` covers wholly are not read.
     pub fn write(&self, offset: u64, data: &[u8], tx: &Tx) -> Result<(), DmuError> {
@@ -33,11 +43,11 @@ impl Dnode {
             if len == size {
                 self.put_block(blkid, Arc::new(Block::from_slice(now)), tx)?;
             } else {
-                self.change_block(blkid, tx, Some(len), |block, is_hole| {
+                self.change_block(blkid, tx, Some(len), |block, was, _| {
                     let (before, rest) = block.split_at_mut(from);
                     let (written, behind) = rest.split_at_mut(len);
                     written.copy_from_slice(now);
-                    if is_hole {
+                    if was == Was::Hole {
                         before.fill(0);
                         behind.fill(0);
                     }
@@ -71,22 +81,41 @@ impl Dnode {
         tx: &Tx,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, DmuError> {
-        self.change_block(blkid, tx, None, |block, is_hole| {
-            if is_hole {
+        self.change_block(blkid, tx, None, |block, was, _| {
+            if was == Was::Hole {
                 block.fill(0);
             }
             f(block)
         })
     }
 
-    /// As [`Dnode::update_block`]; so many bytes of it change, all of them as far as is known without. `f` is told whether the
-    /// block was a hole: then what is there is of no meaning, and all of it has to be written.
+    /// As [`Dnode::update_block`], for a form that `f` relies on and keeps. `f` is told whether the block is sound: it was left
+    /// so in this group by this call, and nothing else has changed it since. Where it is not, `f` checks it first. `f` fails
+    /// before it changes anything.
+    pub fn update_sound_block<R, E>(
+        &self,
+        blkid: u64,
+        tx: &Tx,
+        f: impl FnOnce(&mut [u8], bool) -> Result<R, E>,
+    ) -> Result<Result<R, E>, DmuError> {
+        self.change_block(blkid, tx, None, |block, was, is_sound| {
+            if was == Was::Hole {
+                block.fill(0);
+            }
+            let answer = f(block, was == Was::Sound);
+            *is_sound = answer.is_ok();
+            answer
+        })
+    }
+
+    /// As [`Dnode::update_block`]; so many bytes of it change, all of them as far as is known without. `f` is told what the block
+    /// was, and says whether it is sound now; it starts as not.
     fn change_block<R>(
         &self,
         blkid: u64,
         tx: &Tx,
         changed: Option<usize>,
-        f: impl FnOnce(&mut [u8], bool) -> R,
+        f: impl FnOnce(&mut [u8], Was, &mut bool) -> R,
     ) -> Result<R, DmuError> {
         let (mut state, old) = loop {
             let state = self.state_mut();
@@ -120,8 +149,13 @@ impl Dnode {
         let (changes, _) = state.dirty(tx.txg());
         let dirty = changes.blocks.get_mut(&blkid).expect("was just inserted");
         dirty.written = false;
+        let was = match std::mem::take(&mut dirty.is_sound) {
+            true => Was::Sound,
+            false if is_hole => Was::Hole,
+            false => Was::Data,
+        };
         let block: &mut Block = Arc::make_mut(&mut dirty.block);
-        let answer = f(block, is_hole);
+        let answer = f(block, was, &mut dirty.is_sound);
         drop(state);
         match changed {
             Some(changed) => {
@@ -148,7 +182,7 @@ impl Dnode {
     fn insert(&self, state: &mut State, blkid: u64, block: Arc<Block>, txg: Txg) -> bool {
         let changes = self.change(state, txg);
         changes.attrs.max_blkid = changes.attrs.max_blkid.max(blkid);
-        changes.blocks.insert(blkid, Dirty { block, written: false }).is_none()
+        changes.blocks.insert(blkid, Dirty::new(block)).is_none()
     }
 
     /// The group's changes, to be changed.
@@ -261,7 +295,7 @@ impl Dnode {
                 let mut block = Block::zeroed(size as usize);
                 let keep = old.len().min(block.len());
                 block[..keep].copy_from_slice(&old[..keep]);
-                fresh = changes.blocks.insert(0, Dirty { block: Arc::new(block), written: false }).is_none();
+                fresh = changes.blocks.insert(0, Dirty::new(Arc::new(block))).is_none();
             }
             drop(state);
             self.report(fresh, size as usize, tx.txg());
@@ -318,7 +352,7 @@ impl Dnode {
         }
         let changes = self.change(&mut state, tx.txg());
         let block = Arc::new(Block::from_slice(bytes));
-        changes.spill = SpillChange::Set(Dirty { block, written: false });
+        changes.spill = SpillChange::Set(Dirty::new(block));
         changes.attrs.has_spill = true;
         drop(state);
         self.report(true, bytes.len(), tx.txg());

@@ -141,6 +141,34 @@ fn a_whole_block_is_written_without_being_read() {
 }
 
 #[test]
+fn a_block_is_sound_until_something_else_changes_it() {
+    let bench = Bench::new(ObjsetType::Zfs, ObjsetPolicy::dataset());
+    let dnode = bench.objset.alloc(file(512), &bench.tx()).unwrap();
+    let change = |fails: bool| {
+        let asked = dnode.update_sound_block(0, &bench.tx(), |_, is_sound| match fails {
+            true => Err(is_sound),
+            false => Ok(is_sound),
+        });
+        asked.unwrap().unwrap_or_else(|is_sound| is_sound)
+    };
+    let others: [&dyn Fn(); 4] = [
+        &|| dnode.update_block(0, &bench.tx(), |block| block[0] = 1).unwrap(),
+        &|| dnode.write(0, &[2; 512], &bench.tx()).unwrap(),
+        &|| dnode.write(7, &[3; 5], &bench.tx()).unwrap(),
+        &|| assert!(change(true)),
+    ];
+    assert!(!change(false), "nobody has looked at it");
+    for (n, other) in others.iter().enumerate() {
+        assert!(change(false), "before {n}");
+        other();
+        assert!(!change(false), "after {n}");
+    }
+    assert!(change(false));
+    bench.sync();
+    assert!(!change(false), "who read it since from disk knows nothing");
+}
+
+#[test]
 fn readers_keep_what_they_were_given() {
     let bench = Bench::new(ObjsetType::Zfs, ObjsetPolicy::dataset());
     let dnode = bench.objset.alloc(file(512), &bench.tx()).unwrap();

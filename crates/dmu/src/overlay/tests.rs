@@ -32,7 +32,7 @@ fn state() -> State {
 
 fn put(state: &mut State, txg: u64, block: u64, byte: u8) {
     let content = Arc::new(Block::from_slice(&[byte; 512]));
-    state.dirty(txg).0.blocks.insert(block, Dirty { block: content, written: false });
+    state.dirty(txg).0.blocks.insert(block, Dirty::new(content));
 }
 
 fn look(state: &State, block: u64) -> Option<u8> {

@@ -27,6 +27,14 @@ pub(super) trait Blocks {
     /// Changes a block in place. Of a block changed before in this transaction it cannot fail.
     fn update<R>(&self, blkid: u64, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError>;
 
+    /// As [`Blocks::update`]; `f` is told whether the block is sound: nothing but this has changed it since `f` was Ok in this
+    /// transaction group. Where `f` fails it has changed nothing.
+    fn update_sound<R>(
+        &self,
+        blkid: u64,
+        f: impl FnOnce(&mut [u8], bool) -> Result<R, Malformed>,
+    ) -> Result<R, DmuError>;
+
     /// Replaces a whole block; reads nothing.
     fn put(&self, blkid: u64, block: Block) -> Result<(), DmuError>;
 
@@ -96,6 +104,14 @@ impl Blocks for Io<'_> {
         self.dnode.update_block(blkid, self.tx(), f)
     }
 
+    fn update_sound<R>(
+        &self,
+        blkid: u64,
+        f: impl FnOnce(&mut [u8], bool) -> Result<R, Malformed>,
+    ) -> Result<R, DmuError> {
+        self.dnode.update_sound_block(blkid, self.tx(), f)?.map_err(self.corrupt_at(blkid))
+    }
+
     fn put(&self, blkid: u64, block: Block) -> Result<(), DmuError> {
         self.dnode.put_block(blkid, Arc::new(block), self.tx())
     }
@@ -160,6 +176,14 @@ impl Blocks for Draft {
         let mut blocks = self.blocks.borrow_mut();
         let block = blocks.get_mut(&blkid).ok_or(self.corrupt(blkid))?;
         Ok(f(Arc::<Block>::make_mut(block)))
+    }
+
+    fn update_sound<R>(
+        &self,
+        blkid: u64,
+        f: impl FnOnce(&mut [u8], bool) -> Result<R, Malformed>,
+    ) -> Result<R, DmuError> {
+        self.update(blkid, |block| f(block, false))?.map_err(self.corrupt_at(blkid))
     }
 
     fn put(&self, blkid: u64, block: Block) -> Result<(), DmuError> {

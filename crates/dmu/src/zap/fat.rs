@@ -400,10 +400,11 @@ impl<'a, B: Blocks> Fat<'a, B> {
             self.check_pointers(first, count, drop)?;
             self.touch_pointers(first, count)?;
             let words = self.has_words();
-            let shortened = self.blocks.update(keep, |block| {
-                LeafMut::new(block, words).map(|mut leaf| leaf.set_prefix(prefix >> 1, prefix_len - 1))
+            self.blocks.update_sound(keep, |block, is_sound| {
+                let mut leaf = if is_sound { LeafMut::of_sound(block)? } else { LeafMut::new(block, words)? };
+                leaf.set_prefix(prefix >> 1, prefix_len - 1);
+                Ok(())
             })?;
-            shortened.map_err(self.corrupt_at(keep))?;
             self.set_pointers(first, count, keep)?;
             self.blocks.free(drop, 1)?;
             last_freed |= drop + 1 == self.head.freeblk;

@@ -1,5 +1,5 @@
 //! Changing entries of a fat ZAP, leaf by leaf: of a batch in the order of the hashes, all that goes into one leaf is
-//! looked up and changed together, and the leaf is checked once.
+//! looked up and changed together. A leaf is checked once in a transaction group: after that only what is here has changed it.
 //!
 //! What is to be done in a leaf is planned before its first change, so that a leaf is changed as planned or not at all.
 //!
@@ -141,13 +141,12 @@ impl<B: Blocks> Fat<'_, B> {
             self.blocks.touch(0)?;
         }
         let words = self.has_words();
-        let changed = self.blocks.update(blkid, |block| -> Result<_, Malformed> {
-            let mut leaf = LeafMut::new(block, words)?;
+        let (prefix_len, free, entries) = self.blocks.update_sound(blkid, |block, is_sound| {
+            let mut leaf = if is_sound { LeafMut::of_sound(block)? } else { LeafMut::new(block, words)? };
             steps.iter().for_each(|step| step.make(&mut leaf));
             let view = leaf.view();
             Ok((view.prefix_len, view.free_chunks, view.num_entries))
         })?;
-        let (prefix_len, free, entries) = changed.map_err(self.corrupt_at(blkid))?;
         if added + removed > 0 {
             self.head.num_entries = self.head.num_entries.saturating_add(added).saturating_sub(removed);
             self.write_head()?;
