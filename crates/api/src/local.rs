@@ -89,6 +89,9 @@ pub trait LocalMounts: Send + Sync {
     fn renamed(&self, from: &str, to: &str);
     /// `NotFound` where it isn't mounted; `Busy` where it is in use and `force` isn't set.
     fn unmount(&self, dataset: &str, force: bool) -> Result<()>;
+    /// What the file system holds was replaced: waits until its mount shows that, where it is mounted. False where that takes
+    /// too long.
+    fn refresh(&self, dataset: &str) -> bool;
     fn mounted(&self) -> Vec<LocalMount>;
     /// Offer again what `unshare` withdrew. What the `sharenfs` property asks for is offered without being told.
     fn share(&self, dataset: &str) -> Result<()>;

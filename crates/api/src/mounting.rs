@@ -151,9 +151,11 @@ pub fn mounted_within(app: &App, root: &str) -> Vec<LocalMount> {
     mounts
 }
 
-/// The local mounts of one dataset.
-pub fn mounted_at(app: &App, dataset: &str) -> Vec<LocalMount> {
-    app.local.mounted().into_iter().filter(|mount| mount.dataset == dataset).collect()
+/// What the file system holds was replaced, and its mount stays: who has a file open there that is no more gets an error. Gives
+/// a warning where the mount does not show it yet.
+pub fn refresh(app: &App, dataset: &str) -> Option<String> {
+    let text = || format!("the mount of '{dataset}' may show for a minute what was there before");
+    (!app.local.refresh(dataset)).then(text)
 }
 
 /// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again. A file system

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use api::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
@@ -15,6 +16,9 @@ use stdx::os_error::words;
 use crate::appliance::Appliance;
 use crate::logging;
 use crate::mount_list::MountList;
+
+/// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file that it knows.
+const REFRESH: Duration = Duration::from_secs(10);
 
 pub struct Local {
     appliance: Arc<Appliance>,
@@ -234,6 +238,11 @@ impl LocalMounts for Local {
         mounts.there.remove(dataset);
         self.save(&mounts);
         Ok(())
+    }
+
+    fn refresh(&self, dataset: &str) -> bool {
+        let telling = lock(&self.mounts).there.get(dataset).map(|mounted| mounted.mount.telling());
+        telling.is_none_or(|telling| telling.wait(REFRESH))
     }
 
     fn mounted(&self) -> Vec<LocalMount> {

@@ -68,8 +68,6 @@ pub struct Extent {
     pub slots: u8,
     /// Allocated bytes as of the last sync.
     pub used_bytes: u64,
-    /// The next one will change that.
-    pub is_dirty: bool,
 }
 
 /// See the module.
@@ -126,7 +124,6 @@ impl Dnode {
             max_blkid: attrs.max_blkid,
             slots: attrs.slots,
             used_bytes: state.clean.phys.used_bytes(),
-            is_dirty: state.is_dirty(),
         }
     }
 

@@ -12,7 +12,7 @@ mod syncing;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use env::IoClass;
 use ondisk::BlkPtr;
@@ -173,9 +173,18 @@ pub struct Objset {
     search: Mutex<alloc::Search>,
     taken: Mutex<alloc::Taken>,
     pub(crate) owner_of: RwLock<Option<Arc<dyn crate::accounting::OwnerOf>>>,
+    watcher: OnceLock<Box<Watcher>>,
 }
 
+/// Is told which objects a group has written, once they are durable. It is short, and asks the object set nothing.
+type Watcher = dyn Fn(&[u64]) + Send + Sync;
+
 impl Objset {
+    /// From now on `watcher` is told of every group that has written objects, and of which. There is one, the first.
+    pub fn watch(&self, watcher: impl Fn(&[u64]) + Send + Sync + 'static) {
+        let _ = self.watcher.set(Box::new(watcher));
+    }
+
     /// Reads the root.
     pub fn open(
         store: Arc<dyn BlockStore>,
@@ -275,6 +284,7 @@ impl Objset {
             search: Mutex::default(),
             taken: Mutex::default(),
             owner_of: RwLock::new(None),
+            watcher: OnceLock::new(),
             core,
         })
     }

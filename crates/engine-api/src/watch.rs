@@ -4,8 +4,8 @@
 //! changes itself, with its [`Origin`] in the credential, it is not told, for then its copies are what it has just made them.
 //!
 //! Invariant: whoever has been answered can rely on it that the watchers were told before. Not told are access times that
-//! reading leaves, and the space that a node takes, which is known only when a transaction group is written
-//! ([`crate::Attr::settled`]).
+//! reading leaves. The space that a node takes is known only when its transaction group is written: then watchers are told of
+//! it, whoever changed it.
 
 use crate::NodeId;
 
@@ -40,6 +40,8 @@ impl Changed {
 /// It is told in the middle of the calls that change something: it does not wait, and asks the file system nothing.
 pub trait Watcher: Send + Sync {
     fn changed(&self, node: NodeId, what: Changed);
+    /// A transaction group has written these objects: the space that they take may be another now. Called by who writes the group.
+    fn written(&self, objects: &[u64]);
     /// Any node may be another now: the file system was rolled back, received, or has other properties.
     fn all_changed(&self);
 }

@@ -224,8 +224,10 @@ impl Zpl {
         }
     }
 
-    /// These are told of what is changed from now on.
+    /// These are told of what is changed from now on, and of what is written.
     pub fn watched_by(&self, watchers: Arc<Watchers>) {
+        let these = watchers.clone();
+        self.objset.watch(move |objects| these.written(objects));
         let _ = self.watchers.set(watchers);
     }
 

@@ -6,6 +6,7 @@
 
 use crate::convert::type_bits;
 use crate::handles::Handle;
+use crate::inodes::Mark;
 use crate::reply::Entries;
 use crate::server::{Server, Trust};
 use engine_api::{Attr, DirEntry, DirLimit, NodeId, Result};
@@ -19,7 +20,7 @@ const PAGE_ENTRIES: usize = 256;
 /// Entries read but not sent yet.
 pub struct Page {
     /// Taken before they were read ([`crate::inodes::Inodes::mark`]).
-    mark: u64,
+    mark: Mark,
     /// The cookie that continues with the first of `entries`.
     from: u64,
     with_attr: bool,
@@ -29,7 +30,7 @@ pub struct Page {
 
 /// Nodes that the kernel is given, by what was there after the mark.
 pub struct Given {
-    pub mark: u64,
+    pub mark: Mark,
     pub nodes: Vec<u64>,
 }
 

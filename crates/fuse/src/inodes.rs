@@ -20,11 +20,19 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// Names that are remembered, of all mounts: some 40 MiB of ordinary ones.
 const NAMES: usize = 256 << 10;
 /// The newest changes by others that can be looked at once more.
 const RECENT: usize = 512;
+
+/// How far it has come with what is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark {
+    changes: u64,
+    groups: u64,
+}
 
 /// Names that are remembered in all mounts.
 pub type Budget = Arc<AtomicUsize>;
@@ -37,8 +45,11 @@ pub struct Inodes {
     hasher: RandomState,
     budget: Budget,
     table: Mutex<Table>,
-    /// Changes by others so far.
+    /// Until then the kernel may believe names that are not remembered.
+    believes: Mutex<Option<Instant>>,
+    /// Changes by others so far, and groups that were written.
     changes: AtomicU64,
+    groups: AtomicU64,
 }
 
 struct Table {
@@ -139,7 +150,9 @@ impl Inodes {
             hasher: RandomState::new(),
             budget,
             table: Mutex::new(Table { known, named, stale, recent }),
+            believes: Mutex::default(),
             changes: AtomicU64::new(0),
+            groups: AtomicU64::new(0),
         }
     }
 
@@ -202,6 +215,16 @@ impl Inodes {
             known.name = Some(Name(dir, name.into()));
         }
         true
+    }
+
+    /// The kernel may believe a name that is not remembered for so long.
+    pub fn believes(&self, this: Duration) {
+        *lock(&self.believes) = Some(Instant::now() + this);
+    }
+
+    /// For so long the kernel may still believe names that it was not told of.
+    pub fn still_believes(&self) -> Duration {
+        lock(&self.believes).map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
     /// The kernel knows that the name is gone.
@@ -273,9 +296,9 @@ impl Inodes {
         }
     }
 
-    /// How far it has come with what others change.
-    pub fn mark(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+    pub fn mark(&self) -> Mark {
+        let (changes, groups) = (self.changes.load(Ordering::Acquire), self.groups.load(Ordering::Acquire));
+        Mark { changes, groups }
     }
 
     /// Others have changed a node. Whether there is more to tell now.
@@ -284,8 +307,25 @@ impl Inodes {
         let count = self.changes.load(Ordering::Relaxed);
         table.recent[count as usize % RECENT] = (node.object, what);
         self.changes.store(count + 1, Ordering::Release);
-        let is_root = node.object == self.root_object.load(Ordering::Relaxed);
-        table.note(if is_root { ROOT } else { node.object }, what)
+        table.note(self.as_given(node.object), what)
+    }
+
+    /// The number that the kernel has for an object.
+    fn as_given(&self, object: u64) -> u64 {
+        if object == self.root_object.load(Ordering::Relaxed) { ROOT } else { object }
+    }
+
+    /// The space that these take may be another. Whether there is more to tell now.
+    pub fn written(&self, objects: &[u64]) -> bool {
+        let mut table = self.lock();
+        self.groups.fetch_add(1, Ordering::Release);
+        let noted = objects.iter().filter(|object| table.note(self.as_given(**object), What::default()));
+        noted.count() > 0
+    }
+
+    /// The kernel is to write and forget the data that it has of a node. Whether there is more to tell now.
+    pub fn flush(&self, ino: u64) -> bool {
+        self.lock().note(ino, What { data: true, names: Names::Same })
     }
 
     /// Any node may be another. Whether there is more to tell now.
@@ -299,12 +339,13 @@ impl Inodes {
     }
 
     /// The kernel was answered about a node, by what was there after `mark`. Whether there is more to tell now.
-    pub fn recheck(&self, mark: u64, ino: u64) -> bool {
+    pub fn recheck(&self, mark: Mark, ino: u64) -> bool {
         if self.mark() == mark {
             return false;
         }
         let mut table = self.lock();
-        let count = self.changes.load(Ordering::Relaxed);
+        let was_written = (self.groups.load(Ordering::Relaxed) > mark.groups).then(What::default);
+        let (mark, count) = (mark.changes, self.changes.load(Ordering::Relaxed));
         let object = if ino == ROOT { self.root_object.load(Ordering::Relaxed) } else { ino };
         let what = match count - mark > RECENT as u64 {
             true => Some(What::ANY),
@@ -313,7 +354,7 @@ impl Inodes {
                 since.filter(|(one, _)| *one == object).map(|(_, what)| what).reduce(What::and)
             }
         };
-        what.is_some_and(|what| table.note(ino, what))
+        what.or(was_written).is_some_and(|what| table.note(ino, what))
     }
 
     /// What the kernel is to be told next; [`Inodes::told`] when it has been.
@@ -325,6 +366,10 @@ impl Inodes {
             let Some(known) = table.known.get_mut(&ino) else { continue };
             let Some(changed) = known.changed.take() else { continue };
             let name = known.name.clone().filter(|_| changed.names > Names::Same);
+            // The kernel asks for it again, by this name or another.
+            if let Some(Name(dir, name)) = &name {
+                self.drop_name(table, self.digest(*dir, name));
+            }
             return Some(Stale { ino, changed, name });
         }
     }
@@ -337,8 +382,12 @@ impl Inodes {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().expect("nothing panics under this lock")
+        lock(&self.table)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nothing panics under this lock")
 }
 
 impl Drop for Inodes {

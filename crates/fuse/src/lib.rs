@@ -41,6 +41,6 @@ mod reply;
 mod request;
 mod server;
 
-pub use mount::{Mount, MountOptions, mount};
+pub use mount::{Mount, MountOptions, Telling, mount};
 pub use mountinfo::remove_dead;
 pub use pool::Pool;

@@ -76,6 +76,21 @@ pub struct Mount {
     number: u64,
     session: Arc<Ended>,
     xattr: Arc<AtomicBool>,
+    notifier: Arc<Notifier>,
+}
+
+/// What the kernel is being told of a mount; outlives it.
+pub struct Telling {
+    notifier: Arc<Notifier>,
+    session: Arc<Ended>,
+}
+
+impl Telling {
+    /// Waits until the kernel knows all that has been changed so far. Whether it was within `bound`, or the mount is gone. It takes
+    /// longer where the kernel waits for somebody, such as a disk of a pool that is suspended.
+    pub fn wait(&self, bound: Duration) -> bool {
+        self.notifier.wait_until_seen(bound) || self.session.is_set()
+    }
 }
 
 /// Whether the session is over.
@@ -152,7 +167,7 @@ pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOpt
     let notifier = Notifier::new(inodes.clone(), &device);
     let watcher: Arc<dyn Watcher> = notifier.clone();
     let origin = fs.watch(Arc::downgrade(&watcher));
-    let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, xattr.clone()), notifier);
+    let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, xattr.clone()), notifier.clone());
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.clone(), ended: ended.clone() };
@@ -166,7 +181,7 @@ pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOpt
     let device = device_of(&at);
     raise_readahead(device.as_deref());
     tracing::info!(at = %at.display(), source = options.source, "mounted");
-    Ok(Mount { at, device, pool: pool.clone(), number, session: ended, xattr })
+    Ok(Mount { at, device, pool: pool.clone(), number, session: ended, xattr, notifier })
 }
 
 fn is_root() -> bool {
@@ -218,6 +233,10 @@ impl Mount {
         })?;
         self.xattr.store(options.xattr, Ordering::Relaxed);
         Ok(())
+    }
+
+    pub fn telling(&self) -> Telling {
+        Telling { notifier: self.notifier.clone(), session: self.session.clone() }
     }
 
     /// Unmount and wait until every request is answered. `force` takes it away from whoever uses it: their calls fail

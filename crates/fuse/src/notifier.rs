@@ -12,11 +12,11 @@
 
 use crate::abi;
 use crate::device::Device;
-use crate::inodes::{Inodes, Name, Names, Stale};
+use crate::inodes::{Inodes, Mark, Name, Names, Stale};
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the thread stays without anything to tell.
 const IDLE: Duration = Duration::from_secs(1);
@@ -29,6 +29,7 @@ pub struct Notifier {
     this: Weak<Notifier>,
     thread: Mutex<Thread>,
     more: Condvar,
+    told: Condvar,
 }
 
 #[derive(Default)]
@@ -36,6 +37,14 @@ struct Thread {
     runs: bool,
     /// Something was noted since it looked.
     is_called: bool,
+    /// It may not have told all that it found when it looked.
+    tells: bool,
+}
+
+impl std::fmt::Debug for Notifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Notifier").finish_non_exhaustive()
+    }
 }
 
 impl Notifier {
@@ -47,15 +56,40 @@ impl Notifier {
             this: this.clone(),
             thread: Mutex::default(),
             more: Condvar::new(),
+            told: Condvar::new(),
         })
     }
 
     /// The kernel has been answered about these nodes, by what was there after `mark`.
-    pub fn recheck(&self, mark: u64, nodes: &[u64]) {
+    pub fn recheck(&self, mark: Mark, nodes: &[u64]) {
         let noted = nodes.iter().filter(|ino| self.inodes.recheck(mark, **ino));
         if noted.count() > 0 {
             self.call();
         }
+    }
+
+    /// Waits until all that has been noted is told. Whether it was within `bound`.
+    pub fn wait(&self, bound: Duration) -> bool {
+        let waited =
+            self.told.wait_timeout_while(self.lock(), bound, |thread| thread.is_called || thread.tells);
+        !waited.expect("nothing panics under this lock").1.timed_out()
+    }
+
+    /// Waits until the kernel believes nothing any more that was changed so far. Whether it was within `bound`.
+    pub fn wait_until_seen(&self, bound: Duration) -> bool {
+        let end = Instant::now() + bound;
+        let is_told = self.wait(bound);
+        let (more, left) = (self.inodes.still_believes(), end.saturating_duration_since(Instant::now()));
+        std::thread::sleep(more.min(left));
+        is_told && more <= left
+    }
+
+    /// Has the kernel write what is changed of a mapped file, and forget its pages. Whether it was within `bound`.
+    pub fn flush(&self, ino: u64, bound: Duration) -> bool {
+        if self.inodes.flush(ino) {
+            self.call();
+        }
+        self.wait(bound)
     }
 
     /// There is something to tell.
@@ -76,13 +110,18 @@ impl Notifier {
 
     fn run(&self) {
         loop {
-            self.lock().is_called = false;
+            let mut thread = self.lock();
+            (thread.is_called, thread.tells) = (false, true);
+            drop(thread);
             while let Some(stale) = self.inodes.next_stale() {
                 let Some(device) = self.device.upgrade() else { break };
                 tell(&device, &stale);
                 self.inodes.told(stale.ino);
             }
-            let waited = self.more.wait_timeout_while(self.lock(), IDLE, |thread| !thread.is_called);
+            let mut thread = self.lock();
+            thread.tells = false;
+            self.told.notify_all();
+            let waited = self.more.wait_timeout_while(thread, IDLE, |thread| !thread.is_called);
             let (mut thread, _) = waited.expect("nothing panics under this lock");
             if !thread.is_called || self.device.strong_count() == 0 {
                 thread.runs = false;
@@ -99,6 +138,12 @@ impl Notifier {
 impl Watcher for Notifier {
     fn changed(&self, node: NodeId, what: Changed) {
         if self.inodes.changed(node, what) {
+            self.call();
+        }
+    }
+
+    fn written(&self, objects: &[u64]) {
+        if self.inodes.written(objects) {
             self.call();
         }
     }

@@ -6,6 +6,7 @@ use crate::convert::new_node;
 use crate::device::Device;
 use crate::errno::{errno, seek_errno, xattr_errno};
 use crate::file_flags;
+use crate::inodes::Mark;
 use crate::notifier::Notifier;
 use crate::reply::{self, Answer, Entries, Fields, Limits};
 use crate::request::{self, Body, Header};
@@ -18,6 +19,8 @@ use std::time::Duration;
 /// Reads ahead and asynchronous writes that the kernel has under way at a time.
 const BACKGROUND: u16 = 64;
 const PAGE: usize = 4096;
+/// How long the kernel may take to write what a mapping has changed.
+const FLUSH: Duration = Duration::from_secs(5);
 /// Parts of one answer; writev(2) takes 1,024.
 const PIECES: usize = 512;
 
@@ -159,7 +162,7 @@ impl Ops {
             Body::Open { flags } => {
                 let keeps = |keep| if keep { abi::OPEN_KEEP_CACHE } else { 0 };
                 let is_direct = open_flags(flags) & abi::OPEN_DIRECT_IO != 0;
-                give(server.open(req.node, is_direct), answer, |(fh, keep)| {
+                give(server.open(req.node, flags, is_direct), answer, |(fh, keep)| {
                     reply::opened(fh, open_flags(flags) | keeps(keep))
                 });
             }
@@ -168,7 +171,7 @@ impl Ops {
                 self.created(mark, Some((req.node, name)), made, flags, answer);
             }
             Body::TmpFile { mode, umask, flags } => {
-                self.created(mark, None, server.create_unnamed(req, mode, umask), flags, answer);
+                self.created(mark, None, server.create_unnamed(req, (mode, umask), flags), flags, answer);
             }
             Body::Read { fh, offset, size } => read(server.read(fh, offset, size), answer),
             Body::Write { fh, offset, flags, write_flags, data } => {
@@ -206,7 +209,13 @@ impl Ops {
             Body::FAllocate { fh, offset, len, mode } => {
                 done(server.fallocate(fh, offset, len, mode), answer)
             }
-            Body::Seek { fh, offset, whence } => seek(server, fh, offset, whence, answer),
+            Body::Seek { fh, offset, whence } => {
+                // What a mapping has changed counts (`zn_flush_cached_data` in module/os/linux/zfs/zfs_vnops_os.c).
+                if server.may_be_dirty(fh) && !self.notifier.flush(req.node, FLUSH) {
+                    return answer.error(libc::EIO);
+                }
+                seek(server, fh, offset, whence, answer);
+            }
             // It came already.
             Body::Init { .. } | Body::Destroy => answer.error(libc::EIO),
             // Answered so once, the kernel does not ask again: it lets a flush and an interrupt be, checks access by
@@ -220,7 +229,7 @@ impl Ops {
     }
 
     /// The kernel is given a node by a name in a directory: it holds one more reference.
-    fn entry(&self, mark: u64, (dir, name): (u64, &[u8]), found: Result<Attr>, answer: Answer) {
+    fn entry(&self, mark: Mark, (dir, name): (u64, &[u8]), found: Result<Attr>, answer: Answer) {
         let server = &self.server;
         let remembered = found.and_then(|attr| Ok((server.inodes.remember(attr.node)?, attr)));
         let given = remembered.as_ref().ok().map(|(ino, _)| *ino);
@@ -233,7 +242,7 @@ impl Ops {
     /// The same with an open file; `None` for one without a name.
     fn created(
         &self,
-        mark: u64,
+        mark: Mark,
         place: Option<(u64, &[u8])>,
         made: Result<(Attr, u64)>,
         flags: i32,

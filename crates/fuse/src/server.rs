@@ -101,6 +101,9 @@ impl Server {
             Ok(Some(_)) | Err(_) => return Trust { name: Duration::ZERO, attr: Duration::ZERO },
         }
         let is_told = self.told() > self.cache && self.inodes.remember_name(ino, dir, name);
+        if !is_told {
+            self.inodes.believes(self.cache);
+        }
         Trust { name: if is_told { self.told() } else { self.cache }, attr: self.trust(attr) }
     }
 
@@ -153,6 +156,11 @@ impl Server {
 
     pub fn commit(&self, fh: u64) -> Result<()> {
         self.fs.commit(self.handles.get(fh)?.node).map(drop)
+    }
+
+    /// The kernel may have changes of a mapped file that are not here yet.
+    pub fn may_be_dirty(&self, fh: u64) -> bool {
+        self.handles.get(fh).is_ok_and(|handle| self.handles.has_writers(handle.node))
     }
 
     pub fn seek(&self, fh: u64, offset: u64, what: Seek) -> Result<u64> {
@@ -216,16 +224,16 @@ impl Server {
             Ok(created.attr)
         };
         let attr = as_caller_with_mode(req, self.origin(), attr.mode, call)?;
-        Ok((attr, self.handles.open(attr.node)?))
+        Ok((attr, self.handles.open(attr.node, flags)?))
     }
 
     /// open(2) with O_TMPFILE in a directory.
-    pub fn create_unnamed(&self, req: &Header, mode: u32, umask: u32) -> Result<(Attr, u64)> {
+    pub fn create_unnamed(&self, req: &Header, (mode, umask): (u32, u32), flags: i32) -> Result<(Attr, u64)> {
         let dir = self.inodes.node(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
         let call = |cred: &Cred| self.fs.create_unnamed(&masked(cred, umask), dir, &attr);
         let attr = as_caller_with_mode(req, self.origin(), attr.mode, call)?;
-        Ok((attr, self.handles.take(attr.node)))
+        Ok((attr, self.handles.take(attr.node, flags)))
     }
 
     fn check_open(&self, cred: &Cred, node: NodeId, flags: i32) -> Result<()> {
@@ -240,16 +248,16 @@ impl Server {
 
     /// The kernel has checked that the caller may, and truncates by itself. Gives a handle, and whether what the kernel has
     /// of the file's data is still right.
-    pub fn open(&self, ino: u64, is_direct: bool) -> Result<(u64, bool)> {
+    pub fn open(&self, ino: u64, flags: i32, is_direct: bool) -> Result<(u64, bool)> {
         let node = self.inodes.node(ino)?;
-        let handle = self.handles.open(node)?;
+        let handle = self.handles.open(node, flags)?;
         let attr = self.fs.getattr(node).inspect_err(|_| self.handles.close(handle))?;
         let is_told = self.told() > self.cache;
         Ok((handle, self.inodes.opened(node, attr.change, is_told, is_direct)))
     }
 
     pub fn open_dir(&self, ino: u64) -> Result<u64> {
-        self.handles.open(self.inodes.node(ino)?)
+        self.handles.open(self.inodes.node(ino)?, libc::O_RDONLY)
     }
 
     /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows better.

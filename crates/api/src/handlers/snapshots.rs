@@ -80,21 +80,8 @@ fn run_rollback(app: &App, snapshot: &str, request: &Rollback) -> Result<Changed
         let change = Change::Destroy { names, defer: false };
         pool.commit(&change, "").map_err(|error| of_error(&error))?;
     }
-    let mounts = mounting::mounted_at(app, head);
-    unmount_only(app, &mounts)?;
-    let done = commit(&pool, &change, &request.history);
-    let warnings = mounting::restore(app, &mounts);
-    done.map(|changed| Changed { warnings, ..changed })
-}
-
-/// A rollback takes the file system from under whoever uses it.
-fn unmount_only(app: &App, mounts: &[crate::local::LocalMount]) -> Result<(), Problem> {
-    for mount in mounts {
-        app.local.unmount(&mount.dataset, true).map_err(|error| {
-            problem(&of_error(&error).kind, mounting::unmount_failure(&mount.mountpoint, &error))
-        })?;
-    }
-    Ok(())
+    let done = commit(&pool, &change, &request.history)?;
+    Ok(Changed { warnings: mounting::refresh(app, head).into_iter().collect(), ..done })
 }
 
 fn more_recent(snapshot: &str, younger: &[String]) -> Problem {

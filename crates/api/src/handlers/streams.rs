@@ -58,11 +58,7 @@ fn run_receive(
         let _ = app.local.unmount(name, true);
     }
     for name in &received.replaced {
-        // A mount in use stays, and shows the new file system; for up to a second the kernel may show names of the old one.
-        let mounts = mounting::mounted_at(app, name);
-        if app.local.unmount(name, false).is_ok() {
-            warnings.extend(mounting::restore(app, &mounts));
-        }
+        warnings.extend(mounting::refresh(app, name));
     }
     if app.auto_mount && !no_mount {
         let mount = |name: &String| mounting::mount_all(app, name, &[], false, |_, _, _| {}).1;

@@ -292,6 +292,56 @@ fn what_is_mounted_below_stays_when_all_may_have_changed() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
+/// A rollback leaves the mount, what is mounted below it, and who has files open there.
+#[test]
+fn a_rollback_shows_at_once_in_the_mount_that_is_there() {
+    let scratch = Scratch::new("rollback-mounted");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, mnt) = (scratch.image("a", 256), scratch.text("mnt"));
+    daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
+    daemon.zfs("create tank/below").done();
+    daemon.zfs("mount -a").done();
+    let (at, below) = (scratch.path("mnt"), scratch.path("mnt/below/file"));
+    fs::write(&below, "below").expect("written");
+    for file in 0..200 {
+        fs::write(at.join(format!("{file}")), "before").expect("written");
+    }
+    daemon.zfs("snapshot tank@before").done();
+    let device = fs::metadata(&at).expect("seen").dev();
+    let read = |file: &fs::File| {
+        let mut bytes = [0; 6];
+        file.read_exact_at(&mut bytes, 0).map(|()| bytes)
+    };
+    for round in 0..3 {
+        let kept = fs::File::open(at.join("0")).expect("opened");
+        for file in 0..200 {
+            fs::write(at.join(format!("{file}")), "after!").expect("written");
+        }
+        fs::rename(at.join("1"), at.join("elsewhere")).expect("renamed");
+        fs::hard_link(at.join("2"), at.join("second")).expect("linked");
+        assert!(fs::metadata(at.join("second")).is_ok_and(|meta| meta.nlink() == 2));
+        fs::write(at.join("new"), "newest").expect("written");
+        let new = fs::File::open(at.join("new")).expect("opened");
+        assert_eq!((read(&kept).expect("read"), read(&new).expect("read")), (*b"after!", *b"newest"));
+        daemon.zfs("rollback tank@before").done();
+        for file in 0..200 {
+            let now = fs::read_to_string(at.join(format!("{file}")));
+            assert_eq!(now.expect("read"), "before", "round {round}: {file}");
+        }
+        for gone in ["new", "elsewhere", "second"] {
+            let error = fs::metadata(at.join(gone)).map(drop).expect_err(gone);
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "round {round}: {gone}: {error}");
+        }
+        assert_eq!(fs::read_dir(&at).expect("listed").count(), 201);
+        assert_eq!(read(&kept).expect("still open"), *b"before", "round {round}");
+        let error = read(&new).expect_err("it is no more");
+        assert_eq!(error.raw_os_error(), Some(libc::ESTALE), "round {round}: {error}");
+        assert_eq!(fs::read_to_string(&below).expect("mounted below"), "below");
+        assert_eq!(fs::metadata(&at).expect("seen").dev(), device, "it is the same mount");
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
 /// Whoever opens a file after a change was answered reads what it is now, even while the kernel is being told.
 #[test]
 fn who_opens_a_file_after_a_change_reads_the_change() {
@@ -308,6 +358,34 @@ fn who_opens_a_file_after_a_change_reads_the_change() {
             (fs::read(&file).expect("read"), client.read_file("/file").expect("read")),
             (own.into(), own.into())
         );
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// The space that a file takes is known when its transaction group is written, and the kernel is told of it.
+#[test]
+fn the_space_that_is_written_shows() {
+    let scratch = Scratch::new("space");
+    let (mut daemon, _) = served(&scratch);
+    let file = scratch.path("fs").join("file");
+    let mut data = vec![0; 1 << 20];
+    Prng::new(3).fill(&mut data);
+    let blocks = || fs::metadata(&file).expect("seen").blocks() * 512;
+    for round in 1..4u64 {
+        fs::File::options()
+            .append(true)
+            .create(true)
+            .open(&file)
+            .and_then(|mut file| file.write_all(&data))
+            .expect("written");
+        let wanted = round * data.len() as u64;
+        assert!(blocks() < wanted, "round {round}: it is not yet written");
+        daemon.zpool("sync tank").done();
+        let start = Instant::now();
+        while blocks() < wanted {
+            assert!(start.elapsed() < SOON, "round {round}: {} of {wanted} bytes", blocks());
+            thread::sleep(Duration::from_millis(5));
+        }
     }
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }

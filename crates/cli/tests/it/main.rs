@@ -71,6 +71,9 @@ impl LocalMounts for FakeMounts {
         mount.options = options.join(",");
         Ok(())
     }
+    fn refresh(&self, _dataset: &str) -> bool {
+        true
+    }
     fn renamed(&self, from: &str, to: &str) {
         for mount in self.mounts.lock().expect("unpoisoned").iter_mut() {
             if let Some(rest) = mount.dataset.strip_prefix(from) {

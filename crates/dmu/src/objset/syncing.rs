@@ -133,6 +133,10 @@ impl Objset {
             }
             taken.done(dnode.object(), txg, freed);
         }
+        drop(taken);
+        if let Some(watcher) = self.watcher.get().filter(|_| !list.is_empty()) {
+            watcher(&list.keys().copied().collect::<Vec<u64>>());
+        }
     }
 }
 

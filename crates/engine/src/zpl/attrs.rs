@@ -259,7 +259,8 @@ impl Zpl {
             change: (attrs.ctime.secs as u64)
                 .wrapping_mul(u64::from(NANOS_PER_SEC))
                 .wrapping_add(u64::from(attrs.ctime.nanos)),
-            settled: !extent.is_dirty,
+            // The space it takes is known when its group is written, of which watchers are told.
+            settled: true,
         }
     }
 

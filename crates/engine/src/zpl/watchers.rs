@@ -34,6 +34,10 @@ impl Watchers {
         others.filter_map(|(_, watcher)| watcher.upgrade()).for_each(|watcher| tell(&*watcher));
     }
 
+    pub fn written(&self, objects: &[u64]) {
+        self.each(Origin::OTHERS, |watcher| watcher.written(objects));
+    }
+
     pub fn all_changed(&self) {
         self.each(Origin::OTHERS, |watcher| watcher.all_changed());
     }

@@ -13,12 +13,17 @@ use crate::bench::Bench;
 #[derive(Default)]
 struct Told {
     nodes: Mutex<Vec<(NodeId, Changed)>>,
+    written: Mutex<Vec<u64>>,
     all: Mutex<u32>,
 }
 
 impl Watcher for Told {
     fn changed(&self, node: NodeId, what: Changed) {
         self.nodes.lock().unwrap().push((node, what));
+    }
+
+    fn written(&self, objects: &[u64]) {
+        self.written.lock().unwrap().extend_from_slice(objects);
     }
 
     fn all_changed(&self) {
@@ -130,13 +135,19 @@ fn where_several_names_are_one_a_watcher_is_told_of_its_own_removals() {
 }
 
 #[test]
-fn space_is_settled_when_its_group_is_written() {
+fn who_watches_is_told_of_the_space_that_its_own_writes_take() {
     let bench = Bench::new(Settings::default(), AtCreation::default());
-    let (fs, root, cred) = (&bench.fs, bench.fs.root(), Cred::root());
+    let (told, own) = watched(&bench);
+    let (fs, root, cred) = (&bench.fs, bench.fs.root(), Cred { origin: own, ..Cred::root() });
     let file = fs.create(&cred, root, b"file", CreateMode::Guarded, &SetAttr::default()).unwrap().attr.node;
     fs.write(&cred, file, 0, &[1; 5000], Stable::Unstable).unwrap();
     let before = fs.getattr(file).unwrap();
+    let written = || std::mem::take(&mut *told.written.lock().unwrap());
+    assert_eq!(written(), [] as [u64; 0]);
     bench.sync();
-    let after = fs.getattr(file).unwrap();
-    assert!(!before.settled && after.settled && after.used > before.used, "{before:?} {after:?}");
+    assert!(fs.getattr(file).unwrap().used > before.used);
+    let objects = written();
+    assert!([root, file].iter().all(|node| objects.contains(&node.object)), "{objects:?}");
+    bench.sync();
+    assert_eq!(written(), [] as [u64; 0], "nothing was changed");
 }

@@ -113,6 +113,22 @@ fn an_answer_that_others_overtook_is_looked_at_again() {
 }
 
 #[test]
+fn what_a_group_has_written_is_asked_for_again() {
+    let inodes = inodes();
+    inodes.remember(node(50, 7)).unwrap();
+    inodes.remember_name(50, ROOT, b"file");
+    let attributes = |ino| Some(Stale { ino, changed: What::default(), name: None });
+    let mark = inodes.mark();
+    assert!(inodes.written(&[34, 50, 51]));
+    assert_eq!([inodes.next_stale(), inodes.next_stale()], [attributes(ROOT), attributes(50)]);
+    assert_eq!(inodes.next_stale(), None, "the kernel does not know the other");
+    inodes.remember(node(51, 7)).unwrap();
+    assert!(inodes.recheck(mark, 51), "it may have been read before");
+    assert_eq!(inodes.next_stale(), attributes(51));
+    assert!(!inodes.recheck(inodes.mark(), 51) && !inodes.written(&[52]));
+}
+
+#[test]
 fn a_name_is_remembered_for_one_node_and_a_node_by_one_name() {
     let inodes = inodes();
     for object in [50, 51] {
@@ -162,6 +178,8 @@ fn a_name_moves_with_what_is_renamed_here() {
     assert!(inodes.remember_name(50, ROOT, b"a") && inodes.remember_name(51, 60, b"b"));
     assert_eq!(inodes.renamed((ROOT, b"a"), (60, b"b"), true), Some(50));
     assert_eq!((told(50), told(51)), (Some((60, b"b".to_vec())), Some((ROOT, b"a".to_vec()))));
+    assert_eq!((told(50), told(51)), (None, None), "the kernel asks again");
+    assert!(inodes.remember_name(50, 60, b"b") && inodes.remember_name(51, ROOT, b"a"));
     assert_eq!(inodes.renamed((ROOT, b"a"), (60, b"b"), false), Some(51));
     assert_eq!((told(50), told(51)), (None, Some((60, b"b".to_vec()))));
     assert_eq!(inodes.renamed((ROOT, b"nobody's"), (60, b"b"), false), None);

@@ -235,6 +235,31 @@ fn a_mapping_and_the_file_are_one() {
 }
 
 #[test]
+fn what_a_mapping_has_written_is_data_to_who_seeks_it() {
+    const LEN: usize = 64 << 10;
+    let fixture = Fixture::new();
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(fixture.path("f")).unwrap();
+    file.set_len(LEN as u64).unwrap();
+    let seek = |whence| {
+        // SAFETY: it takes an open file and numbers.
+        answer(unsafe { libc::lseek(file.as_raw_fd(), 0, whence) })
+    };
+    assert_eq!(seek(libc::SEEK_DATA), Err(libc::ENXIO));
+    // SAFETY: a new mapping of the file, unmapped below and used nowhere else.
+    unsafe {
+        let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        let map = libc::mmap(std::ptr::null_mut(), LEN, access, shared, file.as_raw_fd(), 0);
+        assert_ne!(map, libc::MAP_FAILED);
+        for (at, byte) in [(32 << 10, b'a'), (8 << 10, b'b')] {
+            *map.cast::<u8>().add(at) = byte;
+            assert_eq!(seek(libc::SEEK_DATA), Ok(at as i64));
+            assert_eq!(*map.cast::<u8>().add(at), byte);
+        }
+        assert_eq!(libc::munmap(map, LEN), 0);
+    }
+}
+
+#[test]
 fn a_file_has_a_time_of_birth() {
     let fixture = Fixture::new();
     let before = std::time::SystemTime::now() - std::time::Duration::from_secs(5);
