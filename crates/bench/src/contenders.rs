@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use load::{Blocks, Crowd, Fail, Folder, Outcome, Share, Work, machine_time, process_time};
 
+use crate::fuse_peers::{self, FusePeer};
 use crate::options::Options;
 use crate::ours::{Build, Ours};
 use crate::peers::{self, Disks, Ganesha};
@@ -97,6 +98,7 @@ pub struct All {
     local_left_out: Vec<String>,
     /// They end with it.
     _ganesha: Option<Ganesha>,
+    fuse_peers: Vec<FusePeer>,
 }
 
 impl All {
@@ -153,6 +155,23 @@ impl All {
             for (name, path) in disks.of(&["ext4", "xfs", "btrfs"]) {
                 self.local.push(Contender::new(name, Place::Folder(Folder::new(&path)), None));
             }
+            if let [(_, ext4)] = &disks.of(&["ext4"])[..] {
+                self.add_fuse_peers(dir, ext4)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_fuse_peers(&mut self, dir: &Path, ext4: &Path) -> Result<(), Fail> {
+        for peer in fuse_peers::start(dir, ext4)? {
+            match peer {
+                Ok(peer) => {
+                    let name = format!("{} on ext4 (FUSE)", peer.name);
+                    self.local.push(Contender::new(&name, Place::Folder(Folder::new(&peer.at)), None));
+                    self.fuse_peers.push(peer);
+                }
+                Err(why) => self.local_left_out.push(why),
+            }
         }
         Ok(())
     }
@@ -172,6 +191,7 @@ pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fa
         nfs_left_out: Vec::new(),
         local_left_out: Vec::new(),
         _ganesha: None,
+        fuse_peers: Vec::new(),
     };
     if let Some(program) = &options.before {
         all.before = Some(start_build(Build::other(program, dir))?);

@@ -10,6 +10,7 @@ mod cold;
 mod contenders;
 mod datasets;
 mod engine_alone;
+mod fuse_peers;
 mod iscsi;
 mod kernels;
 mod lab;
