@@ -279,6 +279,28 @@ pub fn moves_mounts(property: &str, value: Option<&str>) -> bool {
     }
 }
 
+/// One that mount(8) mounts: its property leaves the place to that, and what is in the directory is hidden without a question.
+pub fn legacy_at(one: Candidate, mountpoint: &str) -> Result<Candidate, Problem> {
+    let name = &one.dataset;
+    // Who may mount this may not choose where.
+    if !behalf::caller().is_administrator {
+        return Err(crate::problem::problem(kind::DENIED, mount_failure(name, mountpoint, &Error::Denied)));
+    }
+    if !mountpoint.starts_with('/') {
+        let why = format!("cannot mount '{name}': '{mountpoint}' is not an absolute path");
+        return Err(crate::problem::problem(kind::INVALID, why));
+    }
+    if one.mountpoint != "legacy" {
+        let why = format!(
+            "filesystem '{name}' cannot be mounted using 'mount'.\n\
+             Use 'zfs set mountpoint={mountpoint}' or 'zfs mount {name}'.\n\
+             See zfs(8) for more information."
+        );
+        return Err(crate::problem::problem(kind::REFUSED, why));
+    }
+    Ok(Candidate { mountpoint: mountpoint.to_owned(), overlay: true, ..one })
+}
+
 /// The refusal for a dataset that can't be mounted as its properties stand, as zfs(8) words it.
 pub fn not_mountable(one: &Candidate, verb: &str) -> Option<Problem> {
     let name = &one.dataset;

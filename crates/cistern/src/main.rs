@@ -53,7 +53,8 @@ examples:
   cistern zpool status
   cistern inspect /dev/sdb
 
-Under the names zpool and zfs the program is those commands: ln -s cistern zpool.
+Under the names zpool and zfs the program is those commands: ln -s cistern zpool. Under the name mount.fuse.cistern, in
+/sbin, it is what mount(8) and /etc/fstab want (mount.fuse.cistern --help).
 The commands reach the daemon through the socket in $CISTERN_SOCKET.
 ";
 
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
     let status = match name {
         "zpool" => cli::zpool(&args),
         "zfs" => cli::zfs(&args),
+        "mount.fuse.cistern" => cli::mount_helper(&args),
         _ => dispatch(&args),
     };
     ExitCode::from(u8::try_from(status).unwrap_or(1))

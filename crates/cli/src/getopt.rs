@@ -42,6 +42,11 @@ pub fn parse_as(args: &[String], letters: &str, long: &[(&str, &str)]) -> Result
     parse_in_order(args, letters, long, std::env::var_os("POSIXLY_CORRECT").is_some())
 }
 
+/// As [`parse`] without long names, whatever the environment says: options may stand behind operands.
+pub fn parse_mixed(args: &[String], letters: &str) -> Result<Parsed, Stop> {
+    parse_in_order(args, letters, &[], false)
+}
+
 fn parse_in_order(
     args: &[String],
     letters: &str,

@@ -20,6 +20,7 @@ mod jobs;
 mod json;
 mod kstat;
 mod log;
+mod mount_helper;
 mod program;
 mod propget;
 mod props;
@@ -101,6 +102,11 @@ pub fn iscsi(args: &[String]) -> i32 {
     with_standard_streams(|io| iscsi::run(args, &default_socket(), io))
 }
 
+/// `mount.fuse.cistern`, likewise.
+pub fn mount_helper(args: &[String]) -> i32 {
+    with_standard_streams(|io| mount_helper::run(args, &default_socket(), io))
+}
+
 /// `cistern log`, likewise.
 pub fn log(args: &[String]) -> i32 {
     with_standard_streams(|io| log::run(args, &default_socket(), io))
@@ -120,6 +126,7 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
         "explain-space" => Some(explain::run(args, socket, io)),
         "iscsi" => Some(iscsi::run(args, socket, io)),
         "log" => Some(log::run(args, socket, io)),
+        "mount.fuse.cistern" => Some(mount_helper::run(args, socket, io)),
         _ => None,
     }
 }

@@ -43,8 +43,13 @@ fn run_mount(app: &App, request: &MountRequest) -> Result<MountOutcome, Problem>
         return Ok(outcome);
     }
     let info = find(app, &request.dataset, DatasetKind::Filesystem)?;
-    let one = Candidate::of(&info);
-    if let Some(why) = not_mountable(&one, "mount") {
+    let mut one = Candidate::of(&info);
+    let remounts = request.options.iter().any(|option| option == "remount");
+    let has_place = !request.mountpoint.is_empty();
+    if has_place && !remounts {
+        one = mounting::legacy_at(one, &request.mountpoint)?;
+    }
+    if let Some(why) = not_mountable(&one, "mount").filter(|_| !has_place || !remounts) {
         return Err(why);
     }
     if value(&info, "inconsistent") == Some("1") {
@@ -52,7 +57,7 @@ fn run_mount(app: &App, request: &MountRequest) -> Result<MountOutcome, Problem>
                             which can be resumed with \"zfs send -t\"";
         return Err(problem(kind::REFUSED, format!("cannot mount '{}': {PART}", one.dataset)));
     }
-    if request.options.iter().any(|option| option == "remount") {
+    if remounts {
         let options: Vec<String> =
             request.options.iter().filter(|option| *option != "remount").cloned().collect();
         app.local.remount(&one.dataset, &options).map_err(|error| {

@@ -25,6 +25,7 @@ mod kept;
 mod libnfs;
 mod local;
 mod log_devices;
+mod mount8;
 mod multihost;
 mod nbd;
 mod nfs3;

@@ -27,6 +27,7 @@ pub fn mount(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         dataset: target(&options, "too many arguments")?,
         all: options.has("a"),
         overlay: options.has("O"),
+        mountpoint: String::new(),
         options: options.values("o").flat_map(|list| list.split(',')).map(str::to_owned).collect(),
     };
     run(cx, routes::MOUNTS, &request, "mount", &request.dataset)
