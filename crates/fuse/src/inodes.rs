@@ -323,11 +323,6 @@ impl Inodes {
         noted.count() > 0
     }
 
-    /// The kernel is to write and forget the data that it has of a node. Whether there is more to tell now.
-    pub fn flush(&self, ino: u64) -> bool {
-        self.lock().note(ino, What { data: true, names: Names::Same })
-    }
-
     /// Any node may be another. Whether there is more to tell now.
     pub fn all_changed(&self) -> bool {
         let mut table = self.lock();

@@ -89,7 +89,7 @@ impl Telling {
     /// Waits until the kernel knows all that has been changed so far. Whether it was within `bound`, or the mount is gone. It takes
     /// longer where the kernel waits for somebody, such as a disk of a pool that is suspended.
     pub fn wait(&self, bound: Duration) -> bool {
-        self.notifier.wait_until_seen(bound) || self.session.is_set()
+        self.session.is_set() || self.notifier.wait_until_seen(bound) || self.session.is_set()
     }
 }
 

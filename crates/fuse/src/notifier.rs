@@ -12,14 +12,16 @@
 
 use crate::abi;
 use crate::device::Device;
-use crate::inodes::{Inodes, Mark, Name, Names, Stale};
+use crate::inodes::{Inodes, Mark, Name, Names, Stale, What};
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long the thread stays without anything to tell.
 const IDLE: Duration = Duration::from_secs(1);
+/// Files that the kernel writes for us at a time, of one mount: far fewer than requests that are served at a time.
+const FLUSHES: usize = 8;
 
 /// See the module.
 pub struct Notifier {
@@ -30,6 +32,9 @@ pub struct Notifier {
     thread: Mutex<Thread>,
     more: Condvar,
     told: Condvar,
+    /// How many files the kernel is just writing for us.
+    flushes: Mutex<usize>,
+    flushed: Condvar,
 }
 
 #[derive(Default)]
@@ -57,6 +62,8 @@ impl Notifier {
             thread: Mutex::default(),
             more: Condvar::new(),
             told: Condvar::new(),
+            flushes: Mutex::default(),
+            flushed: Condvar::new(),
         })
     }
 
@@ -84,12 +91,41 @@ impl Notifier {
         is_told && more <= left
     }
 
-    /// Has the kernel write what is changed of a mapped file, and forget its pages. Whether it was within `bound`.
-    pub fn flush(&self, ino: u64, bound: Duration) -> bool {
-        if self.inodes.flush(ino) {
-            self.call();
+    /// Has the kernel write what mappings have changed of a file, and forget its pages. Not by the thread that tells, which the
+    /// kernel may keep for the sake of another file; and by [`FLUSHES`] threads at a time, for what the kernel writes then is
+    /// for others to serve.
+    ///
+    /// # Errors
+    /// `TimedOut` where it is not done within `bound`; the operating system's, where there can be no thread.
+    pub fn flush(&self, ino: u64, bound: Duration) -> io::Result<()> {
+        let (Some(this), Some(device)) = (self.this.upgrade(), self.device.upgrade()) else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let end = Instant::now() + bound;
+        let waited = self.flushed.wait_timeout_while(lock(&self.flushes), bound, |now| *now >= FLUSHES);
+        let (mut flushes, waited) = waited.expect("nothing panics under this lock");
+        if waited.timed_out() {
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        self.wait(bound)
+        *flushes += 1;
+        drop(flushes);
+        let (done, result) = mpsc::channel();
+        let work = move || {
+            let changed = What { data: true, names: Names::Same };
+            tell(&device, &Stale { ino, changed, name: None });
+            this.end_flush();
+            // Nobody may wait any more.
+            let _ = done.send(());
+        };
+        let spawned = std::thread::Builder::new().name("fuse-flush".into()).spawn(work);
+        spawned.map(drop).inspect_err(|_| self.end_flush())?;
+        let left = end.saturating_duration_since(Instant::now());
+        result.recv_timeout(left).map_err(|_| io::ErrorKind::TimedOut.into())
+    }
+
+    fn end_flush(&self) {
+        *lock(&self.flushes) -= 1;
+        self.flushed.notify_one();
     }
 
     /// There is something to tell.
@@ -131,8 +167,12 @@ impl Notifier {
     }
 
     fn lock(&self) -> MutexGuard<'_, Thread> {
-        self.thread.lock().expect("nothing panics under this lock")
+        lock(&self.thread)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nothing panics under this lock")
 }
 
 impl Watcher for Notifier {

@@ -211,7 +211,10 @@ impl Ops {
             }
             Body::Seek { fh, offset, whence } => {
                 // What a mapping has changed counts (`zn_flush_cached_data` in module/os/linux/zfs/zfs_vnops_os.c).
-                if server.may_be_dirty(fh) && !self.notifier.flush(req.node, FLUSH) {
+                if server.may_be_dirty(fh)
+                    && let Err(error) = self.notifier.flush(req.node, FLUSH)
+                {
+                    tracing::warn!(%error, ino = req.node, "what a mapping has changed is not written");
                     return answer.error(libc::EIO);
                 }
                 seek(server, fh, offset, whence, answer);

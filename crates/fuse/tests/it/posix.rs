@@ -234,11 +234,21 @@ fn a_mapping_and_the_file_are_one() {
     assert_eq!(byte, [b'z']);
 }
 
+/// Many at once: the kernel writes some files at a time, and the others wait.
 #[test]
 fn what_a_mapping_has_written_is_data_to_who_seeks_it() {
-    const LEN: usize = 64 << 10;
     let fixture = Fixture::new();
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(fixture.path("f")).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..32 {
+            let path = fixture.path(&format!("f{number}"));
+            scope.spawn(move || seek_what_is_mapped(&path));
+        }
+    });
+}
+
+fn seek_what_is_mapped(path: &Path) {
+    const LEN: usize = 64 << 10;
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).unwrap();
     file.set_len(LEN as u64).unwrap();
     let seek = |whence| {
         // SAFETY: it takes an open file and numbers.
