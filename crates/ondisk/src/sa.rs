@@ -117,7 +117,8 @@ pub fn locate(
 ) -> Result<Vec<(AttrInfo, Range<usize>)>, Malformed> {
     let mut lengths = Reader::new(bytes.get(..header.size).unwrap_or(&[]), header.endian);
     let mut at = header.size;
-    let mut found = Vec::with_capacity(layout.len());
+    // What a layout claims is worth no memory: most attributes take eight bytes.
+    let mut found = Vec::with_capacity(layout.len().min(bytes.len() / 8));
     lengths.skip(6).ok_or(Malformed::at("system attribute header", 0))?;
     for &number in layout {
         let info = info(number).ok_or(Malformed::at("unregistered attribute in a layout", at))?;
