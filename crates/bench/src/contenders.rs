@@ -56,6 +56,11 @@ impl Contender {
         }
     }
 
+    /// It is no build of ours.
+    pub fn is_peer(&self) -> bool {
+        ![OURS, BEFORE].iter().any(|ours| self.name.starts_with(ours))
+    }
+
     /// Where it is mounted; `None` for a share.
     pub fn folder(&self) -> Option<&Path> {
         match &self.place {
