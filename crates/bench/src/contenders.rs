@@ -30,6 +30,8 @@ enum Place {
 /// One who is measured.
 pub struct Contender {
     pub name: String,
+    /// It is no build of ours.
+    pub is_peer: bool,
     place: Place,
     /// Whose processor time counts; `None`: the machine's, for file systems that work in threads of the kernel.
     process: Option<u32>,
@@ -46,7 +48,11 @@ pub enum Records {
 
 impl Contender {
     fn new(name: &str, place: Place, process: Option<u32>) -> Contender {
-        Contender { name: name.to_owned(), place, process, file: Cell::new(None) }
+        Contender { name: name.to_owned(), is_peer: true, place, process, file: Cell::new(None) }
+    }
+
+    fn ours(name: &str, place: Place, process: Option<u32>) -> Contender {
+        Contender { is_peer: false, ..Contender::new(name, place, process) }
     }
 
     pub fn run(&self, work: Work, crowd: &Crowd) -> Result<Outcome, Fail> {
@@ -54,11 +60,6 @@ impl Contender {
             Place::Share(share) => share.run(work, crowd),
             Place::Folder(folder) => folder.run(work, crowd),
         }
-    }
-
-    /// It is no build of ours.
-    pub fn is_peer(&self) -> bool {
-        ![OURS, BEFORE].iter().any(|ours| self.name.starts_with(ours))
     }
 
     /// Where it is mounted; `None` for a share.
@@ -205,12 +206,12 @@ pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fa
         [(OURS, &all.ours)].into_iter().chain(all.before.iter().map(|b| (BEFORE, b))).collect();
     for (name, ours) in builds {
         if over_nfs {
-            all.nfs.push(Contender::new(name, Place::Share(ours.make_share()?), Some(ours.process())));
+            all.nfs.push(Contender::ours(name, Place::Share(ours.make_share()?), Some(ours.process())));
         }
         if locally {
             match ours.make_mount(&dir.join("mnt").join(name.to_lowercase())) {
                 Ok(folder) => {
-                    all.local.push(Contender::new(&format!("{name} (FUSE)"), Place::Folder(folder), None));
+                    all.local.push(Contender::ours(&format!("{name} (FUSE)"), Place::Folder(folder), None));
                 }
                 Err(error) => all.local_left_out.push(format!("{name}'s mount is left out: {error}")),
             }

@@ -136,7 +136,7 @@ pub fn measure(all: &All, options: &Options, about: &str) -> Result<Results, Fai
             let times = match once(&tree, at, &options.dir) {
                 Ok(times) => times,
                 // A peer may not be able to: libfuse's example keeps a descriptor for each file that it knows.
-                Err(error) if one.is_peer() => {
+                Err(error) if one.is_peer => {
                     notes.push(format!("{} is left out: {error}", one.name));
                     left_out[i] = true;
                     continue;

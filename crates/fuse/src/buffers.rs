@@ -5,6 +5,7 @@
 //! goes. Bound: [`BUFFERS`] buffers of [`BUFFER`] bytes, in use and free.
 
 use crate::abi;
+use crate::lock::lock;
 use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -118,6 +119,6 @@ impl Buffers {
     }
 
     fn lock(&self) -> MutexGuard<'_, All> {
-        self.all.lock().expect("nothing panics under this lock")
+        lock(&self.all)
     }
 }

@@ -7,6 +7,7 @@
 use crate::convert::type_bits;
 use crate::handles::Handle;
 use crate::inodes::Mark;
+use crate::lock::lock;
 use crate::reply::Entries;
 use crate::server::{Server, Trust};
 use engine_api::{Attr, DirEntry, DirLimit, NodeId, Result};
@@ -131,7 +132,7 @@ impl Server {
 
     /// What the last call left over where this one goes on there; a page just read otherwise.
     fn page(&self, handle: &Handle, cookie: u64, plus: bool) -> Result<Page> {
-        let left = handle.page.lock().expect("nothing panics under this lock").take();
+        let left = lock(&handle.page).take();
         match left {
             Some(page) if page.from == cookie && page.with_attr == plus && cookie != 0 => Ok(page),
             _ => self.read_page(handle.node, cookie, plus),
@@ -149,6 +150,6 @@ impl Server {
 
 /// What is left goes with the next call.
 fn keep(handle: &Handle, page: Page) -> Result<()> {
-    *handle.page.lock().expect("nothing panics under this lock") = Some(page);
+    *lock(&handle.page) = Some(page);
     Ok(())
 }

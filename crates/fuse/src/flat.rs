@@ -8,6 +8,7 @@
 //! The root of one that lies within has the number of the place where it lies. The n-th is n for as long as the mount
 //! lasts; nothing of this outlives it.
 
+use crate::lock::lock;
 use engine_api::{
     Access, Attr, CreateMode, Created, Cred, DirChange, DirLimit, DirPage, Error, FileSystem, FsId, FsStat,
     NewNode, NodeFlags, NodeId, Origin, Project, Promise, ReadBuf, RenameMode, Result, Seek, SetAttr, Stable,
@@ -71,7 +72,7 @@ impl Flat {
     }
 
     fn within(&self) -> MutexGuard<'_, Within> {
-        self.within.lock().expect("nothing panics under this lock")
+        lock(&self.within)
     }
 
     /// Whose a node is, and its own number there.

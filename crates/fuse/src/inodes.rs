@@ -14,6 +14,7 @@
 //! are nodes that it knows. A number stands in `stale` once at the most.
 
 use crate::abi::ROOT;
+use crate::lock::lock;
 use engine_api::{Changed, Error, NodeId, Result};
 use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{HashMap, VecDeque};
@@ -379,10 +380,6 @@ impl Inodes {
     fn lock(&self) -> MutexGuard<'_, Table> {
         lock(&self.table)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("nothing panics under this lock")
 }
 
 impl Drop for Inodes {

@@ -31,6 +31,7 @@ mod file_flags;
 mod flat;
 mod handles;
 mod inodes;
+mod lock;
 mod mount;
 mod mountinfo;
 mod notifier;

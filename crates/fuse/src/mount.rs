@@ -6,6 +6,7 @@
 use crate::device::{self, Device};
 use crate::flat::Flat;
 use crate::inodes::Inodes;
+use crate::lock::lock;
 use crate::mountinfo::{device_of, holders};
 use crate::notifier::Notifier;
 use crate::ops::Ops;
@@ -102,22 +103,22 @@ struct Ended {
 
 impl Ended {
     fn set(&self) {
-        *self.over.lock().expect("nothing panics under this lock") = true;
+        *lock(&self.over) = true;
         self.changed.notify_all();
     }
 
     fn is_set(&self) -> bool {
-        *self.over.lock().expect("nothing panics under this lock")
+        *lock(&self.over)
     }
 
     fn wait(&self) {
-        let over = self.over.lock().expect("nothing panics under this lock");
+        let over = lock(&self.over);
         drop(self.changed.wait_while(over, |over| !*over).expect("nothing panics under this lock"));
     }
 
     /// Whether it is over after that long at the latest.
     fn wait_for(&self, bound: Duration) -> bool {
-        let over = self.over.lock().expect("nothing panics under this lock");
+        let over = lock(&self.over);
         let waited = self.changed.wait_timeout_while(over, bound, |over| !*over);
         *waited.expect("nothing panics under this lock").0
     }

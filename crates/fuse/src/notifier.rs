@@ -13,6 +13,7 @@
 use crate::abi;
 use crate::device::Device;
 use crate::inodes::{Inodes, Mark, Name, Names, Stale, What};
+use crate::lock::lock;
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, mpsc};
@@ -169,10 +170,6 @@ impl Notifier {
     fn lock(&self) -> MutexGuard<'_, Thread> {
         lock(&self.thread)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("nothing panics under this lock")
 }
 
 impl Watcher for Notifier {

@@ -46,11 +46,14 @@ fn run_mount(app: &App, request: &MountRequest) -> Result<MountOutcome, Problem>
     let mut one = Candidate::of(&info);
     let remounts = request.options.iter().any(|option| option == "remount");
     let has_place = !request.mountpoint.is_empty();
-    if has_place && !remounts {
-        one = mounting::legacy_at(one, &request.mountpoint)?;
-    }
-    if let Some(why) = not_mountable(&one, "mount").filter(|_| !has_place || !remounts) {
-        return Err(why);
+    // mount(8) remounts whatever is mounted.
+    if !(has_place && remounts) {
+        if has_place {
+            one = mounting::legacy_at(one, &request.mountpoint)?;
+        }
+        if let Some(why) = not_mountable(&one, "mount") {
+            return Err(why);
+        }
     }
     if value(&info, "inconsistent") == Some("1") {
         const PART: &str = "Contains partially-completed state from \"zfs receive -s\", \

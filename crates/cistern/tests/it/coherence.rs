@@ -271,18 +271,24 @@ fn a_mount_sees_what_nfs_and_rollbacks_change() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
+/// `tank`, mounted at `mnt`, and `tank/below` below it with a file.
+fn one_below_the_other(scratch: &Scratch) -> Daemon {
+    let daemon = Daemon::start(scratch);
+    let (a, mnt) = (scratch.image("a", 256), scratch.text("mnt"));
+    daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
+    daemon.zfs("create tank/below").done();
+    daemon.zfs("mount tank").done();
+    daemon.zfs("mount tank/below").done();
+    fs::write(scratch.path("mnt/below/file"), "here").expect("written");
+    daemon
+}
+
 /// The kernel looks everything up again when a property is set, and takes nothing away that is mounted below.
 #[test]
 fn what_is_mounted_below_stays_when_all_may_have_changed() {
     let scratch = Scratch::new("mounted-below");
-    let mut daemon = Daemon::start(&scratch);
-    let (a, mnt) = (scratch.image("a", 256), scratch.text("mnt"));
-    daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
-    daemon.zfs("create tank/fs").done();
-    daemon.zfs("mount tank").done();
-    daemon.zfs("mount tank/fs").done();
-    let below = scratch.path("mnt/fs");
-    fs::write(below.join("file"), "here").expect("written");
+    let mut daemon = one_below_the_other(&scratch);
+    let below = scratch.path("mnt/below");
     for line in ["set atime=off tank", "set snapdir=visible tank", "set xattr=sa tank"] {
         assert!(fs::metadata(&below).is_ok_and(|meta| meta.is_dir()));
         daemon.zfs(line).done();
@@ -296,13 +302,8 @@ fn what_is_mounted_below_stays_when_all_may_have_changed() {
 #[test]
 fn a_rollback_shows_at_once_in_the_mount_that_is_there() {
     let scratch = Scratch::new("rollback-mounted");
-    let mut daemon = Daemon::start(&scratch);
-    let (a, mnt) = (scratch.image("a", 256), scratch.text("mnt"));
-    daemon.zpool(&format!("create -m {mnt} tank {a}")).done();
-    daemon.zfs("create tank/below").done();
-    daemon.zfs("mount -a").done();
+    let mut daemon = one_below_the_other(&scratch);
     let (at, below) = (scratch.path("mnt"), scratch.path("mnt/below/file"));
-    fs::write(&below, "below").expect("written");
     for file in 0..200 {
         fs::write(at.join(format!("{file}")), "before").expect("written");
     }
@@ -336,7 +337,7 @@ fn a_rollback_shows_at_once_in_the_mount_that_is_there() {
         assert_eq!(read(&kept).expect("still open"), *b"before", "round {round}");
         let error = read(&new).expect_err("it is no more");
         assert_eq!(error.raw_os_error(), Some(libc::ESTALE), "round {round}: {error}");
-        assert_eq!(fs::read_to_string(&below).expect("mounted below"), "below");
+        assert_eq!(fs::read_to_string(&below).expect("mounted below"), "here");
         assert_eq!(fs::metadata(&at).expect("seen").dev(), device, "it is the same mount");
     }
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");

@@ -225,7 +225,7 @@ fn who_may_not_mount_does_not_and_takes_no_mount_away() {
     denied(&joe(&daemon, "zfs set mountpoint=/etc tank/d/old"), &busy);
     denied(&joe(&daemon, "zfs unmount tank/d/old"), "cannot unmount 'tank/d/old': permission denied");
     assert_eq!(daemon.zfs("get -H -o value mounted tank/d/old").done(), "yes\n");
-    // A rollback needs no mount of his: it is taken away and given back.
+    // A rollback leaves the mount, and needs no right to it.
     joe(&daemon, "zfs snapshot tank/d/old@s").done();
     joe(&daemon, "zfs rollback tank/d/old@s").done();
     assert_eq!(daemon.zfs("get -H -o value mounted tank/d/old").done(), "yes\n");

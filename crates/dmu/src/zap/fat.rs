@@ -217,6 +217,15 @@ impl<'a, B: Blocks> Fat<'a, B> {
         Ok((blkid, block))
     }
 
+    /// Changes a leaf, which is checked first unless it has been in this transaction group.
+    fn update_leaf<R>(&self, blkid: u64, f: impl FnOnce(&mut LeafMut<'_>) -> R) -> Result<R, DmuError> {
+        let words = self.has_words();
+        self.blocks.update_sound(blkid, |block, is_sound| {
+            let mut leaf = if is_sound { LeafMut::of_sound(block)? } else { LeafMut::new(block, words)? };
+            Ok(f(&mut leaf))
+        })
+    }
+
     /// The entry meant: of several the one with the lowest differentiator.
     fn find(&self, leaf: &Leaf<'_>, wanted: &Wanted<'_>) -> Result<Option<LeafEntry>, Malformed> {
         let mut best: Option<LeafEntry> = None;
@@ -399,12 +408,7 @@ impl<'a, B: Blocks> Fat<'a, B> {
             let (first, count) = ((prefix | 1) << spread, 1_u64 << spread);
             self.check_pointers(first, count, drop)?;
             self.touch_pointers(first, count)?;
-            let words = self.has_words();
-            self.blocks.update_sound(keep, |block, is_sound| {
-                let mut leaf = if is_sound { LeafMut::of_sound(block)? } else { LeafMut::new(block, words)? };
-                leaf.set_prefix(prefix >> 1, prefix_len - 1);
-                Ok(())
-            })?;
+            self.update_leaf(keep, |leaf| leaf.set_prefix(prefix >> 1, prefix_len - 1))?;
             self.set_pointers(first, count, keep)?;
             self.blocks.free(drop, 1)?;
             last_freed |= drop + 1 == self.head.freeblk;

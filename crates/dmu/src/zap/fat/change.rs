@@ -140,12 +140,10 @@ impl<B: Blocks> Fat<'_, B> {
         if added + removed > 0 {
             self.blocks.touch(0)?;
         }
-        let words = self.has_words();
-        let (prefix_len, free, entries) = self.blocks.update_sound(blkid, |block, is_sound| {
-            let mut leaf = if is_sound { LeafMut::of_sound(block)? } else { LeafMut::new(block, words)? };
-            steps.iter().for_each(|step| step.make(&mut leaf));
+        let (prefix_len, free, entries) = self.update_leaf(blkid, |leaf| {
+            steps.iter().for_each(|step| step.make(leaf));
             let view = leaf.view();
-            Ok((view.prefix_len, view.free_chunks, view.num_entries))
+            (view.prefix_len, view.free_chunks, view.num_entries)
         })?;
         if added + removed > 0 {
             self.head.num_entries = self.head.num_entries.saturating_add(added).saturating_sub(removed);
