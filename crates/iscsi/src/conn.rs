@@ -29,17 +29,12 @@ use crate::limits::{
 };
 use crate::listen::House;
 use crate::login::{Login, Member, NOT_AUTHENTICATED, Step};
-use crate::pdu::{Digests, HEADER, Pdu, PduError, from_initiator as from, from_target as to, put_back};
+use crate::pdu::flags::{CONTINUE, FINAL, OVERFLOW, READS, STATUS, UNDERFLOW, WRITES};
+use crate::pdu::{Digests, HEADER, Pdu, PduError, at, from_initiator as from, from_target as to, put_back};
 use crate::portal::Door;
 use crate::session::{Session, Turn, lock, weight};
 use crate::watch::Event;
 
-pub const FINAL: u8 = 0x80;
-const READS: u8 = 0x40;
-const WRITES: u8 = 0x20;
-const OVERFLOW: u8 = 0x04;
-const UNDERFLOW: u8 = 0x02;
-const STATUS: u8 = 0x01;
 /// No task has this tag, and no transfer.
 pub const NONE: u32 = u32::MAX;
 
@@ -286,7 +281,9 @@ impl Connection {
             out.status = status.wrapping_add(1);
         }
         let (expected, most) = self.session.window();
-        pdu.put_u32(24, status).put_u32(28, expected).put_u32(32, most)
+        pdu.put_u32(at::STATUS_NUMBER, status)
+            .put_u32(at::EXPECTED_COMMAND, expected)
+            .put_u32(at::MAX_COMMAND, most)
     }
 
     /// A PDU of the reader's own, which sends it before it waits for anything.
@@ -352,24 +349,23 @@ impl Connection {
 
     /// Asks whether the initiator lives.
     fn ping(&self) {
-        let ping = Pdu::new(to::NOP, FINAL).put_u32(16, NONE).put_u32(20, 1);
+        let ping = Pdu::new(to::NOP, FINAL).put_u32(at::TASK_TAG, NONE).put_u32(at::TRANSFER_TAG, 1);
         self.send(ping, false);
     }
 
     /// Tells the initiator what it has not asked for.
     pub fn announce(&self, event: Event) {
         let (code, parameters) = event.fields();
-        let pdu = Pdu::new(to::ASYNC, FINAL).put_u32(16, NONE).put(36, &[code]);
-        let put = |pdu: Pdu, (at, parameter): (usize, u16)| pdu.put(at, &parameter.to_be_bytes());
-        self.send([38, 40, 42].into_iter().zip(parameters).fold(pdu, put), true);
+        let pdu = Pdu::new(to::ASYNC, FINAL).put_u32(at::TASK_TAG, NONE).put(at::EVENT, &[code]);
+        let put = |pdu: Pdu, (place, parameter): (usize, u16)| pdu.put(place, &parameter.to_be_bytes());
+        self.send(at::EVENT_PARAMETERS.into_iter().zip(parameters).fold(pdu, put), true);
         self.wire.outbox.write_all();
     }
 
     /// A PDU that cannot be followed.
     pub fn reject(&self, header: &[u8; HEADER], why: u8) {
-        let mut reject = Pdu::new(to::REJECT, FINAL).put_u32(16, NONE).with_data(header.to_vec());
-        reject.header[2] = why;
-        self.send(reject, true);
+        let reject = Pdu::new(to::REJECT, FINAL).put(at::RESPONSE, &[why]).put_u32(at::TASK_TAG, NONE);
+        self.send(reject.with_data(header.to_vec()), true);
     }
 
     /// Text of a negotiation: as much as fits, or, where there is none, what was left of the last.
@@ -378,9 +374,11 @@ impl Connection {
         let mut text = text.unwrap_or(left);
         let len = text.len().min(self.member.parameters.their_segment);
         let rest = text.split_off(len);
-        let (flags, transfer) = if rest.is_empty() { (FINAL, NONE) } else { (0x40, 1) };
+        let (flags, transfer) = if rest.is_empty() { (FINAL, NONE) } else { (CONTINUE, 1) };
         lock(&self.out).text = rest;
-        let reply = Pdu::new(to::TEXT, flags).put_u32(16, request.tag()).put_u32(20, transfer);
+        let reply = Pdu::new(to::TEXT, flags)
+            .put_u32(at::TASK_TAG, request.tag())
+            .put_u32(at::TRANSFER_TAG, transfer);
         self.send(reply.with_data(text), true);
     }
 
@@ -390,7 +388,7 @@ impl Connection {
         // Immediate ones and data have no turn.
         let is_free = pdu.is_immediate() || matches!(pdu.opcode(), from::DATA | from::SNACK);
         let session = self.session.clone();
-        let turn = if is_free { None } else { session.admit(self, pdu.u32(24)) };
+        let turn = if is_free { None } else { session.admit(self, pdu.u32(at::COMMAND_NUMBER)) };
         if !is_free && turn.is_none() {
             return Next::Goes;
         }
@@ -426,7 +424,7 @@ impl Connection {
             self.reject(&pdu.header, TOO_MANY_IMMEDIATE);
             return Next::Goes;
         }
-        let expected = if pdu.flags() & WRITES != 0 { pdu.u32(20) as usize } else { 0 };
+        let expected = pdu.expected(WRITES);
         if !self.lease(&mut lease, weight(&pdu)) {
             return Next::Breaks;
         }
@@ -479,18 +477,18 @@ impl Connection {
         let requests = lock(&self.gatherer).requests(&self.member.parameters, take);
         for request in requests {
             let pdu = Pdu::new(to::R2T, FINAL)
-                .put_u32(16, request.tag)
-                .put_u32(20, request.transfer)
-                .put_u32(36, request.number)
-                .put_u32(40, request.offset)
-                .put_u32(44, request.len);
+                .put_u32(at::TASK_TAG, request.tag)
+                .put_u32(at::TRANSFER_TAG, request.transfer)
+                .put_u32(at::DATA_NUMBER, request.number)
+                .put_u32(at::BUFFER_OFFSET, request.offset)
+                .put_u32(at::WANTED_LEN, request.len);
             self.send(pdu, false);
         }
     }
 
     /// Data, then how it ended: with the last data where there is nothing to say. Somebody has to send it.
     pub fn answer(&self, command: &Pdu, answer: Answer, lease: Option<Lease>) {
-        let expected = if command.flags() & (READS | WRITES) != 0 { command.u32(20) as usize } else { 0 };
+        let expected = command.expected(READS | WRITES);
         let is_read = command.flags() & WRITES == 0;
         let moved = if is_read { answer.data.len() } else { answer.taken };
         let (flags, residual) = match moved {
@@ -510,9 +508,9 @@ impl Connection {
             }
             if !folded {
                 let mut response = Pdu::new(to::RESPONSE, FINAL | flags)
-                    .put_u32(16, command.tag())
-                    .put_u32(44, residual as u32);
-                response.header[3] = answer.status as u8;
+                    .put(at::STATUS, &[answer.status as u8])
+                    .put_u32(at::TASK_TAG, command.tag())
+                    .put_u32(at::RESIDUAL, residual as u32);
                 if let Some(sense) = answer.sense {
                     let sense = sense.encode();
                     response.data = (sense.len() as u16).to_be_bytes().to_vec();
@@ -557,15 +555,15 @@ impl Connection {
                 0
             };
             let pdu = Pdu::new(to::DATA, flags)
-                .put_u32(16, command.tag())
-                .put_u32(20, NONE)
-                .put_u32(36, number)
-                .put_u32(40, from as u32)
-                .put_u32(44, if last { residual } else { 0 });
+                .put_u32(at::TASK_TAG, command.tag())
+                .put_u32(at::TRANSFER_TAG, NONE)
+                .put_u32(at::DATA_NUMBER, number)
+                .put_u32(at::BUFFER_OFFSET, from as u32)
+                .put_u32(at::RESIDUAL, if last { residual } else { 0 });
             let counted = last && end & STATUS != 0;
             let mut pdu = self.numbered(out, pdu, counted);
             if !counted {
-                pdu = pdu.put_u32(24, 0);
+                pdu = pdu.put_u32(at::STATUS_NUMBER, 0);
             }
             self.put_with(&pdu, window(&parts, from, part), pieces);
             from += part;

@@ -14,9 +14,9 @@ use sockets::Lease;
 
 use crate::limits::{COMMAND, GRANTED};
 use crate::parameters::Parameters;
-use crate::pdu::Pdu;
+use crate::pdu::flags::FINAL;
+use crate::pdu::{Pdu, at};
 
-const FINAL: u8 = 0x80;
 /// The tag of data that nobody asked for.
 const UNASKED: u32 = u32::MAX;
 
@@ -133,7 +133,8 @@ impl Gatherer {
         lease: Option<Lease>,
         parameters: &Parameters,
     ) -> Result<Option<Gathered>, Wrong> {
-        let (tag, transfer, number, offset) = (pdu.tag(), pdu.u32(20), pdu.u32(36), pdu.u32(40));
+        let (tag, transfer, number, offset) =
+            (pdu.tag(), pdu.u32(at::TRANSFER_TAG), pdu.u32(at::DATA_NUMBER), pdu.u32(at::BUFFER_OFFSET));
         let Some(gathering) = self.by_tag.get_mut(&tag) else { return Ok(None) };
         if number != gathering.data_number || offset as usize != gathering.data.len() {
             return Err(Wrong("data out of order"));

@@ -21,13 +21,12 @@ use crate::keys::{Keys, offers};
 use crate::limits::{DEFAULT_SEGMENT, KEYS, LOGIN_ROUNDS, TEXT, WINDOW};
 use crate::listen::House;
 use crate::parameters::Parameters;
-use crate::pdu::{Pdu, from_initiator, from_target};
+use crate::pdu::flags::{CONTINUE, STAGE, TRANSIT};
+use crate::pdu::{Pdu, at, from_initiator, from_target};
 use crate::session::Session;
 use crate::sessions::Name;
 use crate::share::Credentials;
 
-const TRANSIT: u8 = 0x80;
-const CONTINUE: u8 = 0x40;
 const SECURITY: u8 = 0;
 const OPERATIONAL: u8 = 1;
 const FULL_FEATURE: u8 = 3;
@@ -91,7 +90,7 @@ pub struct Login<'a> {
     text: Vec<u8>,
     rounds: usize,
     /// Port, session and connection, as the first request has them.
-    place: Option<[u8; 10]>,
+    place: Option<([u8; 8], [u8; 2])>,
     /// Where it is; `None`: at its beginning.
     stage: Option<u8>,
     /// Keys that were said; what they were, of the introduction.
@@ -142,7 +141,7 @@ impl<'a> Login<'a> {
         self.rounds += 1;
         match self.answer(request) {
             Ok((keys, stage)) => {
-                let flags = request.flags() & 0x0c | stage.map_or(0, |next| TRANSIT | next);
+                let flags = request.flags() & STAGE | stage.map_or(0, |next| TRANSIT | next);
                 let response = self.response(request, flags, 0).with_data(keys.encode());
                 match stage {
                     Some(FULL_FEATURE) => match self.member(request) {
@@ -163,16 +162,16 @@ impl<'a> Login<'a> {
     fn response(&mut self, request: &Pdu, flags: u8, status: u16) -> Pdu {
         let number = self.status_number;
         self.status_number += 1;
-        let command = request.u32(24);
+        let command = request.u32(at::COMMAND_NUMBER);
         let begins = (command, command.wrapping_add(WINDOW - 1));
         let (expected, most) = self.joins.as_ref().map_or(begins, |session| session.window());
         Pdu::new(from_target::LOGIN, flags)
-            .put(8, &request.field::<8>(8))
-            .put_u32(16, request.tag())
-            .put_u32(24, number)
-            .put_u32(28, expected)
-            .put_u32(32, most)
-            .put(36, &status.to_be_bytes())
+            .put(at::ISID, &request.field::<8>(at::ISID))
+            .put_u32(at::TASK_TAG, request.tag())
+            .put_u32(at::STATUS_NUMBER, number)
+            .put_u32(at::EXPECTED_COMMAND, expected)
+            .put_u32(at::MAX_COMMAND, most)
+            .put(at::LOGIN_STATUS, &status.to_be_bytes())
     }
 
     fn member(&self, request: &Pdu) -> Result<Member, Failure> {
@@ -186,15 +185,15 @@ impl<'a> Login<'a> {
             target: who.target.clone(),
             user: self.user.clone(),
             parameters: self.parameters.clone(),
-            command_number: request.u32(24),
+            command_number: request.u32(at::COMMAND_NUMBER),
             status_number: self.status_number,
-            connection: u16::from_be_bytes(request.field(20)),
+            connection: u16::from_be_bytes(request.field(at::CONNECTION)),
             joins: self.joins.clone(),
         })
     }
 
     fn nexus(&self, initiator: &str, request: &Pdu) -> Nexus {
-        let isid: String = request.field::<6>(8).iter().map(|byte| format!("{byte:02x}")).collect();
+        let isid: String = request.field::<6>(at::ISID).iter().map(|byte| format!("{byte:02x}")).collect();
         Nexus::new(&format!("{initiator},i,0x{isid}"), self.group)
     }
 
@@ -203,14 +202,12 @@ impl<'a> Login<'a> {
         if request.opcode() != from_initiator::LOGIN || self.rounds > LOGIN_ROUNDS {
             return Err(INITIATOR_ERROR);
         }
-        if request.header[3] > 0 {
+        if request.header[at::VERSION_MIN] > 0 {
             return Err(VERSION);
         }
         let (transit, stage, next) =
             (request.flags() & TRANSIT != 0, request.flags() >> 2 & 3, request.flags() & 3);
-        let mut place = [0; 10];
-        place[..8].copy_from_slice(&request.header[8..16]);
-        place[8..].copy_from_slice(&request.header[20..22]);
+        let place = (request.field::<8>(at::ISID), request.field::<2>(at::CONNECTION));
         if *self.place.get_or_insert(place) != place || self.stage.is_some_and(|own| own != stage) {
             return Err(INITIATOR_ERROR);
         }

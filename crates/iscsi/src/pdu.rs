@@ -12,6 +12,9 @@ use std::io::{self, Read, Write};
 use crate::limits::{BURST, EXTRA_HEADERS};
 
 pub const HEADER: usize = 48;
+/// Of the first byte.
+const OPCODE: u8 = 0x3f;
+const IMMEDIATE: u8 = 0x40;
 
 /// Bytes of data that there is room for at first, and how many times what has arrived there is then.
 const FIRST_PART: usize = 16 << 10;
@@ -43,6 +46,69 @@ pub mod from_target {
     pub const R2T: u8 = 0x31;
     pub const ASYNC: u8 = 0x32;
     pub const REJECT: u8 = 0x3f;
+}
+
+/// Where fields begin, in the headers that have them.
+pub mod at {
+    /// Of what ends a task or a connection, and why something is rejected.
+    pub const RESPONSE: usize = 2;
+    /// The newest version that an initiator must have.
+    pub const VERSION_MIN: usize = 3;
+    /// Of a SCSI command that is done.
+    pub const STATUS: usize = 3;
+    pub const EXTRA_HEADERS: usize = 4;
+    /// Three bytes.
+    pub const DATA_LEN: usize = 5;
+    pub const LUN: usize = 8;
+    /// Of a session: six bytes of the initiator's, two of the target's.
+    pub const ISID: usize = 8;
+    pub const TASK_TAG: usize = 16;
+    /// What an initiator expects a command to move, bytes.
+    pub const EXPECTED_LEN: usize = 20;
+    pub const TRANSFER_TAG: usize = 20;
+    /// Of the task that is to end.
+    pub const REFERENCED_TAG: usize = 20;
+    /// The connection's number, two bytes.
+    pub const CONNECTION: usize = 20;
+    /// Of initiators.
+    pub const COMMAND_NUMBER: usize = 24;
+    /// Of targets, with the commands that they expect and take.
+    pub const STATUS_NUMBER: usize = 24;
+    pub const EXPECTED_COMMAND: usize = 28;
+    pub const MAX_COMMAND: usize = 32;
+    /// A SCSI command.
+    pub const CDB: usize = 32;
+    /// Of data, and of what asks for it.
+    pub const DATA_NUMBER: usize = 36;
+    pub const BUFFER_OFFSET: usize = 40;
+    pub const WANTED_LEN: usize = 44;
+    pub const RESIDUAL: usize = 44;
+    /// Of a login: class and detail.
+    pub const LOGIN_STATUS: usize = 36;
+    /// Of what a target tells by itself: the event, and three numbers of two bytes that belong to it.
+    pub const EVENT: usize = 36;
+    pub const EVENT_PARAMETERS: [usize; 3] = [38, 40, 42];
+}
+
+/// Bits of the second byte.
+pub mod flags {
+    /// It is the last of its kind.
+    pub const FINAL: u8 = 0x80;
+    /// Of text: more of it follows.
+    pub const CONTINUE: u8 = 0x40;
+    /// Of commands.
+    pub const READS: u8 = 0x40;
+    pub const WRITES: u8 = 0x20;
+    /// Of how a command ended.
+    pub const OVERFLOW: u8 = 0x04;
+    pub const UNDERFLOW: u8 = 0x02;
+    /// Of data: it says how its command ended.
+    pub const STATUS: u8 = 0x01;
+    /// Of a login: the next stage is to begin, and which bits say what stage this is.
+    pub const TRANSIT: u8 = 0x80;
+    pub const STAGE: u8 = 0x0c;
+    /// What is not [`FINAL`], where that is a number: a task management function, why a connection is to end.
+    pub const FUNCTION: u8 = 0x7f;
 }
 
 /// Which parts are followed by a CRC32C.
@@ -100,11 +166,11 @@ impl Pdu {
     }
 
     pub fn opcode(&self) -> u8 {
-        self.header[0] & 0x3f
+        self.header[0] & OPCODE
     }
 
     pub fn is_immediate(&self) -> bool {
-        self.header[0] & 0x40 != 0
+        self.header[0] & IMMEDIATE != 0
     }
 
     pub fn flags(&self) -> u8 {
@@ -112,7 +178,7 @@ impl Pdu {
     }
 
     pub fn lun(&self) -> u64 {
-        u64::from_be_bytes(self.field(8))
+        u64::from_be_bytes(self.field(at::LUN))
     }
 
     pub fn u32(&self, at: usize) -> u32 {
@@ -120,7 +186,17 @@ impl Pdu {
     }
 
     pub fn tag(&self) -> u32 {
-        self.u32(16)
+        self.u32(at::TASK_TAG)
+    }
+
+    /// A byte of the SCSI command.
+    pub fn cdb(&self, byte: usize) -> u8 {
+        self.header[at::CDB + byte]
+    }
+
+    /// What its initiator expects a command with one of these flags to move, bytes; with others, nothing.
+    pub fn expected(&self, flags: u8) -> usize {
+        if self.flags() & flags != 0 { self.u32(at::EXPECTED_LEN) as usize } else { 0 }
     }
 
     /// `N` bytes of the header.
@@ -172,8 +248,7 @@ impl Pdu {
         if !fill(from, &mut header)? {
             return Ok(None);
         }
-        let extra = usize::from(header[4]) * 4;
-        let len = usize::from(header[5]) << 16 | usize::from(header[6]) << 8 | usize::from(header[7]);
+        let (extra, len) = lens(&header);
         let mut further = [0; EXTRA_HEADERS];
         from.read_exact(&mut further[..extra])?;
         if digests.header {
@@ -195,9 +270,10 @@ impl Pdu {
             data.resize(until, 0);
             from.read_exact(&mut data[before..])?;
         }
-        if header[0] & 0x3f == from_initiator::COMMAND {
+        if header[0] & OPCODE == from_initiator::COMMAND {
             // What comes later is put behind it. A claim alone is worth no memory: there is room for a few times what came.
-            let expected = u32::from_be_bytes([header[20], header[21], header[22], header[23]]) as usize;
+            let expected = &header[at::EXPECTED_LEN..];
+            let expected = expected.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) as usize;
             data.reserve_exact(expected.min(BURST).min(AHEAD * len).saturating_sub(data.len()));
         }
         if digests.data && len > 0 && read_crc(from)? != crc32c::crc32c(&data) {
@@ -209,17 +285,17 @@ impl Pdu {
 
     /// Whether bytes that have arrived begin with a whole one.
     pub fn is_whole(bytes: &[u8], digests: Digests) -> bool {
-        let Some(&[_, _, _, _, extra, high, middle, low]) = bytes.first_chunk() else { return false };
-        let len = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
+        let Some(header) = bytes.first_chunk() else { return false };
+        let (extra, len) = lens(header);
         let data = len.next_multiple_of(4) + if digests.data && len > 0 { 4 } else { 0 };
-        let header = HEADER + usize::from(extra) * 4 + if digests.header { 4 } else { 0 };
+        let header = HEADER + extra + if digests.header { 4 } else { 0 };
         bytes.len() >= header + data
     }
 
     /// What goes before so many bytes of data.
     pub fn put_front(&self, to: &mut Vec<u8>, digests: Digests, len: usize) {
         let mut header = self.header;
-        header[5..8].copy_from_slice(&(len as u32).to_be_bytes()[1..]);
+        header[at::DATA_LEN..][..3].copy_from_slice(&(len as u32).to_be_bytes()[1..]);
         to.extend_from_slice(&header);
         if digests.header {
             to.extend_from_slice(&crc32c::crc32c(&header).to_le_bytes());
@@ -259,6 +335,12 @@ pub fn put_back(to: &mut Vec<u8>, digests: Digests, len: usize, crc: u32) {
     if digests.data && len > 0 {
         to.extend_from_slice(&crc32c::crc32c_append(crc, padding).to_le_bytes());
     }
+}
+
+/// Bytes of further headers, and of data.
+fn lens(header: &[u8; HEADER]) -> (usize, usize) {
+    let [high, middle, low] = [0, 1, 2].map(|byte| usize::from(header[at::DATA_LEN + byte]));
+    (usize::from(header[at::EXTRA_HEADERS]) * 4, high << 16 | middle << 8 | low)
 }
 
 /// False where it ends before the first byte.

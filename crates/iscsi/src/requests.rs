@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use sockets::Lease;
 
-use crate::conn::{Connection, FINAL, INVALID_FIELD, NONE, Next};
+use crate::conn::{Connection, INVALID_FIELD, NONE, Next};
 use crate::keys::Keys;
-use crate::pdu::{Pdu, from_target as to};
+use crate::pdu::flags::{CONTINUE, FINAL, FUNCTION};
+use crate::pdu::{Pdu, at, from_target as to};
 
 /// How it goes with a task management function.
 const DONE: u8 = 0;
@@ -23,12 +24,13 @@ impl Connection {
         if pdu.tag() == NONE {
             return;
         }
-        let lun = pdu.field::<8>(8);
+        let reply = Pdu::new(to::NOP, FINAL)
+            .put(at::LUN, &pdu.lun().to_be_bytes())
+            .put_u32(at::TASK_TAG, pdu.tag())
+            .put_u32(at::TRANSFER_TAG, NONE);
         let mut data = pdu.data;
         data.truncate(self.member.parameters.their_segment);
-        let mut reply = Pdu::new(to::NOP, FINAL).put_u32(20, NONE).with_data(data).put(8, &lun);
-        reply.header[16..20].copy_from_slice(&pdu.header[16..20]);
-        self.send_leased(reply, true, lease);
+        self.send_leased(reply.with_data(data), true, lease);
     }
 
     /// A task management function: the commands of this session end here, those of others at the unit.
@@ -42,14 +44,14 @@ impl Connection {
         const REASSIGN: u8 = 8;
         self.see_off();
         if pdu.is_immediate() {
-            self.session.catch_up(self, pdu.u32(24));
+            self.session.catch_up(self, pdu.u32(at::COMMAND_NUMBER));
         }
-        let (function, lun) = (pdu.flags() & 0x7f, pdu.lun());
+        let (function, lun) = (pdu.flags() & FUNCTION, pdu.lun());
         let (session, target) = (&self.session, self.session.target());
         let unit = target.unit(lun);
         let response = match (function, unit) {
             (ABORT_TASK, _) => {
-                let wanted = pdu.u32(20);
+                let wanted = pdu.u32(at::REFERENCED_TAG);
                 if session.abort(|tag, of| tag == wanted && of == lun) { DONE } else { NO_TASK }
             }
             (ABORT_TASK_SET | CLEAR_TASK_SET | UNIT_RESET, None) => NO_UNIT,
@@ -70,18 +72,17 @@ impl Connection {
             (REASSIGN, _) => NO_REASSIGNMENT,
             _ => NOT_SUPPORTED,
         };
-        let mut reply = Pdu::new(to::TASK, FINAL).put_u32(16, pdu.tag());
-        reply.header[2] = response;
+        let reply = Pdu::new(to::TASK, FINAL).put(at::RESPONSE, &[response]).put_u32(at::TASK_TAG, pdu.tag());
         self.send(reply, true);
         // As if the power had been off: nobody's session outlives that.
         if function == COLD_RESET { Next::Resets } else { Next::Goes }
     }
 
     pub fn text(&self, pdu: &Pdu) {
-        let Some(keys) = Keys::parse(&pdu.data).filter(|_| pdu.flags() & 0x40 == 0) else {
+        let Some(keys) = Keys::parse(&pdu.data).filter(|_| pdu.flags() & CONTINUE == 0) else {
             return self.reject(&pdu.header, INVALID_FIELD);
         };
-        let goes_on = pdu.u32(20) != NONE;
+        let goes_on = pdu.u32(at::TRANSFER_TAG) != NONE;
         self.send_text(pdu, (!goes_on).then(|| self.reply(&keys).encode()));
     }
 
@@ -115,31 +116,34 @@ impl Connection {
     }
 
     pub fn logout(self: &Arc<Self>, pdu: &Pdu) -> Next {
+        const CLOSES_SESSION: u8 = 0;
+        const CLOSES_CONNECTION: u8 = 1;
+        const RECOVERS: u8 = 2;
         const NO_CONNECTION: u8 = 1;
         const NO_RECOVERY: u8 = 2;
-        let connection = u16::from_be_bytes(pdu.field(20));
+        let connection = u16::from_be_bytes(pdu.field(at::CONNECTION));
         self.see_off();
-        let (response, next) = match pdu.flags() & 0x7f {
-            0 => {
+        let (response, next) = match pdu.flags() & FUNCTION {
+            CLOSES_SESSION => {
                 self.session.settle(|_| true);
                 (DONE, Next::Ends)
             }
-            1 if connection == self.number() => {
+            CLOSES_CONNECTION if connection == self.number() => {
                 self.session.settle(|task| task.is_of(self));
                 (DONE, Next::Ends)
             }
-            1 if self.session.log_out(connection) => (DONE, Next::Goes),
-            1 => (NO_CONNECTION, Next::Goes),
-            2 => (NO_RECOVERY, Next::Goes),
+            CLOSES_CONNECTION if self.session.log_out(connection) => (DONE, Next::Goes),
+            CLOSES_CONNECTION => (NO_CONNECTION, Next::Goes),
+            RECOVERS => (NO_RECOVERY, Next::Goes),
             _ => {
                 self.reject(&pdu.header, INVALID_FIELD);
                 return Next::Goes;
             }
         };
-        let mut reply = Pdu::new(to::LOGOUT, FINAL).put_u32(16, pdu.tag());
-        reply.header[2] = response;
+        let reply =
+            Pdu::new(to::LOGOUT, FINAL).put(at::RESPONSE, &[response]).put_u32(at::TASK_TAG, pdu.tag());
         self.send(reply, true);
-        if pdu.flags() & 0x7f == 0 {
+        if pdu.flags() & FUNCTION == CLOSES_SESSION {
             self.finish();
             self.session.cut();
         }

@@ -33,7 +33,8 @@ use crate::gather::Gathered;
 use crate::limits::{BLIND, DRAIN, LOG_OUT, LONG, MOST_READ, SHORT_ANSWER, TURN, WINDOW};
 use crate::login::{Failure, Member, NO_SESSION, TOO_MANY_CONNECTIONS};
 use crate::parameters::Parameters;
-use crate::pdu::Pdu;
+use crate::pdu::flags::READS;
+use crate::pdu::{Pdu, at};
 use crate::stats::{SessionStats, UnitStats};
 use crate::watch::Event;
 
@@ -90,31 +91,35 @@ struct State {
     stats: BTreeMap<u64, UnitStats>,
 }
 
+/// Of a command's second byte (SBC-3).
+const FORCE_UNIT_ACCESS: u8 = 0x08;
+
 /// Kinds of commands that a reader may do by itself.
 const CLASSES: usize = 6;
 
 /// Which of them a command is: it reads, writes or compares, much or little. `None`: it always waits, or is rare.
 fn class_of(command: &Pdu) -> Option<usize> {
-    let kind = match command.header[32] {
+    let kind = match command.cdb(0) {
         // What is to be read from stable storage has to get there first.
-        codes::READ_10 | codes::READ_12 | codes::READ_16 if command.header[33] & 0x08 == 0 => 0,
+        codes::READ_10 | codes::READ_12 | codes::READ_16 if command.cdb(1) & FORCE_UNIT_ACCESS == 0 => 0,
         codes::WRITE_10 | codes::WRITE_12 | codes::WRITE_16 => 1,
         codes::COMPARE_AND_WRITE => 2,
         _ => return None,
     };
-    Some(2 * kind + usize::from(command.u32(20) as usize > LONG))
+    Some(2 * kind + usize::from(command.u32(at::EXPECTED_LEN) as usize > LONG))
 }
 
 /// Bytes that a command's answer may come to, as it says itself, and as its initiator expects: the unit reads as the command
 /// says, whatever part of that is sent.
 pub fn weight(command: &Pdu) -> usize {
     const BLOCK: usize = 512;
-    let expected = if command.flags() & 0x40 != 0 { command.u32(20) as usize } else { 0 };
-    let blocks = match command.header[32] {
-        codes::READ_10 => usize::from(u16::from_be_bytes(command.field(39))),
-        codes::READ_12 => command.u32(38) as usize,
-        codes::READ_16 => command.u32(42) as usize,
-        codes::READ_6 => usize::from(command.header[36].wrapping_sub(1)) + 1,
+    let expected = command.expected(READS);
+    // Of SBC-3: where each has the number of its blocks.
+    let blocks = match command.cdb(0) {
+        codes::READ_10 => usize::from(u16::from_be_bytes(command.field(at::CDB + 7))),
+        codes::READ_12 => command.u32(at::CDB + 6) as usize,
+        codes::READ_16 => command.u32(at::CDB + 10) as usize,
+        codes::READ_6 => usize::from(command.cdb(4).wrapping_sub(1)) + 1,
         _ => 0,
     };
     let read = blocks.saturating_mul(BLOCK);
@@ -544,7 +549,7 @@ impl Session {
         // The answer tells already that there is room for another.
         state.working -= 1;
         if let Some(stats) = state.stats.get_mut(&task.lun).filter(|stats| stats.queue > 0) {
-            stats.end(command.header[32], bytes, took);
+            stats.end(command.cdb(0), bytes, took);
         }
         task.executed.store(true, SeqCst);
         self.tell(state);

@@ -14,7 +14,8 @@ use crate::keys::Keys;
 use crate::limits::{GUARDED, PENALTY, SEGMENT, TRIES};
 use crate::md5::md5;
 use crate::parameters::Parameters;
-use crate::pdu::{Digests, Pdu, PduError};
+use crate::pdu::flags::FINAL;
+use crate::pdu::{Digests, Pdu, PduError, at, from_initiator};
 use crate::seal::{sealed, without_secrets};
 use crate::share::{Credentials, parse};
 
@@ -204,12 +205,14 @@ fn guesses_take_time_from_wherever_they_come() {
 }
 
 fn write(tag: u32, flags: u8, data: &[u8]) -> Pdu {
-    Pdu::new(1, flags).put_u32(16, tag).with_data(data.to_vec())
+    Pdu::new(from_initiator::COMMAND, flags).put_u32(at::TASK_TAG, tag).with_data(data.to_vec())
 }
 
 fn data(tag: u32, transfer: u32, (number, offset): (u32, u32), last: bool, data: &[u8]) -> Pdu {
-    let pdu = Pdu::new(5, if last { 0x80 } else { 0 }).put_u32(16, tag).put_u32(20, transfer);
-    pdu.put_u32(36, number).put_u32(40, offset).with_data(data.to_vec())
+    let pdu = Pdu::new(from_initiator::DATA, if last { FINAL } else { 0 })
+        .put_u32(at::TASK_TAG, tag)
+        .put_u32(at::TRANSFER_TAG, transfer);
+    pdu.put_u32(at::DATA_NUMBER, number).put_u32(at::BUFFER_OFFSET, offset).with_data(data.to_vec())
 }
 
 #[test]
