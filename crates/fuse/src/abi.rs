@@ -4,7 +4,7 @@
 
 /// What this server speaks. The kernel takes the smaller of both minors.
 pub const MAJOR: u32 = 7;
-pub const MINOR: u32 = 40;
+pub const MINOR: u32 = 42;
 /// The oldest that has what is used here: FUSE_INIT's answer with `max_pages`, that is Linux 4.20.
 pub const OLDEST_MINOR: u32 = 28;
 
@@ -66,6 +66,7 @@ pub mod init {
     pub const HANDLE_KILLPRIV_V2: u64 = 1 << 28;
     pub const INIT_EXT: u64 = 1 << 30;
     pub const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;
+    pub const OVER_IO_URING: u64 = 1 << 41;
 }
 
 /// `valid` of SETATTR.
@@ -106,6 +107,26 @@ pub const EXPIRE_MINOR: u32 = 38;
 /// Bytes of NOTIFY_INVAL_ENTRY before the name.
 pub const NOTIFY_ENTRY: usize = 16;
 
+/// FUSE over io_uring (Linux 6.14).
+pub mod ring {
+    /// Commands: a new entry; an answer, and the next request.
+    pub const REGISTER: u32 = 1;
+    pub const COMMIT_AND_FETCH: u32 = 2;
+    /// Bytes of `fuse_uring_req_header`. In it: the request's header and in its place the answer's; the first argument of a
+    /// request; what has to be named when it is answered; how many bytes are in the memory beside it.
+    pub const HEADERS: usize = 288;
+    pub const OPERATION: usize = 128;
+    pub const COMMIT_ID: usize = 264;
+    pub const PAYLOAD: usize = 272;
+    /// Bytes of a header and a first argument at most.
+    pub const ROOM: usize = super::IN_HEADER + 128;
+    /// In `fuse_uring_cmd_req`: what is answered, and the queue.
+    pub const CMD_COMMIT_ID: usize = 8;
+    pub const CMD_QUEUE: usize = 16;
+}
+
+/// Bytes of the header of a request.
+pub const IN_HEADER: usize = 40;
 /// Bytes of the header of an answer.
 pub const OUT_HEADER: usize = 16;
 /// A shorter buffer is refused by the kernel (FUSE_MIN_READ_BUFFER).

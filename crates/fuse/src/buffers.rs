@@ -11,38 +11,73 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// Bytes of the largest read and write.
+/// Bytes of the largest read and write through the device.
 pub const MAX_IO: usize = 1 << 20;
 /// Bytes of a buffer: a write and what goes before it.
 pub const BUFFER: usize = MAX_IO + abi::MIN_READ_BUFFER;
 pub const BUFFERS: usize = 64;
 
-/// See the module: room for one request, and as many of its bytes as were read.
-pub struct Buffer {
+/// Memory of the system's own. It starts as zeros.
+pub struct Memory {
     at: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: it owns its memory as a Vec does.
-unsafe impl Send for Buffer {}
+unsafe impl Send for Memory {}
+
+impl Memory {
+    /// `len`: whole pages, in bytes.
+    ///
+    /// # Errors
+    /// The operating system's, where there is no memory.
+    pub fn new(len: usize) -> io::Result<Memory> {
+        let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory where the kernel likes it; no file.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, rights, kind, -1, 0) };
+        match NonNull::new(at.cast::<u8>()) {
+            Some(at) if at.as_ptr().cast() != libc::MAP_FAILED => Ok(Memory { at, len }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Of a byte in it, or the end.
+    pub fn at(&self, offset: usize) -> *mut u8 {
+        assert!(offset <= self.len, "a place in the memory");
+        self.at.as_ptr().wrapping_add(offset)
+    }
+
+    /// What is in the pages from there on is lost, and they take no memory until they are used again.
+    pub fn give_back(&self, from: usize) {
+        // SAFETY: pages of this mapping, of which nobody holds a reference.
+        unsafe { libc::madvise(self.at(from).cast(), self.len - from, libc::MADV_DONTNEED) };
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping, which nobody else has.
+        unsafe { libc::munmap(self.at.as_ptr().cast(), self.len) };
+    }
+}
+
+/// See the module: room for one request, and as many of its bytes as were read.
+pub struct Buffer {
+    memory: Memory,
+    len: usize,
+}
 
 impl Buffer {
     /// # Errors
     /// The operating system's, where there is no memory.
     pub fn new() -> io::Result<Buffer> {
-        let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: new memory where the kernel likes it; no file.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), BUFFER, rights, kind, -1, 0) };
-        match NonNull::new(at.cast::<u8>()) {
-            Some(at) if at.as_ptr().cast() != libc::MAP_FAILED => Ok(Buffer { at, len: 0 }),
-            _ => Err(io::Error::last_os_error()),
-        }
+        Ok(Buffer { memory: Memory::new(BUFFER)?, len: 0 })
     }
 
     /// Has `read` fill the room, which gets it and answers how many bytes it wrote there, or a negative number.
     pub fn fill(&mut self, read: impl FnOnce(*mut libc::c_void, usize) -> isize) -> io::Result<()> {
         self.len = 0;
-        let wrote = read(self.at.as_ptr().cast(), BUFFER);
+        let wrote = read(self.memory.at(0).cast(), BUFFER);
         let wrote = usize::try_from(wrote).map_err(|_| io::Error::last_os_error())?;
         self.len = wrote.min(BUFFER);
         Ok(())
@@ -54,14 +89,7 @@ impl Deref for Buffer {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: within the mapping, whose bytes are all readable and start as zeros.
-        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping, which nobody else has.
-        unsafe { libc::munmap(self.at.as_ptr().cast(), BUFFER) };
+        unsafe { std::slice::from_raw_parts(self.memory.at(0), self.len) }
     }
 }
 

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use crate::buffers::Buffer;
 use crate::mount::MountOptions;
+use crate::reply::Channel;
 
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
@@ -84,11 +85,12 @@ impl Device {
             _ => Err(error),
         }
     }
+}
 
-    /// One whole answer.
-    pub fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<()> {
+impl Channel for Device {
+    fn send(&self, answer: &[IoSlice<'_>]) -> io::Result<()> {
         loop {
-            match (&self.0).write_vectored(parts) {
+            match (&self.0).write_vectored(answer) {
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

@@ -14,7 +14,7 @@
 //! that change in any case. There is no write-back cache: what `write` returned from is in the engine.
 //!
 //! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and buffers (`buffers`)
-//! for all mounts.
+//! for all mounts; where the kernel allows it, over io_uring (`ring`, `rings`).
 //!
 //! Node numbers are object numbers (the root is 1, as FUSE demands), with the engine's generation beside them.
 //! Invariants: a handle that the kernel has open is one `FileSystem::open`, closed exactly once, also when the
@@ -40,6 +40,8 @@ mod pool;
 mod recall;
 mod reply;
 mod request;
+mod ring;
+mod rings;
 mod server;
 
 pub use mount::{Mount, MountOptions, Telling, mount};

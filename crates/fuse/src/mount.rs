@@ -11,6 +11,8 @@ use crate::mountinfo::{device_of, holders};
 use crate::notifier::Notifier;
 use crate::ops::Ops;
 use crate::pool::{Pool, Serve};
+use crate::reply::Channel;
+use crate::rings::Rings;
 use crate::server::Server;
 use engine_api::{Error, FileSystem, Result, Watcher};
 use std::io;
@@ -137,8 +139,8 @@ impl Serve for Session {
         &self.device
     }
 
-    fn serve(&self, request: &[u8]) -> bool {
-        self.ops.serve(&self.device, request)
+    fn serve(&self, to: &dyn Channel, request: &[u8]) -> bool {
+        self.ops.serve(to, request)
     }
 }
 
@@ -158,10 +160,38 @@ impl Drop for Session {
 pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
     let refused = |error: io::Error| Error::Refused(format!("{}: {}", at.display(), words(&error)));
     let at = at.canonicalize().map_err(refused)?;
-    let device = Device::mount(&at, options)
-        .map_err(|error| Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))))?;
+    let attempt = |rings| attempt(pool, fs.clone(), &at, options, rings);
+    match attempt(pool.rings()) {
+        Err(Failed::Rings(error)) => {
+            tracing::warn!(at = %at.display(), %error, "mounted without io_uring");
+            attempt(None)
+        }
+        done => done,
+    }
+    .map_err(|failed| match failed {
+        Failed::Mount(error) => Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))),
+        Failed::Begin(error) | Failed::Rings(error) => refused(error),
+    })
+}
+
+/// Where a mount failed; it is not there.
+enum Failed {
+    Mount(io::Error),
+    Begin(io::Error),
+    /// Without rings it may be better.
+    Rings(io::Error),
+}
+
+/// Mount, with requests over `rings` where the kernel agrees.
+fn attempt(
+    pool: &Pool,
+    fs: Arc<dyn FileSystem>,
+    at: &Path,
+    options: &MountOptions,
+    rings: Option<Rings>,
+) -> std::result::Result<Mount, Failed> {
+    let device = Arc::new(Device::mount(at, options).map_err(Failed::Mount)?);
     let xattr = Arc::new(AtomicBool::new(options.xattr));
-    let device = Arc::new(device);
     let fs: Arc<dyn FileSystem> = Flat::new(fs);
     let whose = fs.clone();
     let inodes = Arc::new(Inodes::new(move || whose.root(), pool.names()));
@@ -169,20 +199,19 @@ pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOpt
     let watcher: Arc<dyn Watcher> = notifier.clone();
     let origin = fs.watch(Arc::downgrade(&watcher));
     let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, xattr.clone()), notifier.clone());
-    let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device));
+    let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device, rings.is_some()));
     let ended = Arc::new(Ended::default());
-    let session = Session { device, ops, at: at.clone(), ended: ended.clone() };
-    let number = match begun.and_then(|()| pool.add(Box::new(session))) {
-        Ok(number) => number,
-        Err(error) => {
-            let _ = device::unmount(&at, libc::MNT_DETACH);
-            return Err(refused(error));
-        }
+    let session = Session { device, ops, at: at.to_owned(), ended: ended.clone() };
+    let added = match begun {
+        Ok(true) => pool.add(Box::new(session), rings).map_err(Failed::Rings),
+        Ok(false) => pool.add(Box::new(session), None).map_err(Failed::Begin),
+        Err(error) => Err(Failed::Begin(error)),
     };
-    let device = device_of(&at);
+    let number = added.inspect_err(|_| drop(device::unmount(at, libc::MNT_DETACH)))?;
+    let device = device_of(at);
     raise_readahead(device.as_deref());
     tracing::info!(at = %at.display(), source = options.source, "mounted");
-    Ok(Mount { at, device, pool: pool.clone(), number, session: ended, xattr, notifier })
+    Ok(Mount { at: at.to_owned(), device, pool: pool.clone(), number, session: ended, xattr, notifier })
 }
 
 fn is_root() -> bool {

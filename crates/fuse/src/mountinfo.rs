@@ -89,9 +89,16 @@ pub fn remove_dead(at: &Path) -> io::Result<bool> {
 fn is_dead(at: &Path) -> io::Result<bool> {
     let (done, result) = mpsc::channel();
     let path = at.to_owned();
+    let look = move || std::fs::symlink_metadata(&path).err().and_then(|error| error.raw_os_error());
     let ask = move || {
+        let mut said = look();
+        // It is ending just now.
+        while matches!(said, Some(libc::ECONNABORTED | libc::ECANCELED)) {
+            std::thread::sleep(Duration::from_millis(10));
+            said = look();
+        }
         // Nobody hears it who has not waited.
-        let _ = done.send(std::fs::symlink_metadata(&path).err().and_then(|error| error.raw_os_error()));
+        let _ = done.send(said);
     };
     std::thread::Builder::new().name("fuse-look".into()).spawn(ask)?;
     Ok(result.recv_timeout(PATIENCE) == Ok(Some(libc::ENOTCONN)))

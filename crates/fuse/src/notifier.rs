@@ -14,6 +14,7 @@ use crate::abi;
 use crate::device::Device;
 use crate::inodes::{Inodes, Mark, Name, Names, Stale, What};
 use crate::lock::lock;
+use crate::reply::Channel;
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, mpsc};

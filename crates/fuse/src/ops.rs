@@ -8,8 +8,9 @@ use crate::errno::{errno, seek_errno, xattr_errno};
 use crate::file_flags;
 use crate::inodes::Mark;
 use crate::notifier::Notifier;
-use crate::reply::{self, Answer, Entries, Fields, Limits};
+use crate::reply::{self, Answer, Channel, Entries, Fields, Limits};
 use crate::request::{self, Body, Header};
+use crate::ring;
 use crate::server::{Server, Trust, WriteHow};
 use engine_api::{Attr, Error, NewNode, ReadBuf, Result, Seek};
 use std::io;
@@ -57,11 +58,12 @@ impl Ops {
         Ops { server, notifier }
     }
 
-    /// Answers INIT, which comes first and once.
+    /// Answers INIT, which comes first and once. `rings`: requests may come through rings; whether they will, where all of them
+    /// are there.
     ///
     /// # Errors
     /// `Unsupported` for a kernel that is too old; `InvalidData` where something else came first.
-    pub fn begin(&self, device: &Device) -> io::Result<()> {
+    pub fn begin(&self, device: &Device, rings: bool) -> io::Result<bool> {
         let mut buffer = Buffer::new()?;
         device.receive(&mut buffer)?;
         let (header, rest) = request::header(&buffer).map_err(|_| io::ErrorKind::InvalidData)?;
@@ -78,14 +80,17 @@ impl Ops {
             ));
         }
         self.server.begin(minor.min(abi::MINOR));
+        let wanted = if rings { WANTED | abi::init::OVER_IO_URING } else { WANTED };
+        let over_rings = flags & wanted & abi::init::OVER_IO_URING != 0;
+        let max_io = if over_rings { ring::MAX_IO } else { MAX_IO };
         let limits = Limits {
             max_readahead: max_readahead.min(MAX_IO as u32),
             max_background: BACKGROUND,
-            max_write: MAX_IO as u32,
-            max_pages: (MAX_IO / PAGE) as u16,
+            max_write: max_io as u32,
+            max_pages: (max_io / PAGE) as u16,
         };
-        answer.bytes(reply::init(abi::MINOR, flags & WANTED, &limits).bytes());
-        Ok(())
+        answer.bytes(reply::init(abi::MINOR, flags & wanted, &limits).bytes());
+        Ok(over_rings)
     }
 
     /// The connection is over.
@@ -94,12 +99,12 @@ impl Ops {
     }
 
     /// Serve one request; false where the kernel says good-bye.
-    pub fn serve(&self, device: &Device, bytes: &[u8]) -> bool {
+    pub fn serve(&self, to: &dyn Channel, bytes: &[u8]) -> bool {
         let Ok((header, rest)) = request::header(bytes) else {
             tracing::error!(bytes = bytes.len(), "not a request of FUSE");
             return false;
         };
-        let answer = Answer::new(device, header.unique);
+        let answer = Answer::new(to, header.unique);
         match request::body(header.opcode, rest) {
             Ok(Body::Destroy) => {
                 answer.ok();

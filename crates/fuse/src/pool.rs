@@ -24,11 +24,13 @@
 //!
 //! Invariant: of a mount that is served, somebody reads, or the epoll is told, or it has its share in hand.
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffer, Buffers};
 use crate::device::{Device, Received};
 use crate::inodes::Budget;
 use crate::lock::lock;
 use crate::recall::{self, Thread};
+use crate::reply::Channel;
+use crate::rings::{self, Attended, Rings};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::collections::HashMap;
 use std::io;
@@ -50,6 +52,8 @@ const SHORT: usize = 8192;
 /// stay.
 const IDLE: Duration = Duration::from_secs(1);
 const STAY: usize = 2;
+/// How long it is left alone what does not come through rings.
+const COLLECT: Duration = Duration::from_millis(10);
 /// How often the threads of a mount that is gone are called back, and how long it takes between.
 const CALLS: u32 = 50;
 const BETWEEN: Duration = Duration::from_millis(1);
@@ -59,7 +63,7 @@ pub trait Serve: Send + Sync + 'static {
     fn device(&self) -> &Device;
 
     /// Serve one request and answer it; false where the kernel says good-bye.
-    fn serve(&self, request: &[u8]) -> bool;
+    fn serve(&self, to: &dyn Channel, request: &[u8]) -> bool;
 }
 
 /// See the module. Cheap to clone; its threads go when nothing is mounted.
@@ -77,6 +81,7 @@ struct Inner {
     readers: AtomicUsize,
     buffers: Buffers,
     names: Budget,
+    rings: rings::Budget,
     /// When it was last looked who has too many readers.
     looked: Mutex<Instant>,
 }
@@ -85,6 +90,27 @@ struct Served {
     number: u64,
     what: Box<dyn Serve>,
     load: Mutex<Load>,
+    rings: Option<Arc<Rings>>,
+}
+
+/// A mount whose requests come through rings; what does not comes through its device.
+struct Ringed {
+    pool: Arc<Inner>,
+    mount: Arc<Served>,
+}
+
+impl Attended for Ringed {
+    fn device(&self) -> &Device {
+        self.mount.what.device()
+    }
+
+    fn serve(&self, to: &dyn Channel, request: &[u8]) {
+        self.pool.serve(&self.mount, to, request);
+    }
+
+    fn gone(&self) {
+        self.pool.remove(self.mount.number);
+    }
 }
 
 #[derive(Default)]
@@ -139,6 +165,7 @@ impl Pool {
             readers: AtomicUsize::new(0),
             buffers: Buffers::default(),
             names: Budget::default(),
+            rings: rings::Budget::default(),
             looked: Mutex::new(Instant::now()),
         };
         Ok(Pool(Arc::new(inner)))
@@ -149,22 +176,34 @@ impl Pool {
         self.0.names.clone()
     }
 
-    /// Serve until it is unmounted or [`Pool::remove`]d. Gives its number.
+    /// For a mount's requests to come through; `None` where there are none left.
+    pub fn rings(&self) -> Option<Rings> {
+        Rings::reserve(&self.0.rings)
+    }
+
+    /// Serve until it is unmounted or [`Pool::remove`]d; with `rings`, if the kernel has agreed to them. Gives its number.
     ///
     /// # Errors
-    /// The operating system's, where there can be no thread.
-    pub fn add(&self, what: Box<dyn Serve>) -> io::Result<u64> {
+    /// The operating system's, where there can be no thread or ring.
+    pub fn add(&self, what: Box<dyn Serve>, rings: Option<Rings>) -> io::Result<u64> {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         let load = Mutex::new(Load { armed: true, ..Load::default() });
-        let served = Arc::new(Served { number, what, load });
+        let served = Arc::new(Served { number, what, load, rings: rings.map(Arc::new) });
         lock(&self.0.mounts).insert(number, served.clone());
         let event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLONESHOT, number);
         let begun = match self.0.epoll.add(served.what.device().as_fd(), event) {
             Ok(()) => self.0.clone().have_one_waiting(),
             Err(error) => Err(error.into()),
         };
+        let begun = begun.and_then(|()| self.start_rings(&served));
         begun.inspect_err(|_| self.remove(number))?;
         Ok(number)
+    }
+
+    fn start_rings(&self, mount: &Arc<Served>) -> io::Result<()> {
+        let Some(rings) = &mount.rings else { return Ok(()) };
+        let ringed: Arc<dyn Attended> = Arc::new(Ringed { pool: self.0.clone(), mount: mount.clone() });
+        rings.start(&ringed)
     }
 
     /// Serve no more. Where nothing is being served, the connection ends with this.
@@ -184,7 +223,8 @@ impl Inner {
             let readers = load.readers.len();
             load.recall(readers);
             drop(load);
-            if readers == 0 {
+            let rings_gone = mount.rings.as_ref().is_none_or(|rings| rings.recall());
+            if readers == 0 && rings_gone {
                 return;
             }
             std::thread::sleep(BETWEEN);
@@ -283,10 +323,41 @@ impl Inner {
         if let Err(error) = self.clone().have_one_waiting() {
             tracing::warn!(%error, "local mounts have no more threads");
         }
+        if mount.rings.is_some() {
+            return self.collect(mount);
+        }
         let mut reads = self.begin(mount);
         while reads {
             reads = self.take_one(mount, short);
         }
+    }
+
+    /// What does not come through a mount's rings is what the kernel forgets, one by one while somebody removes files. So it
+    /// is left alone for a moment, and then read in one.
+    fn collect(&self, mount: &Served) {
+        loop {
+            std::thread::sleep(COLLECT);
+            let mut found = false;
+            while mount.what.device().wait(Duration::ZERO).is_ok() {
+                found = true;
+                let Some((buffer, received)) = self.receive(mount) else { continue };
+                match received {
+                    Ok(Received::Request) => self.serve(mount, mount.what.device(), &buffer),
+                    Ok(Received::Nothing) => {}
+                    ended => {
+                        self.buffers.give_back(buffer);
+                        return self.ended(mount, ended);
+                    }
+                }
+                self.buffers.give_back(buffer);
+            }
+            if !found {
+                break;
+            }
+        }
+        let mut load = lock(&mount.load);
+        load.armed = false;
+        self.arm(mount, &mut load);
     }
 
     /// Whether this thread, which the epoll told, is to read.
@@ -303,17 +374,7 @@ impl Inner {
 
     /// Reads one request of a mount and serves it. Whether to go on.
     fn take_one(&self, mount: &Served, short: &mut Vec<u8>) -> bool {
-        let (buffer, received) = match self.buffers.take() {
-            Ok(mut buffer) => {
-                let received = mount.what.device().receive(&mut buffer);
-                (buffer, received)
-            }
-            Err(error) => {
-                tracing::error!(%error, "local mounts have no memory");
-                std::thread::sleep(IDLE);
-                return true;
-            }
-        };
+        let Some((buffer, received)) = self.receive(mount) else { return true };
         let large = buffer.len() > SHORT;
         match received {
             Ok(Received::Request) => {}
@@ -324,10 +385,7 @@ impl Inner {
             ended => {
                 self.buffers.give_back(buffer);
                 self.count_out(&mut lock(&mount.load));
-                if let Err(error) = ended {
-                    tracing::error!(%error, "a local mount ends");
-                }
-                self.remove(mount.number);
+                self.ended(mount, ended);
                 return false;
             }
         }
@@ -340,15 +398,38 @@ impl Inner {
             self.buffers.give_back(buffer);
             None
         };
-        self.serve(mount, held.as_deref().unwrap_or(short));
+        self.serve(mount, mount.what.device(), held.as_deref().unwrap_or(short));
         if let Some(buffer) = held {
             self.buffers.give_back(buffer);
         }
         self.done(mount, large)
     }
 
-    fn serve(&self, mount: &Served, request: &[u8]) {
-        match catch_unwind(AssertUnwindSafe(|| mount.what.serve(request))) {
+    /// The next request of a mount; `None` where there is no memory for it, after a while.
+    fn receive(&self, mount: &Served) -> Option<(Buffer, io::Result<Received>)> {
+        match self.buffers.take() {
+            Ok(mut buffer) => {
+                let received = mount.what.device().receive(&mut buffer);
+                Some((buffer, received))
+            }
+            Err(error) => {
+                tracing::error!(%error, "local mounts have no memory");
+                std::thread::sleep(IDLE);
+                None
+            }
+        }
+    }
+
+    /// The connection is over, or cannot be read.
+    fn ended(&self, mount: &Served, how: io::Result<Received>) {
+        if let Err(error) = how {
+            tracing::error!(%error, "a local mount ends");
+        }
+        self.remove(mount.number);
+    }
+
+    fn serve(&self, mount: &Served, to: &dyn Channel, request: &[u8]) {
+        match catch_unwind(AssertUnwindSafe(|| mount.what.serve(to, request))) {
             Ok(true) => {}
             Ok(false) => self.remove(mount.number),
             // The answer was EIO: a panic has dropped it.

@@ -2,10 +2,9 @@
 
 use crate::abi;
 use crate::convert::{BLOCK, encode_rdev, type_bits};
-use crate::device::Device;
 use crate::server::Trust;
 use engine_api::{Attr, FsStat, Time};
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use std::time::Duration;
 
 /// Bytes of an entry of READDIR before its name, and of the node before it in READDIRPLUS.
@@ -14,16 +13,25 @@ const ENTRY: usize = 128;
 /// Bytes of what a file that was opened is answered by.
 const OPENED: usize = 16;
 
+/// Where an answer goes.
+pub trait Channel {
+    /// One whole answer, in parts: its header comes first.
+    ///
+    /// # Errors
+    /// The operating system's.
+    fn send(&self, answer: &[IoSlice<'_>]) -> io::Result<()>;
+}
+
 /// Answers one request, once: dropped unused, it answers EIO, so that nobody waits for ever.
 pub struct Answer<'a> {
-    device: &'a Device,
+    to: &'a dyn Channel,
     unique: u64,
     sent: bool,
 }
 
 impl<'a> Answer<'a> {
-    pub fn new(device: &'a Device, unique: u64) -> Answer<'a> {
-        Answer { device, unique, sent: false }
+    pub fn new(to: &'a dyn Channel, unique: u64) -> Answer<'a> {
+        Answer { to, unique, sent: false }
     }
 
     /// `parts`, one behind the other.
@@ -62,7 +70,7 @@ impl<'a> Answer<'a> {
         head[4..8].copy_from_slice(&error.to_ne_bytes());
         head[8..].copy_from_slice(&self.unique.to_ne_bytes());
         all[0] = IoSlice::new(&head);
-        if let Err(error) = self.device.send(&all) {
+        if let Err(error) = self.to.send(&all) {
             tracing::debug!(%error, "the kernel does not take an answer");
         }
     }

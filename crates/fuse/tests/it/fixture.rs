@@ -1,15 +1,36 @@
 //! A model, mounted in a directory of its own for one test.
 
+use crate::WANTS_RINGS;
 use engine_api::{FileSystem, Time};
 use fuse::{Mount, MountOptions, Pool};
 use model::MemFs;
 use std::ffi::CString;
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The kernel's parameter that decides whether requests may come over io_uring.
+const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
+/// Whether what is mounted here is served over io_uring: where the kernel has that (Linux 6.14), and root may ask for it.
+pub fn has_rings() -> bool {
+    WANTS_RINGS && OpenOptions::new().write(true).open(PARAMETER).is_ok()
+}
+
+/// Mounts with the parameter as these tests want it.
+fn mount_so(mount: impl FnOnce() -> Mount) -> Mount {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let set = |value: &str| drop(std::fs::write(PARAMETER, value));
+    let before = std::fs::read_to_string(PARAMETER).unwrap_or_default();
+    set(if WANTS_RINGS { "Y" } else { "N" });
+    let mount = mount();
+    set(&before);
+    mount
+}
 
 pub struct Fixture {
     pub fs: Arc<MemFs>,
@@ -32,8 +53,9 @@ impl Fixture {
         let at = std::env::temp_dir().join(name);
         std::fs::create_dir(&at).unwrap();
         let fs = MemFs::new(Box::new(now));
-        let mount =
-            fuse::mount(pool, fs.clone() as Arc<dyn FileSystem>, &at, options).expect("root and /dev/fuse");
+        let mount = mount_so(|| {
+            fuse::mount(pool, fs.clone() as Arc<dyn FileSystem>, &at, options).expect("root and /dev/fuse")
+        });
         Fixture { fs, mount, at }
     }
 
@@ -72,4 +94,15 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("never happened: {what}");
+}
+
+/// Threads of this process that have this name.
+pub fn threads(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    tasks
+        .filter(|task| {
+            std::fs::read_to_string(task.as_ref().unwrap().path().join("comm"))
+                .is_ok_and(|comm| comm.trim() == name)
+        })
+        .count()
 }

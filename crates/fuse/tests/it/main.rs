@@ -4,3 +4,6 @@ mod fixture;
 mod identity;
 mod life;
 mod posix;
+
+/// Whether requests are to come over io_uring.
+const WANTS_RINGS: bool = false;
