@@ -19,7 +19,7 @@ const GAP: f64 = 12.0;
 const AXIS: f64 = 34.0;
 
 /// Ours, then the peers: apart also in print and for the colour-blind (Okabe and Ito).
-const COLOURS: [&str; 4] = ["#0072b2", "#e69f00", "#999999", "#009e73"];
+const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#999999", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"];
 
 /// `None`: there is nothing to compare.
 pub fn draw(results: &Results) -> Option<String> {

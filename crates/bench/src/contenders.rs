@@ -209,11 +209,18 @@ pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fa
             all.nfs.push(Contender::ours(name, Place::Share(ours.make_share()?), Some(ours.process())));
         }
         if locally {
-            match ours.make_mount(&dir.join("mnt").join(name.to_lowercase())) {
-                Ok(folder) => {
-                    all.local.push(Contender::ours(&format!("{name} (FUSE)"), Place::Folder(folder), None));
+            let at = dir.join("mnt").join(name.to_lowercase());
+            // Beside peers, ours is there twice: as the kernel has FUSE by itself, and as it can have it.
+            let over_rings = options.before.is_none().then(|| {
+                let mount = || ours.make_mount("rings", &at.with_extension("rings"));
+                (format!("{name} (io_uring)"), with_rings(mount))
+            });
+            let plain = (format!("{name} (FUSE)"), ours.make_mount("local", &at));
+            for (name, mounted) in over_rings.into_iter().chain([plain]) {
+                match mounted {
+                    Ok(folder) => all.local.push(Contender::ours(&name, Place::Folder(folder), None)),
+                    Err(error) => all.local_left_out.push(format!("{name} is left out: {error}")),
                 }
-                Err(error) => all.local_left_out.push(format!("{name}'s mount is left out: {error}")),
             }
         }
     }
@@ -224,6 +231,23 @@ pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fa
         eprintln!("bench: {note}");
     }
     Ok(all)
+}
+
+/// The kernel's parameter for FUSE over io_uring.
+const RINGS: &str = "/sys/module/fuse/parameters/enable_uring";
+
+/// Whether the kernel has FUSE over io_uring.
+pub fn have_rings() -> bool {
+    Path::new(RINGS).exists()
+}
+
+/// Mounts while the kernel allows it.
+pub fn with_rings(mount: impl FnOnce() -> Result<Folder, Fail>) -> Result<Folder, Fail> {
+    let before = fs::read_to_string(RINGS).map_err(|error| format!("{RINGS}: {error}"))?;
+    fs::write(RINGS, "Y")?;
+    let mounted = mount();
+    fs::write(RINGS, before)?;
+    mounted
 }
 
 /// With a new pool.

@@ -113,7 +113,7 @@ fn parts(options: &Options, about: &str) -> Vec<String> {
                     finish(trees::PART, trees::measure(&all, options, about));
                 }
                 if needs_memory {
-                    finish(memory::PART, memory::measure(&mut all.ours, about));
+                    finish(memory::PART, memory::measure(&mut all.ours, &options.dir, about));
                 }
             }
             Err(error) => finish("the servers", Err(error)),

@@ -1,9 +1,14 @@
 //! How much memory the daemon takes, and how long administrative commands do.
+//!
+//! What mounts may take is a promise: where it is exceeded, the run fails.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use load::{Blocks, Crowd, Fail, Work};
 
+use crate::contenders;
 use crate::ours::Ours;
 use crate::results::{Figure, Results, median};
 
@@ -16,7 +21,15 @@ const DATA: u64 = 2 << 30;
 const FILES: u64 = 10_000;
 const DEPTH: usize = 16;
 
-pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
+/// File systems that are mounted at a time, the bytes written to each, and the snapshots of each.
+const MOUNTS: usize = 200;
+const WRITTEN: usize = 1 << 20;
+const SNAPSHOTS: usize = 5;
+/// MiB that they may take, the cache included.
+const MOUNTS_CACHE: &str = "64M";
+const MOUNTS_LIMIT: u64 = 256;
+
+pub fn measure(ours: &mut Ours, dir: &Path, about: &str) -> Result<Results, Fail> {
     eprintln!("bench: {PART}");
     ours.start_anew(&["--cache", CACHE])?;
     let share = ours.make_share()?;
@@ -29,6 +42,8 @@ pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
     share.run(Work::Read { blocks }, &Crowd::new(DEPTH, Duration::from_secs(3)))?;
     share.run(Work::Create { files: FILES }, &to_the_end)?;
     let much = times(ours)?;
+    let peak = ours.resident("VmHWM")?;
+    let mounts = measure_mounts(ours, &dir.join("mnt"))?;
     let figure = |name: &str, value: String, goal: &str| Figure {
         name: name.to_owned(),
         value,
@@ -42,7 +57,7 @@ pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
             figure("idle daemon with one pool, resident", format!("{idle} MiB"), "< 64 MiB"),
             figure(
                 &format!("peak under load with --cache {CACHE}, resident"),
-                format!("{} MiB", ours.resident("VmHWM")?),
+                format!("{peak} MiB"),
                 PEAK_GOAL,
             ),
             figure("zpool import / zfs create / zfs list, little in the pool", little, "milliseconds"),
@@ -51,9 +66,61 @@ pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
                 much,
                 "independent of the data",
             ),
+            figure(
+                &format!(
+                    "{MOUNTS} file systems mounted, written and read, then {} of their snapshots, with --cache \
+                     {MOUNTS_CACHE}, resident",
+                    MOUNTS * SNAPSHOTS
+                ),
+                format!("{} and {} MiB", mounts[0], mounts[1]),
+                &format!("< {MOUNTS_LIMIT} MiB"),
+            ),
         ],
         ..Results::default()
     })
+}
+
+/// MiB resident once all file systems have been mounted and used, and once all their snapshots have been visited: over
+/// io_uring, as far as that goes, where the kernel has it.
+fn measure_mounts(ours: &mut Ours, at: &Path) -> Result<[u64; 2], Fail> {
+    ours.start_anew(&["--cache", MOUNTS_CACHE])?;
+    let folder = |number: usize| at.join(format!("many/{number}"));
+    let data = vec![7; WRITTEN];
+    for number in 0..MOUNTS {
+        let mount = || ours.make_mount(&format!("many-{number}"), &folder(number));
+        if contenders::have_rings() {
+            contenders::with_rings(mount)?
+        } else {
+            mount()?
+        };
+    }
+    let resident = || {
+        ours.settle()?;
+        // Threads and buffers that nobody needs go within seconds.
+        std::thread::sleep(Duration::from_secs(5));
+        ours.resident("VmRSS")
+    };
+    let read = |file: &Path| match fs::read(file)? == data {
+        true => Ok::<_, Fail>(()),
+        false => Err(format!("{} holds something else", file.display()).into()),
+    };
+    for number in 0..MOUNTS {
+        let file = folder(number).join("file");
+        fs::write(&file, &data)?;
+        read(&file)?;
+    }
+    let used = resident()?;
+    for snapshot in 0..SNAPSHOTS {
+        ours.command(&["zfs", "snapshot", "-r", &format!("bench@{snapshot}")])?;
+        for number in 0..MOUNTS {
+            read(&folder(number).join(format!(".zfs/snapshot/{snapshot}/file")))?;
+        }
+    }
+    let all = [used, resident()?];
+    match all.iter().find(|taken| **taken >= MOUNTS_LIMIT) {
+        Some(taken) => Err(format!("mounts take {taken} MiB, and {MOUNTS_LIMIT} are allowed").into()),
+        None => Ok(all),
+    }
 }
 
 /// Medians of import, create and list.

@@ -113,10 +113,11 @@ impl Ours {
         Ok(share)
     }
 
-    pub fn make_mount(&self, at: &Path) -> Result<Folder, Fail> {
-        let mountpoint = format!("mountpoint={}", at.display());
-        self.command(&["zfs", "create", "-o", &mountpoint, "bench/local"])?;
-        self.command(&["zfs", "mount", "bench/local"])?;
+    /// Makes `bench/NAME` and mounts it.
+    pub fn make_mount(&self, name: &str, at: &Path) -> Result<Folder, Fail> {
+        let (name, mountpoint) = (format!("bench/{name}"), format!("mountpoint={}", at.display()));
+        self.command(&["zfs", "create", "-o", &mountpoint, &name])?;
+        self.command(&["zfs", "mount", &name])?;
         Ok(Folder::new(at))
     }
 
