@@ -202,6 +202,7 @@ fn attempt(
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device, rings.is_some()));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.to_owned(), ended: ended.clone() };
+    let io_uring = matches!(begun, Ok(true));
     let added = match begun {
         Ok(true) => pool.add(Box::new(session), rings).map_err(Failed::Rings),
         Ok(false) => pool.add(Box::new(session), None).map_err(Failed::Begin),
@@ -210,7 +211,7 @@ fn attempt(
     let number = added.inspect_err(|_| drop(device::unmount(at, libc::MNT_DETACH)))?;
     let device = device_of(at);
     raise_readahead(device.as_deref());
-    tracing::info!(at = %at.display(), source = options.source, "mounted");
+    tracing::info!(at = %at.display(), source = options.source, io_uring, "mounted");
     Ok(Mount { at: at.to_owned(), device, pool: pool.clone(), number, session: ended, xattr, notifier })
 }
 
