@@ -5,12 +5,12 @@ use engine_api::{FileSystem, Time};
 use fuse::{Mount, MountOptions, Pool};
 use model::MemFs;
 use std::ffi::CString;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The kernel's parameter that decides whether requests may come over io_uring.
@@ -20,12 +20,13 @@ pub fn has_rings() -> bool {
     WANTS_RINGS && OpenOptions::new().write(true).open(PARAMETER).is_ok()
 }
 
-/// Mounts with the parameter as these tests want it.
+/// Mounts with the parameter as these tests want it. Nobody else changes it meanwhile: a test may run others in processes of
+/// their own.
 fn mount_so(mount: impl FnOnce() -> Mount) -> Mount {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Ok(parameter) = File::open(PARAMETER) else { return mount() };
+    parameter.lock().unwrap();
     let set = |value: &str| drop(std::fs::write(PARAMETER, value));
-    let before = std::fs::read_to_string(PARAMETER).unwrap_or_default();
+    let before = std::fs::read_to_string(PARAMETER).unwrap();
     set(if WANTS_RINGS { "Y" } else { "N" });
     let mount = mount();
     set(&before);
