@@ -40,7 +40,7 @@ pub type Budget = Arc<AtomicUsize>;
 
 pub struct Inodes {
     /// The root as it is now: it is another when a whole file system was received in place of this one.
-    root: Box<dyn Fn() -> NodeId + Send + Sync>,
+    root: Box<dyn Fn() -> Option<NodeId> + Send + Sync>,
     /// The object that was the root when it was last asked for: watchers must not ask.
     root_object: AtomicU64,
     hasher: RandomState,
@@ -140,11 +140,12 @@ impl Table {
 }
 
 impl Inodes {
-    pub fn new(root: impl Fn() -> NodeId + Send + Sync + 'static, budget: Budget) -> Inodes {
+    /// `root`: `None` where the file system is gone. It must not keep it: whoever tells the kernel outlives the mount.
+    pub fn new(root: impl Fn() -> Option<NodeId> + Send + Sync + 'static, budget: Budget) -> Inodes {
         let known = HashMap::from([(ROOT, Known { lookups: 1, ..Known::default() })]);
         let (named, stale, recent) =
             (HashMap::new(), VecDeque::new(), Box::new([(0, What::default()); RECENT]));
-        let root_object = AtomicU64::new(root().object);
+        let root_object = AtomicU64::new(root().map_or(ROOT, |root| root.object));
         Inodes {
             root: Box::new(root),
             root_object,
@@ -158,9 +159,13 @@ impl Inodes {
     }
 
     fn root(&self) -> NodeId {
-        let root = (self.root)();
-        self.root_object.store(root.object, Ordering::Relaxed);
-        root
+        match (self.root)() {
+            Some(root) => {
+                self.root_object.store(root.object, Ordering::Relaxed);
+                root
+            }
+            None => NodeId { object: self.root_object.load(Ordering::Relaxed), generation: 0 },
+        }
     }
 
     /// The node behind a number; `Stale` for one that was never given out or is forgotten.

@@ -193,8 +193,8 @@ fn attempt(
     let device = Arc::new(Device::mount(at, options).map_err(Failed::Mount)?);
     let xattr = Arc::new(AtomicBool::new(options.xattr));
     let fs: Arc<dyn FileSystem> = Flat::new(fs);
-    let whose = fs.clone();
-    let inodes = Arc::new(Inodes::new(move || whose.root(), pool.names()));
+    let whose = Arc::downgrade(&fs);
+    let inodes = Arc::new(Inodes::new(move || Some(whose.upgrade()?.root()), pool.names()));
     let notifier = Notifier::new(inodes.clone(), &device);
     let watcher: Arc<dyn Watcher> = notifier.clone();
     let origin = fs.watch(Arc::downgrade(&watcher));

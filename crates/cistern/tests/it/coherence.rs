@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use stdx::prng::Prng;
 
-use crate::daemon::{Daemon, Scratch, say};
+use crate::daemon::{Daemon, Scratch, say, text};
 use crate::libnfs::Client;
 use crate::zdb::stop_and_check;
 
@@ -387,6 +387,25 @@ fn the_space_that_is_written_shows() {
             assert!(start.elapsed() < SOON, "round {round}: {} of {wanted} bytes", blocks());
             thread::sleep(Duration::from_millis(5));
         }
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// Whoever tells the kernel stays for a moment after the last change; the file system is not kept in use by that.
+#[test]
+fn what_was_just_written_and_unmounted_is_in_use_no_more() {
+    let scratch = Scratch::new("unmounted");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, at) = (scratch.image("a", 256), scratch.path("mnt"));
+    daemon.zpool(&format!("create -m {} tank {a}", text(&at))).done();
+    daemon.zfs("create tank/fs").done();
+    for round in 0..5 {
+        daemon.zfs("mount tank/fs").done();
+        fs::write(at.join("fs/file"), vec![round; 1 << 20]).expect("written");
+        daemon.zpool("sync tank").done();
+        daemon.zfs("unmount -f tank/fs").done();
+        let sent = daemon.zfs("send tank/fs");
+        assert_eq!(sent.status, 0, "round {round}: {}", sent.err);
     }
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }

@@ -5,7 +5,7 @@ fn node(object: u64, generation: u64) -> NodeId {
 }
 
 fn inodes() -> Inodes {
-    Inodes::new(|| node(34, 1), Budget::default())
+    Inodes::new(|| Some(node(34, 1)), Budget::default())
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_name_is_remembered_for_one_node_and_a_node_by_one_name() {
 
 #[test]
 fn names_are_remembered_as_far_as_the_budget_of_all_mounts_goes() {
-    let (budget, root) = (Budget::default(), || node(34, 1));
+    let (budget, root) = (Budget::default(), || Some(node(34, 1)));
     let (one, other) = (Inodes::new(root, budget.clone()), Inodes::new(root, budget));
     for object in 0..=NAMES as u64 {
         one.remember(node(100 + object, 7)).unwrap();
