@@ -89,6 +89,8 @@ pub trait LocalMounts: Send + Sync {
     fn renamed(&self, from: &str, to: &str);
     /// `NotFound` where it isn't mounted; `Busy` where it is in use and `force` isn't set.
     fn unmount(&self, dataset: &str, force: bool) -> Result<()>;
+    /// Nothing is mounted there any more: the directory goes, unless it has entries, or others need it.
+    fn leave(&self, at: &str);
     /// What the file system holds was replaced: waits until its mount shows that, where it is mounted. False where that takes
     /// too long.
     fn refresh(&self, dataset: &str) -> bool;

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::local::{LocalMount, MountSpec, mount_props, mount_word};
 use crate::problem::of_error;
 use api_types::{Problem, kind};
-use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error};
+use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error, Source};
 use stdx::behalf;
 
 /// A file system and where it belongs.
@@ -23,6 +23,8 @@ pub struct Candidate {
     pub canmount: String,
     /// It may be mounted over a directory that has entries.
     pub overlay: bool,
+    /// The mount point follows from the name, and was not set for this file system.
+    pub is_by_name: bool,
 }
 
 impl Candidate {
@@ -32,6 +34,9 @@ impl Candidate {
             mountpoint: value(info, "mountpoint").unwrap_or("none").to_owned(),
             canmount: value(info, "canmount").unwrap_or("on").to_owned(),
             overlay: value(info, "overlay") == Some("on"),
+            is_by_name: info.props.iter().any(|prop| {
+                prop.name == "mountpoint" && matches!(prop.source, Source::Default | Source::Inherited(_))
+            }),
         }
     }
 
@@ -177,6 +182,21 @@ pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
         }
     }
     Ok(mounts)
+}
+
+/// Of what is mounted, the mount points that follow from names: they were made for it, and go with it
+/// (`remove_mountpoint` in lib/libzfs/libzfs_mount.c). Children come first.
+///
+/// # Errors
+/// As [`candidates`].
+pub fn points_by_name(app: &App, mounts: &[LocalMount]) -> Result<Vec<String>, Problem> {
+    let mut points = Vec::new();
+    for mount in mounts {
+        let found = candidates(app, &mount.dataset, Some(0))?;
+        points.extend(found.into_iter().filter(|one| one.is_by_name).map(|one| one.mountpoint));
+    }
+    points.sort_by(|a, b| b.cmp(a));
+    Ok(points)
 }
 
 /// Mounts again, where they were, what `unmount_all` took away. Gives the failures.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
 use api::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
@@ -19,6 +19,8 @@ use crate::mount_list::MountList;
 
 /// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file that it knows.
 const REFRESH: Duration = Duration::from_secs(10);
+/// How long a directory may take to go.
+const LEAVE: Duration = Duration::from_secs(2);
 
 pub struct Local {
     appliance: Arc<Appliance>,
@@ -238,6 +240,20 @@ impl LocalMounts for Local {
         mounts.there.remove(dataset);
         self.save(&mounts);
         Ok(())
+    }
+
+    fn leave(&self, at: &str) {
+        // It may lie on a mount of ours, whose pool may be suspended.
+        let (done, removed) = mpsc::channel();
+        let path = at.to_owned();
+        let remove = move || drop(done.send(fs::remove_dir(path)));
+        let spawned = std::thread::Builder::new().name("fuse-leave".into()).spawn(remove);
+        let why = match spawned.map(|_| removed.recv_timeout(LEAVE)) {
+            Ok(Ok(Ok(()))) => return,
+            Ok(Ok(Err(error))) | Err(error) => error,
+            Ok(Err(_)) => std::io::ErrorKind::TimedOut.into(),
+        };
+        tracing::debug!(at, error = %why, "the directory of a mount stays");
     }
 
     fn refresh(&self, dataset: &str) -> bool {

@@ -13,6 +13,7 @@ fn what_cannot_be_mounted_says_why() {
         mountpoint: mountpoint.into(),
         canmount: canmount.into(),
         overlay: true,
+        is_by_name: true,
     };
     assert!(not_mountable(&one("/t/a", "noauto"), "mount").is_none());
     assert_eq!(

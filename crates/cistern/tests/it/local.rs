@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::daemon::{Daemon, Ran, Scratch, detach};
+use crate::daemon::{Daemon, Ran, Scratch, detach, text};
 use crate::zdb::stop_and_check;
 
 /// A pool with `tank/fs`, mounted; its folder.
@@ -348,5 +348,31 @@ fn a_mount_shows_what_was_received_over_it() {
     daemon.zfs("snapshot tank/other@two").done();
     daemon.copy("-i @one tank/other@two", "-F tank/fs").done();
     assert_eq!(fs::read_to_string(at.join("file")).expect("read"), "and of later");
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// The directory that was made for a mount goes with the file system, unless somebody put something there or chose the place.
+#[test]
+fn a_destroyed_file_system_leaves_no_directory() {
+    let scratch = Scratch::new("directories");
+    let mut daemon = Daemon::start_with(&scratch, "state", &["--automount"]);
+    let (a, mnt, own) = (scratch.image("a", 256), scratch.path("mnt"), scratch.folder("own"));
+    daemon.zpool(&format!("create -m {} tank {a}", text(&mnt))).done();
+    for line in ["create tank/fs", "create tank/fs/below", "create tank/used", "create tank/stays"] {
+        daemon.zfs(line).done();
+    }
+    daemon.zfs(&format!("create -o mountpoint={} tank/own", text(&own))).done();
+    let mut all = vec![mnt.join("fs"), mnt.join("used"), mnt.join("stays"), own.clone()];
+    assert!(all.iter().all(|at| at.is_dir()));
+    daemon.zfs("unmount tank/used").done();
+    fs::write(mnt.join("used/file"), "below").expect("written");
+    daemon.zfs("destroy -r tank/fs").done();
+    daemon.zfs("destroy tank/used").done();
+    daemon.zfs("destroy tank/own").done();
+    assert!(!all.remove(0).exists(), "{}", daemon.log());
+    assert!(all.iter().all(|at| at.is_dir()));
+    assert_eq!(fs::read_to_string(mnt.join("used/file")).expect("read"), "below");
+    daemon.zfs("destroy -r tank").done();
+    assert!(!mnt.join("stays").exists() && mnt.join("used").is_dir(), "{}", daemon.log());
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
