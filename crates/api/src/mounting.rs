@@ -11,6 +11,7 @@ use crate::local::{LocalMount, MountSpec, mount_props, mount_word};
 use crate::problem::of_error;
 use api_types::{Problem, kind};
 use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error, Source};
+use std::collections::HashSet;
 use stdx::behalf;
 
 /// A file system and where it belongs.
@@ -184,17 +185,24 @@ pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
     Ok(mounts)
 }
 
-/// Of what is mounted, the mount points that follow from names: they were made for it, and go with it
-/// (`remove_mountpoint` in lib/libzfs/libzfs_mount.c). Children come first.
+/// Of file systems that are to be destroyed, at and below `root` and elsewhere, the mount points that follow from names: they
+/// were made for them, and go with them (`remove_mountpoint` in lib/libzfs/libzfs_mount.c). Children come first.
 ///
 /// # Errors
 /// As [`candidates`].
-pub fn points_by_name(app: &App, mounts: &[LocalMount]) -> Result<Vec<String>, Problem> {
-    let mut points = Vec::new();
-    for mount in mounts {
-        let found = candidates(app, &mount.dataset, Some(0))?;
-        points.extend(found.into_iter().filter(|one| one.is_by_name).map(|one| one.mountpoint));
+pub fn points_by_name(app: &App, root: &str, names: &[String]) -> Result<Vec<String>, Problem> {
+    let file_systems = || names.iter().filter(|name| !name.contains(['@', '#']));
+    let mut found = Vec::new();
+    if file_systems().any(|name| is_within(name, root)) {
+        let wanted: HashSet<&String> = names.iter().collect();
+        found = candidates(app, root, None)?;
+        found.retain(|one| wanted.contains(&one.dataset));
     }
+    for name in file_systems().filter(|name| !is_within(name, root)) {
+        found.extend(candidates(app, name, Some(0))?);
+    }
+    found.retain(|one| one.is_by_name && one.canmount != "off" && one.mountpoint.starts_with('/'));
+    let mut points: Vec<String> = found.into_iter().map(|one| one.mountpoint).collect();
     points.sort_by(|a, b| b.cmp(a));
     Ok(points)
 }

@@ -172,14 +172,12 @@ fn run_destroy(
     let is_root = !name.contains(['/', '@', '#']);
     names.retain(|one| !is_root || one != name);
     reporter.step(format!("destroying {name}"), 0, names.len() as u64);
+    let points = mounting::points_by_name(app, name, &names)?;
     let mounts = unmount(app, &names)?;
-    let (root, gone): (Vec<_>, Vec<_>) =
-        mounts.iter().cloned().partition(|mount| is_root && mount.dataset == name);
-    let points =
-        mounting::points_by_name(app, &gone).inspect_err(|_| drop(mounting::restore(app, &mounts)))?;
     let change = Change::Destroy { names, defer: request.defer };
     match pool.commit(&change, &request.history) {
         Ok(committed) => {
+            let root: Vec<_> = mounts.into_iter().filter(|mount| is_root && mount.dataset == name).collect();
             let warnings = mounting::restore(app, &root);
             points.iter().for_each(|at| app.local.leave(at));
             Ok(JobResult { txg: Some(committed.txg), warnings, ..JobResult::default() })

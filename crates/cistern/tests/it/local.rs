@@ -358,7 +358,13 @@ fn a_destroyed_file_system_leaves_no_directory() {
     let mut daemon = Daemon::start_with(&scratch, "state", &["--automount"]);
     let (a, mnt, own) = (scratch.image("a", 256), scratch.path("mnt"), scratch.folder("own"));
     daemon.zpool(&format!("create -m {} tank {a}", text(&mnt))).done();
-    for line in ["create tank/fs", "create tank/fs/below", "create tank/used", "create tank/stays"] {
+    for line in [
+        "create tank/fs",
+        "create tank/fs/below",
+        "create tank/used",
+        "create tank/apart",
+        "create tank/stays",
+    ] {
         daemon.zfs(line).done();
     }
     daemon.zfs(&format!("create -o mountpoint={} tank/own", text(&own))).done();
@@ -369,6 +375,9 @@ fn a_destroyed_file_system_leaves_no_directory() {
     daemon.zfs("destroy -r tank/fs").done();
     daemon.zfs("destroy tank/used").done();
     daemon.zfs("destroy tank/own").done();
+    daemon.zfs("unmount -f tank/apart").done();
+    daemon.zfs("destroy tank/apart").done();
+    assert!(!mnt.join("apart").exists(), "{}", daemon.log());
     assert!(!all.remove(0).exists(), "{}", daemon.log());
     assert!(all.iter().all(|at| at.is_dir()));
     assert_eq!(fs::read_to_string(mnt.join("used/file")).expect("read"), "below");
