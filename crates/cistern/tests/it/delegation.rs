@@ -230,7 +230,13 @@ fn who_may_not_mount_does_not_and_takes_no_mount_away() {
     joe(&daemon, "zfs rollback tank/d/old@s").done();
     assert_eq!(daemon.zfs("get -H -o value mounted tank/d/old").done(), "yes\n");
     joe(&daemon, "zfs rename tank/d/new tank/d/newer").done();
-    joe(&daemon, "zfs destroy tank/d/newer").done();
+    // A directory that his file system could have been mounted at is not his: the daemon, as root, leaves it alone.
+    let others = scratch.folder("others");
+    std::fs::create_dir(others.join("empty")).expect("made");
+    joe(&daemon, &format!("zfs set mountpoint={} tank/d/newer", text(&others))).done();
+    denied(&joe(&daemon, "zfs create tank/d/newer/empty"), words);
+    joe(&daemon, "zfs destroy -r tank/d/newer").done();
+    assert!(others.join("empty").is_dir());
     daemon.zfs("unmount -a").done();
     check(daemon, &scratch);
 }
