@@ -89,8 +89,9 @@ pub trait LocalMounts: Send + Sync {
     fn renamed(&self, from: &str, to: &str);
     /// `NotFound` where it isn't mounted; `Busy` where it is in use and `force` isn't set.
     fn unmount(&self, dataset: &str, force: bool) -> Result<()>;
-    /// Nothing is mounted there any more: the directory goes, unless it has entries, or others need it.
-    fn leave(&self, at: &str);
+    /// Nothing is mounted there any more: these directories go, one after the other, but for those with entries, or that others
+    /// need.
+    fn leave(&self, all: Vec<String>);
     /// What the file system holds was replaced: waits until its mount shows that, where it is mounted. False where that takes
     /// too long.
     fn refresh(&self, dataset: &str) -> bool;

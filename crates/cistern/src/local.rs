@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use api::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
 use engine_api::{DatasetFilter, DatasetKind, Engine, Error, PropValue, Result};
 use env::lock;
-use fuse::{Mount, MountOptions, Pool};
+use fuse::{Mount, MountOptions, Pool, within};
 use stdx::os_error::words;
 
 use crate::appliance::Appliance;
@@ -19,7 +19,7 @@ use crate::mount_list::MountList;
 
 /// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file that it knows.
 const REFRESH: Duration = Duration::from_secs(10);
-/// How long a directory may take to go.
+/// How long the directories of mounts may take to go.
 const LEAVE: Duration = Duration::from_secs(2);
 
 pub struct Local {
@@ -242,18 +242,21 @@ impl LocalMounts for Local {
         Ok(())
     }
 
-    fn leave(&self, at: &str) {
-        // It may lie on a mount of ours, whose pool may be suspended.
-        let (done, removed) = mpsc::channel();
-        let path = at.to_owned();
-        let remove = move || drop(done.send(fs::remove_dir(path)));
-        let spawned = std::thread::Builder::new().name("fuse-leave".into()).spawn(remove);
-        let why = match spawned.map(|_| removed.recv_timeout(LEAVE)) {
-            Ok(Ok(Ok(()))) => return,
-            Ok(Ok(Err(error))) | Err(error) => error,
-            Ok(Err(_)) => std::io::ErrorKind::TimedOut.into(),
+    fn leave(&self, all: Vec<String>) {
+        if all.is_empty() {
+            return;
+        }
+        // They may lie on a mount of ours, whose pool may be suspended.
+        let remove = move || {
+            for at in all {
+                if let Err(error) = fs::remove_dir(&at) {
+                    tracing::debug!(at, %error, "the directory of a mount stays");
+                }
+            }
         };
-        tracing::debug!(at, error = %why, "the directory of a mount stays");
+        if let Err(error) = within("fuse-leave", LEAVE, remove) {
+            tracing::debug!(%error, "directories of mounts may stay");
+        }
     }
 
     fn refresh(&self, dataset: &str) -> bool {

@@ -21,6 +21,7 @@
 //! connection is aborted; a failed call changed nothing and took no reference.
 
 mod abi;
+mod apart;
 mod buffers;
 mod caller;
 mod convert;
@@ -44,6 +45,7 @@ mod ring;
 mod rings;
 mod server;
 
+pub use apart::within;
 pub use mount::{Mount, MountOptions, Telling, mount};
 pub use mountinfo::remove_dead;
 pub use pool::Pool;

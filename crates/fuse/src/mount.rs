@@ -3,6 +3,7 @@
 //! The kernel may wait for this program, or for a pool that is suspended: so INIT, an unmount and the end of a connection
 //! are waited for with a bound. Mounting is not: it looks up its path, which may lie below another mount of ours.
 
+use crate::apart::within;
 use crate::device::{self, Device};
 use crate::flat::Flat;
 use crate::inodes::Inodes;
@@ -18,7 +19,6 @@ use engine_api::{Error, FileSystem, Result, Watcher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use stdx::os_error::words;
@@ -160,11 +160,11 @@ impl Drop for Session {
 pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
     let refused = |error: io::Error| Error::Refused(format!("{}: {}", at.display(), words(&error)));
     let at = at.canonicalize().map_err(refused)?;
-    let attempt = |rings| attempt(pool, fs.clone(), &at, options, rings);
-    match attempt(pool.rings()) {
+    let mount_with = |rings| attempt(pool, fs.clone(), &at, options, rings);
+    match mount_with(pool.rings()) {
         Err(Failed::Rings(error)) => {
             tracing::warn!(at = %at.display(), %error, "mounted without io_uring");
-            attempt(None)
+            mount_with(None)
         }
         done => done,
     }
@@ -303,13 +303,13 @@ impl Mount {
     /// What is dirty is written, then it is gone from this mount namespace. In a thread of its own, which the kernel
     /// may keep: `ResourceBusy` where it is not done in time.
     fn detach(&self, bound: Duration) -> io::Result<()> {
-        let (done, result) = mpsc::channel();
         let at = self.at.clone();
-        let call = move || {
-            let _ = done.send(device::unmount(&at, 0));
-        };
-        std::thread::Builder::new().name("fuse-unmount".into()).spawn(call)?;
-        result.recv_timeout(bound).unwrap_or_else(|_| Err(io::Error::from_raw_os_error(libc::EBUSY)))
+        match within("fuse-unmount", bound, move || device::unmount(&at, 0)) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Err(io::Error::from_raw_os_error(libc::EBUSY))
+            }
+            done => done?,
+        }
     }
 
     /// It is still mounted in another namespace: nobody is served any more.

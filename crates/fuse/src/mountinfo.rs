@@ -3,13 +3,13 @@
 //! Such a mount stays: everybody who looks at it gets ENOTCONN, and nothing can be mounted in its place. What lies below it can
 //! be reached by nobody, so it goes with it.
 
+use crate::apart::within;
 use crate::device::{self, TYPE};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a mount may take to say that it is dead. One that lives may take for ever.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -87,21 +87,21 @@ pub fn remove_dead(at: &Path) -> io::Result<bool> {
 
 /// Asked in a thread of its own, which a daemon that lives and does not answer may keep.
 fn is_dead(at: &Path) -> io::Result<bool> {
-    let (done, result) = mpsc::channel();
-    let path = at.to_owned();
+    let (path, end) = (at.to_owned(), Instant::now() + PATIENCE);
     let look = move || std::fs::symlink_metadata(&path).err().and_then(|error| error.raw_os_error());
     let ask = move || {
         let mut said = look();
         // It is ending just now.
-        while matches!(said, Some(libc::ECONNABORTED | libc::ECANCELED)) {
+        while matches!(said, Some(libc::ECONNABORTED | libc::ECANCELED)) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
             said = look();
         }
-        // Nobody hears it who has not waited.
-        let _ = done.send(said);
+        said
     };
-    std::thread::Builder::new().name("fuse-look".into()).spawn(ask)?;
-    Ok(result.recv_timeout(PATIENCE) == Ok(Some(libc::ENOTCONN)))
+    match within("fuse-look", PATIENCE, ask) {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(false),
+        said => Ok(said? == Some(libc::ENOTCONN)),
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@
 //! time beside the client, on the client's processor. With few it wakes another processor for each request, which takes as
 //! long as all the rest.
 //!
+//! Of a mount with rings ([`crate::rings`]) only what the kernel forgets comes through its device: one thread reads that now and
+//! then, while there is some.
+//!
 //! What is short, nearly all, is copied out of its buffer, and the buffer goes back before the request is served: only
 //! writes keep theirs.
 //!

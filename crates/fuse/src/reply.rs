@@ -15,7 +15,7 @@ const OPENED: usize = 16;
 
 /// Where an answer goes.
 pub trait Channel {
-    /// One whole answer, in parts: its header comes first.
+    /// One whole answer, in parts, of which the first is its header.
     ///
     /// # Errors
     /// The operating system's.

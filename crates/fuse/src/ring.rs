@@ -19,7 +19,7 @@ use crate::abi;
 use crate::abi::ring::{COMMIT_AND_FETCH, HEADERS, OPERATION, REGISTER, ROOM};
 use crate::buffers::Memory;
 use crate::device::{Device, Received};
-use crate::reply::Channel;
+use crate::reply::{Answer, Channel};
 use io_uring::squeue::Entry128;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
@@ -153,13 +153,16 @@ impl Entry {
         } else {
             self.later.replace(Some(Vec::new()));
             let served = serve(self, request);
-            if let Some(answer) = self.later.take().filter(|answer| !answer.is_empty()) {
-                self.answer(&[IoSlice::new(&answer)]);
+            let answer = self.later.take().unwrap_or_default();
+            if let Some((head, rest)) = answer.split_at_checked(abi::OUT_HEADER)
+                && let Err(error) = self.send(&[IoSlice::new(head), IoSlice::new(rest)])
+            {
+                tracing::debug!(%error, "the kernel does not take an answer");
             }
             served
         };
         if self.is_asked.get() {
-            self.answer(&[IoSlice::new(&self.failed())]);
+            Answer::new(self, self.commit.get()).error(libc::EIO);
         }
         served
     }
@@ -182,20 +185,6 @@ impl Entry {
         unsafe { std::slice::from_raw_parts(self.at(PAGE - head), head + payload) }
     }
 
-    fn failed(&self) -> [u8; abi::OUT_HEADER] {
-        let mut head = [0; abi::OUT_HEADER];
-        head[..4].copy_from_slice(&(abi::OUT_HEADER as u32).to_ne_bytes());
-        head[4..8].copy_from_slice(&(-libc::EIO).to_ne_bytes());
-        head[8..].copy_from_slice(&self.commit.get().to_ne_bytes());
-        head
-    }
-
-    fn answer(&self, answer: &[IoSlice<'_>]) {
-        if let Err(error) = self.put(answer) {
-            tracing::debug!(%error, "the kernel does not take an answer");
-        }
-    }
-
     /// What was written beyond the first pages goes back to the system.
     fn shrink(&self) {
         self.is_large.set(false);
@@ -203,25 +192,19 @@ impl Entry {
         self.memory.give_back(PAGE + KEPT);
     }
 
-    /// One answer, header and all, into the memory; and the entry to the kernel.
+    /// One answer into the memory, and the entry to the kernel.
     fn put(&self, answer: &[IoSlice<'_>]) -> io::Result<()> {
-        let mut at = 0;
-        for part in answer {
-            let mut part: &[u8] = part;
-            if at < abi::OUT_HEADER {
-                let (head, rest) = part.split_at(part.len().min(abi::OUT_HEADER - at));
-                self.write(at, head);
-                at += head.len();
-                part = rest;
-            }
-            let room = MAX_IO + abi::OUT_HEADER - at;
-            if part.len() > room {
-                return Err(io::ErrorKind::FileTooLarge.into());
-            }
-            self.write(PAGE + at - abi::OUT_HEADER, part);
+        let (head, parts) = answer.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let payload: usize = parts.iter().map(|part| part.len()).sum();
+        if head.len() != abi::OUT_HEADER || payload > MAX_IO {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        self.write(0, head);
+        let mut at = PAGE;
+        for part in parts {
+            self.write(at, part);
             at += part.len();
         }
-        let payload = at.saturating_sub(abi::OUT_HEADER);
         if payload > KEPT {
             self.is_large.set(true);
         }

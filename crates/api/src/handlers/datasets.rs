@@ -179,7 +179,7 @@ fn run_destroy(
         Ok(committed) => {
             let root: Vec<_> = mounts.into_iter().filter(|mount| is_root && mount.dataset == name).collect();
             let warnings = mounting::restore(app, &root);
-            points.iter().for_each(|at| app.local.leave(at));
+            app.local.leave(points);
             Ok(JobResult { txg: Some(committed.txg), warnings, ..JobResult::default() })
         }
         Err(error) => {

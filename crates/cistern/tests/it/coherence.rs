@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use stdx::prng::Prng;
 
-use crate::daemon::{Daemon, Scratch, say, text};
+use crate::daemon::{Daemon, Scratch, say};
 use crate::libnfs::Client;
 use crate::zdb::stop_and_check;
 
@@ -395,17 +395,14 @@ fn the_space_that_is_written_shows() {
 #[test]
 fn what_was_just_written_and_unmounted_is_in_use_no_more() {
     let scratch = Scratch::new("unmounted");
-    let mut daemon = Daemon::start(&scratch);
-    let (a, at) = (scratch.image("a", 256), scratch.path("mnt"));
-    daemon.zpool(&format!("create -m {} tank {a}", text(&at))).done();
-    daemon.zfs("create tank/fs").done();
+    let mut daemon = one_below_the_other(&scratch);
     for round in 0..5 {
-        daemon.zfs("mount tank/fs").done();
-        fs::write(at.join("fs/file"), vec![round; 1 << 20]).expect("written");
+        fs::write(scratch.path("mnt/below/file"), vec![round; 1 << 20]).expect("written");
         daemon.zpool("sync tank").done();
-        daemon.zfs("unmount -f tank/fs").done();
-        let sent = daemon.zfs("send tank/fs");
+        daemon.zfs("unmount -f tank/below").done();
+        let sent = daemon.zfs("send tank/below");
         assert_eq!(sent.status, 0, "round {round}: {}", sent.err);
+        daemon.zfs("mount tank/below").done();
     }
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }

@@ -71,7 +71,7 @@ impl LocalMounts for FakeMounts {
         mount.options = options.join(",");
         Ok(())
     }
-    fn leave(&self, _at: &str) {}
+    fn leave(&self, _all: Vec<String>) {}
     fn refresh(&self, _dataset: &str) -> bool {
         true
     }
