@@ -68,8 +68,9 @@ impl Local {
         Ok(Arc::new(Local { appliance, pool, mounts, list, iscsi: OnceLock::new() }))
     }
 
-    /// Writes down what is mounted, and what could not be.
-    fn save(&self, mounts: &Mounts) {
+    /// Writes down what is mounted, without what somebody else has unmounted, and what could not be.
+    fn save(&self, mounts: &mut Mounts) {
+        mounts.look();
         self.list.save(mounts.describe().chain(mounts.missed.iter().cloned()));
     }
 
@@ -109,8 +110,8 @@ impl Local {
                 lock(&self.mounts).missed.retain(|missed| missed.dataset != mount.dataset);
             }
         }
-        let mounts = lock(&self.mounts);
-        self.save(&mounts);
+        let mut mounts = lock(&self.mounts);
+        self.save(&mut mounts);
     }
 
     /// How a dataset is to be mounted, with these words.
@@ -129,8 +130,7 @@ impl Local {
     /// For the end of the program.
     pub fn unmount_all(&self) {
         let mut mounts = lock(&self.mounts);
-        mounts.look();
-        self.save(&mounts);
+        self.save(&mut mounts);
         let all = std::mem::take(&mut mounts.there);
         drop(mounts);
         // Children before parents: the reverse of name order.
@@ -204,7 +204,7 @@ impl LocalMounts for Local {
         let mounted = Mounted { mount, at: spec.mountpoint.clone(), options: spec.options.join(",") };
         mounts.there.insert(spec.dataset.clone(), mounted);
         mounts.missed.retain(|missed| missed.dataset != spec.dataset);
-        self.save(&mounts);
+        self.save(&mut mounts);
         Ok(())
     }
 
@@ -215,7 +215,7 @@ impl LocalMounts for Local {
         let mounted = mounted.ok_or(Error::NotFound)?;
         mounted.mount.remount(&now)?;
         mounted.options = options.join(",");
-        self.save(&mounts);
+        self.save(&mut mounts);
         Ok(())
     }
 
@@ -228,7 +228,7 @@ impl LocalMounts for Local {
         let all = std::mem::take(&mut mounts.there).into_iter();
         mounts.there =
             all.map(|(dataset, mounted)| (new_name(&dataset).unwrap_or(dataset), mounted)).collect();
-        self.save(&mounts);
+        self.save(&mut mounts);
     }
 
     fn unmount(&self, dataset: &str, force: bool) -> Result<()> {
@@ -238,7 +238,7 @@ impl LocalMounts for Local {
             mounted.mount.unmount(force)?;
         }
         mounts.there.remove(dataset);
-        self.save(&mounts);
+        self.save(&mut mounts);
         Ok(())
     }
 
