@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::thread;
 use std::time::Duration;
 
 use api::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
@@ -28,6 +31,8 @@ pub struct Local {
     pool: Pool,
     mounts: Mutex<Mounts>,
     list: MountList,
+    /// The program ends: nothing is mounted any more.
+    is_stopping: AtomicBool,
     /// It begins later than the API does.
     pub iscsi: OnceLock<Arc<iscsi::Server>>,
 }
@@ -35,7 +40,8 @@ pub struct Local {
 #[derive(Default)]
 struct Mounts {
     there: BTreeMap<String, Mounted>,
-    /// Those that could not be mounted again at the start: they are written down until they are.
+    /// Those that could not be mounted again at the start, or were unmounted at the end: they are written down until they are
+    /// mounted.
     missed: Vec<LocalMount>,
 }
 
@@ -62,10 +68,19 @@ struct Mounted {
 
 impl Local {
     /// # Errors
-    /// The operating system's, where it has no more descriptors.
+    /// The operating system's, where it has no more descriptors or threads.
     pub fn new(appliance: Arc<Appliance>, list: MountList) -> std::io::Result<Arc<Local>> {
         let (pool, mounts) = (Pool::new()?, Mutex::new(Mounts { missed: list.load(), ..Mounts::default() }));
-        Ok(Arc::new(Local { appliance, pool, mounts, list, iscsi: OnceLock::new() }))
+        let (ended, ends) = sync_channel(1);
+        // One that has not been taken yet tells of all.
+        pool.on_end(move || {
+            let _ = ended.try_send(());
+        });
+        let (is_stopping, iscsi) = (AtomicBool::new(false), OnceLock::new());
+        let local = Arc::new(Local { appliance, pool, mounts, list, is_stopping, iscsi });
+        let whose = Arc::downgrade(&local);
+        thread::Builder::new().name("mounts".into()).spawn(move || write_down(&whose, &ends))?;
+        Ok(local)
     }
 
     /// Writes down what is mounted, without what somebody else has unmounted, and what could not be.
@@ -97,6 +112,9 @@ impl Local {
         let mut missed = lock(&self.mounts).missed.clone();
         missed.sort_unstable_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
         for mount in missed {
+            if self.is_stopping() {
+                break;
+            }
             let mounted = self.mount(&mount.again());
             if let Err(error) = &mounted {
                 tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
@@ -112,6 +130,15 @@ impl Local {
         }
         let mut mounts = lock(&self.mounts);
         self.save(&mut mounts);
+    }
+
+    /// From now on nothing is mounted: the program is about to end.
+    pub fn stop_mounting(&self) {
+        self.is_stopping.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
     }
 
     /// How a dataset is to be mounted, with these words.
@@ -131,6 +158,8 @@ impl Local {
     pub fn unmount_all(&self) {
         let mut mounts = lock(&self.mounts);
         self.save(&mut mounts);
+        let there: Vec<LocalMount> = mounts.describe().collect();
+        mounts.missed.extend(there);
         let all = std::mem::take(&mut mounts.there);
         drop(mounts);
         // Children before parents: the reverse of name order.
@@ -139,6 +168,15 @@ impl Local {
                 tracing::warn!(dataset, %error, "cannot be unmounted");
             }
         }
+    }
+}
+
+/// Writes the list when a mount has ended, which somebody else may have unmounted.
+fn write_down(local: &Weak<Local>, ends: &Receiver<()>) {
+    for () in ends {
+        let Some(local) = local.upgrade() else { return };
+        let mut mounts = lock(&local.mounts);
+        local.save(&mut mounts);
     }
 }
 
@@ -195,6 +233,9 @@ impl LocalMounts for Local {
         mounts.look();
         if mounts.there.contains_key(&spec.dataset) {
             return Err(Error::Busy);
+        }
+        if self.is_stopping() {
+            return Err(Error::Refused(format!("cannot mount '{}': the program is ending", spec.dataset)));
         }
         let fs = self.appliance.pool(pool_of(&spec.dataset))?.open_fs(&spec.dataset)?;
         prepare(spec)?;

@@ -101,11 +101,11 @@ impl Daemon {
         let is_first = memory.load().is_empty();
         let entropy = env.entropy.clone();
         let engine = LocalEngine::new(env, engine_options);
-        let told = heed_signals(signals, engine.clone())?;
         let appliance = Appliance::new(engine.clone(), memory);
-        // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let local =
             Local::new(appliance.clone(), MountList::in_state(&state)).map_err(|error| words(&error))?;
+        let told = heed_signals(signals, engine.clone(), local.clone())?;
+        // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let config = Config {
             socket: socket.clone(),
@@ -118,7 +118,9 @@ impl Daemon {
         local.remove_dead();
         appliance.import_remembered();
         local.mount_remembered();
-        api.mount_all();
+        if !local.is_stopping() {
+            api.mount_all();
+        }
         if options.first_start && is_first && appliance.pools().is_empty() {
             let make = || first_start::make(&*appliance, &state);
             let owner = Caller::administrator(host::user().unwrap_or(0));
@@ -197,9 +199,13 @@ impl Daemon {
 }
 
 /// The signals to end, for whoever waits for them. The first also ends imports, which may take as long as they like,
-/// those of the start included; with the second the program ends at once. A terminal that is closed ends nobody: its signal is
-/// passed over.
-fn heed_signals(mut signals: Signals, engine: Arc<LocalEngine>) -> Result<Receiver<i32>, String> {
+/// those of the start included, and mounting; with the second the program ends at once. A terminal that is closed ends
+/// nobody: its signal is passed over.
+fn heed_signals(
+    mut signals: Signals,
+    engine: Arc<LocalEngine>,
+    local: Arc<Local>,
+) -> Result<Receiver<i32>, String> {
     let (tell, told) = mpsc::channel();
     let listen = move || {
         let mut is_told = false;
@@ -210,6 +216,7 @@ fn heed_signals(mut signals: Signals, engine: Arc<LocalEngine>) -> Result<Receiv
             }
             is_told = true;
             engine.stop_imports();
+            local.stop_mounting();
             // Nobody listens any more where the start has failed.
             let _ = tell.send(signal);
         }

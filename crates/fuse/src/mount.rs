@@ -11,7 +11,7 @@ use crate::lock::lock;
 use crate::mountinfo::{device_of, holders};
 use crate::notifier::Notifier;
 use crate::ops::Ops;
-use crate::pool::{Pool, Serve};
+use crate::pool::{Pool, Serve, Told};
 use crate::reply::Channel;
 use crate::rings::Rings;
 use crate::server::Server;
@@ -132,6 +132,7 @@ struct Session {
     ops: Ops,
     at: PathBuf,
     ended: Arc<Ended>,
+    told: Told,
 }
 
 impl Serve for Session {
@@ -150,6 +151,9 @@ impl Drop for Session {
         tracing::info!(at = %self.at.display(), "unmounted");
         // Said here, because anybody may unmount it.
         self.ended.set();
+        if let Some(tell) = self.told.get() {
+            tell();
+        }
     }
 }
 
@@ -201,7 +205,7 @@ fn attempt(
     let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, xattr.clone()), notifier.clone());
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device, rings.is_some()));
     let ended = Arc::new(Ended::default());
-    let session = Session { device, ops, at: at.to_owned(), ended: ended.clone() };
+    let session = Session { device, ops, at: at.to_owned(), ended: ended.clone(), told: pool.told() };
     let io_uring = matches!(begun, Ok(true));
     let added = match begun {
         Ok(true) => pool.add(Box::new(session), rings).map_err(Failed::Rings),

@@ -40,7 +40,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 pub const THREADS: usize = 512;
@@ -69,6 +69,9 @@ pub trait Serve: Send + Sync + 'static {
     fn serve(&self, to: &dyn Channel, request: &[u8]) -> bool;
 }
 
+/// Who is told of each mount that has ended.
+pub type Told = Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>;
+
 /// See the module. Cheap to clone; its threads go when nothing is mounted.
 #[derive(Clone)]
 pub struct Pool(Arc<Inner>);
@@ -85,6 +88,7 @@ struct Inner {
     buffers: Buffers,
     names: Budget,
     rings: rings::Budget,
+    told: Told,
     /// When it was last looked who has too many readers.
     looked: Mutex<Instant>,
 }
@@ -169,6 +173,7 @@ impl Pool {
             buffers: Buffers::default(),
             names: Budget::default(),
             rings: rings::Budget::new(),
+            told: Told::default(),
             looked: Mutex::new(Instant::now()),
         };
         Ok(Pool(Arc::new(inner)))
@@ -177,6 +182,16 @@ impl Pool {
     /// Those that all mounts have together.
     pub fn names(&self) -> Budget {
         self.0.names.clone()
+    }
+
+    /// Calls `tell` after the end of each mount, by whomever. It must not wait: the thread serves other mounts. The first to ask
+    /// is told.
+    pub fn on_end(&self, tell: impl Fn() + Send + Sync + 'static) {
+        self.0.told.get_or_init(|| Box::new(tell));
+    }
+
+    pub(crate) fn told(&self) -> Told {
+        self.0.told.clone()
     }
 
     /// For a mount's requests to come through; `None` where there are none left.

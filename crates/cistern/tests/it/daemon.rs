@@ -14,7 +14,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_cistern");
@@ -249,6 +249,14 @@ impl Daemon {
 
     /// Starts the process and waits until it says that it is there.
     pub fn begin(&mut self) {
+        match self.spawn().recv_timeout(PATIENCE) {
+            Ok(banner) => self.banner = banner,
+            Err(_) => panic!("the daemon did not start:\n{}", self.log()),
+        }
+    }
+
+    /// Starts the process; what comes is its banner.
+    pub fn spawn(&mut self) -> Receiver<String> {
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log");
         let shell = |script: &str| {
             let mut shell = Command::new("sh");
@@ -302,10 +310,7 @@ impl Daemon {
                 }
             }
         });
-        match told.recv_timeout(PATIENCE) {
-            Ok(banner) => self.banner = banner,
-            Err(_) => panic!("the daemon did not start:\n{}", self.log()),
-        }
+        told
     }
 
     fn log_path(&self) -> PathBuf {
@@ -320,9 +325,12 @@ impl Daemon {
         self.child.as_ref().expect("running").id()
     }
 
-    fn end(&mut self, signal: &str) -> ExitStatus {
+    pub fn signal(&self, signal: &str) {
+        Command::new("kill").args([signal, &self.pid().to_string()]).status().expect("kill");
+    }
+
+    fn wait(&mut self) -> ExitStatus {
         let mut child = self.child.take().expect("running");
-        Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
         let start = Instant::now();
         loop {
             if let Some(status) = child.try_wait().expect("our child") {
@@ -340,7 +348,14 @@ impl Daemon {
     /// Ctrl-C: exports every pool.
     #[track_caller]
     pub fn stop(&mut self) {
-        let status = self.end("-INT");
+        self.signal("-INT");
+        self.has_stopped();
+    }
+
+    /// Waits for the end that it has been told of.
+    #[track_caller]
+    pub fn has_stopped(&mut self) {
+        let status = self.wait();
         assert!(status.code() == Some(0), "{status}:\n{}", self.log());
         assert!(!self.log().contains("panicked"), "{}", self.log());
     }
@@ -348,7 +363,8 @@ impl Daemon {
     /// kill -9: as a power cut for all but what outlives the process. What it had mounted is detached.
     #[track_caller]
     pub fn kill(&mut self) {
-        let status = self.end("-KILL");
+        self.signal("-KILL");
+        let status = self.wait();
         assert_eq!(status.signal(), Some(9), "{}", self.log());
     }
 

@@ -60,13 +60,52 @@ fn what_was_mounted_is_mounted_again_and_what_a_killed_daemon_left_is_taken_away
         );
     }
 
-    // What was unmounted by somebody else, or is no more, is not mounted again.
-    detach(&below);
+    // What is no more, or was unmounted by somebody else, is not mounted again: the list follows by itself.
     daemon.zfs("destroy tank/gone").done();
+    detach(&below);
+    let list = || fs::read_to_string(scratch.path("state/mounts")).expect("it is there");
+    until("an unmount by somebody else", || !list().contains("tank/fs/below"));
     daemon.kill();
     daemon.begin();
     assert!(daemon.zfs("mount").done().starts_with("tank/fs "), "{}", daemon.log());
     assert_eq!((shown(&fs_at).len(), shown(&below).len()), (1, 0));
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// Who is told to end mounts no more, and forgets none of what it has not come to.
+#[test]
+fn the_end_does_not_wait_for_what_is_to_be_mounted_again() {
+    const ALL: usize = 40;
+    let scratch = Scratch::new("remount-end");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, mnt) = (scratch.image("a", 256), scratch.path("mnt"));
+    daemon.zpool(&format!("create -m {} tank {a}", text(&mnt))).done();
+    for number in 0..ALL {
+        daemon.zfs(&format!("create tank/fs{number}")).done();
+        daemon.zfs(&format!("mount tank/fs{number}")).done();
+    }
+    let made = |daemon: &Daemon| daemon.log().matches("fuse::mount: mounted").count();
+    daemon.stop();
+    let before = made(&daemon);
+    loop {
+        let _banner = daemon.spawn();
+        until("some of the mounts", || made(&daemon) > before);
+        daemon.signal("-STOP");
+        let some = made(&daemon) - before;
+        if some < ALL / 2 {
+            break;
+        }
+        // Nearly all were there when it was stopped: once more.
+        daemon.signal("-CONT");
+        daemon.stop();
+    }
+    daemon.signal("-INT");
+    daemon.signal("-CONT");
+    daemon.has_stopped();
+    assert!(made(&daemon) < before + ALL, "{}", daemon.log());
+    assert!(!daemon.log().contains("ERROR"), "{}", daemon.log());
+    daemon.begin();
+    assert_eq!(daemon.zfs("mount").done().lines().count(), ALL);
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
