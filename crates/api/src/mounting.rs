@@ -45,6 +45,14 @@ impl Candidate {
     pub fn is_mounted_by_hand(&self) -> bool {
         self.canmount == "noauto" || self.mountpoint == "legacy"
     }
+
+    /// Its mount point where that follows from its name: the directory was made for it, and goes with it (`remove_mountpoint` in
+    /// lib/libzfs/libzfs_mount.c). `None` where somebody else than an administrator asks: he may have had a mount point set to any
+    /// directory, and the daemon is root.
+    fn own_directory(&self) -> Option<&str> {
+        let is_own = self.is_by_name && self.canmount != "off" && self.mountpoint.starts_with('/');
+        (is_own && behalf::caller().is_administrator).then_some(&self.mountpoint)
+    }
 }
 
 /// Names of the properties that a [`Candidate`] is made of.
@@ -185,16 +193,12 @@ pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
     Ok(mounts)
 }
 
-/// Of file systems that are to be destroyed, at and below `root` and elsewhere, the mount points that follow from names: they
-/// were made for them, and go with them (`remove_mountpoint` in lib/libzfs/libzfs_mount.c). Children come first. None where
-/// somebody else than an administrator asks: he may have had a mount point set to any directory, and the daemon is root.
+/// The directories that go with file systems, which are at and below `root` and elsewhere ([`Candidate::own_directory`]);
+/// children come first.
 ///
 /// # Errors
 /// As [`candidates`].
-pub fn points_by_name(app: &App, root: &str, names: &[String]) -> Result<Vec<String>, Problem> {
-    if !behalf::caller().is_administrator {
-        return Ok(Vec::new());
-    }
+pub fn directories_of(app: &App, root: &str, names: &[String]) -> Result<Vec<String>, Problem> {
     let file_systems = || names.iter().filter(|name| !name.contains(['@', '#']));
     let mut found = Vec::new();
     if file_systems().any(|name| is_within(name, root)) {
@@ -205,10 +209,39 @@ pub fn points_by_name(app: &App, root: &str, names: &[String]) -> Result<Vec<Str
     for name in file_systems().filter(|name| !is_within(name, root)) {
         found.extend(candidates(app, name, Some(0))?);
     }
-    found.retain(|one| one.is_by_name && one.canmount != "off" && one.mountpoint.starts_with('/'));
-    let mut points: Vec<String> = found.into_iter().map(|one| one.mountpoint).collect();
-    points.sort_by(|a, b| b.cmp(a));
-    Ok(points)
+    let mut own: Vec<String> = found.iter().filter_map(Candidate::own_directory).map(str::to_owned).collect();
+    own.sort_by(|a, b| b.cmp(a));
+    Ok(own)
+}
+
+/// Unmounts a whole pool and lets go of it; the directories of what was mounted go too (`zpool_disable_datasets` in
+/// lib/libzfs/libzfs_mount.c). Where it cannot be let go of, all is mounted again.
+///
+/// # Errors
+/// As [`unmount_all`] with `unmounting`, and of `release`.
+pub fn releasing(
+    app: &App,
+    pool: &str,
+    unmounting: impl FnOnce(Problem) -> Problem,
+    release: impl FnOnce() -> engine_api::Result<()>,
+) -> Result<(), Problem> {
+    let names: Vec<String> = mounted_within(app, pool).into_iter().map(|mount| mount.dataset).collect();
+    let directories = directories_of(app, pool, &names).unwrap_or_else(|why| {
+        // A pool that has lost its devices cannot be asked, and is let go of all the same.
+        tracing::debug!(pool, %why, "directories of mounts stay");
+        Vec::new()
+    });
+    let mounts = unmount_all(app, pool).map_err(unmounting)?;
+    match release() {
+        Ok(()) => {
+            app.local.leave(directories);
+            Ok(())
+        }
+        Err(error) => {
+            restore(app, &mounts);
+            Err(of_error(&error))
+        }
+    }
 }
 
 /// Mounts again, where they were, what `unmount_all` took away. Gives the failures.
@@ -242,6 +275,7 @@ pub fn moving<T>(
         Ok(done) => {
             let warnings = match candidates(app, after, None) {
                 Ok(now) => {
+                    app.local.leave(left(&places, &now, (before, after)).into_iter().collect());
                     let moved = moved(app.auto_mount, (before, &places), (after, &now), &mounts);
                     match behalf::caller().is_administrator {
                         true => restore(app, &moved),
@@ -253,6 +287,14 @@ pub fn moving<T>(
             Ok((done, warnings))
         }
     }
+}
+
+/// The directory that the topmost file system has left; those below it are in what was mounted there (`changelist_postfix` in
+/// lib/libzfs/libzfs_changelist.c).
+fn left(places: &[Candidate], now: &[Candidate], (before, after): (&str, &str)) -> Option<String> {
+    let old = places.iter().find(|one| one.dataset == before)?;
+    let new = now.iter().find(|one| one.dataset == after)?;
+    old.own_directory().filter(|at| *at != new.mountpoint).map(str::to_owned)
 }
 
 /// What is to be mounted after a change: whatever was mounted and still may be; and, where file systems are mounted by

@@ -172,14 +172,14 @@ fn run_destroy(
     let is_root = !name.contains(['/', '@', '#']);
     names.retain(|one| !is_root || one != name);
     reporter.step(format!("destroying {name}"), 0, names.len() as u64);
-    let points = mounting::points_by_name(app, name, &names)?;
+    let directories = mounting::directories_of(app, name, &names)?;
     let mounts = unmount(app, &names)?;
     let change = Change::Destroy { names, defer: request.defer };
     match pool.commit(&change, &request.history) {
         Ok(committed) => {
             let root: Vec<_> = mounts.into_iter().filter(|mount| is_root && mount.dataset == name).collect();
             let warnings = mounting::restore(app, &root);
-            app.local.leave(points);
+            app.local.leave(directories);
             Ok(JobResult { txg: Some(committed.txg), warnings, ..JobResult::default() })
         }
         Err(error) => {

@@ -133,14 +133,8 @@ pub async fn export(State(app): State<Shared>, Path(name): Path<String>, body: B
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
         let_go(app, &name, "export", release.force)?;
         reporter.step(format!("exporting {name}"), 0, 0);
-        let mounts = mounting::unmount_all(app, &name)?;
-        match app.engine.export(&name, release.force) {
-            Ok(()) => Ok(JobResult::default()),
-            Err(error) => {
-                mounting::restore(app, &mounts);
-                Err(of_error(&error))
-            }
-        }
+        mounting::releasing(app, &name, |why| why, || app.engine.export(&name, release.force))?;
+        Ok(JobResult::default())
     };
     job(app, "pool.export", body, |_| target, run).await
 }
@@ -150,17 +144,12 @@ pub async fn destroy(State(app): State<Shared>, Path(name): Path<String>, body: 
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
         let_go(app, &name, "destroy", release.force)?;
         reporter.step(format!("destroying {name}"), 0, 0);
-        let mounts = mounting::unmount_all(app, &name).map_err(|mut why| {
+        let could_not = |mut why: Problem| {
             why.detail = format!("{}\ncould not destroy '{name}': could not unmount datasets", why.detail);
             why
-        })?;
-        match app.engine.destroy(&name, release.force) {
-            Ok(()) => Ok(JobResult::default()),
-            Err(error) => {
-                mounting::restore(app, &mounts);
-                Err(of_error(&error))
-            }
-        }
+        };
+        mounting::releasing(app, &name, could_not, || app.engine.destroy(&name, release.force))?;
+        Ok(JobResult::default())
     };
     job(app, "pool.destroy", body, |_| target, run).await
 }

@@ -385,3 +385,49 @@ fn a_destroyed_file_system_leaves_no_directory() {
     assert!(!mnt.join("stays").exists() && mnt.join("used").is_dir(), "{}", daemon.log());
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
+
+/// A directory that was made for a file system goes when that is mounted elsewhere, renamed, or exported, and comes again.
+#[test]
+fn directories_go_with_what_moves_and_what_is_exported() {
+    let scratch = Scratch::new("moving-directories");
+    let mut daemon = Daemon::start_with(&scratch, "state", &["--automount"]);
+    let (a, mnt, own) = (scratch.image("a", 256), scratch.path("mnt"), scratch.folder("own"));
+    daemon.zpool(&format!("create -m {} tank {a}", text(&mnt))).done();
+    for name in ["fs", "fs/below", "other", "hidden"] {
+        daemon.zfs(&format!("create tank/{name}")).done();
+    }
+    let is_there = |name: &str| mnt.join(name).is_dir();
+    daemon.zfs("rename tank/fs tank/new").done();
+    assert!(!is_there("fs") && is_there("new/below"), "{}", daemon.log());
+    daemon.zfs(&format!("set mountpoint={} tank/new", text(&own.join("deep")))).done();
+    assert!(!is_there("new") && own.join("deep/below").is_dir(), "{}", daemon.log());
+    // One that was set is somebody's own.
+    daemon.zfs("inherit mountpoint tank/new").done();
+    assert!(is_there("new/below") && own.join("deep").is_dir(), "{}", daemon.log());
+    // What lies in a directory stays, and so does that.
+    daemon.zfs("unmount tank/hidden").done();
+    fs::write(mnt.join("hidden/file"), "below").expect("written");
+    daemon.zfs("rename tank/hidden tank/shown").done();
+    assert_eq!(fs::read_to_string(mnt.join("hidden/file")).expect("read"), "below");
+
+    // The root's own was set; here one follows from the name.
+    daemon.zfs(&format!("set mountpoint={} tank", text(&scratch.path("moved")))).done();
+    assert!(mnt.is_dir() && scratch.path("moved/other").is_dir(), "{}", daemon.log());
+    let (b, root) = (scratch.image("b", 256), scratch.path("root"));
+    daemon.zpool(&format!("create -R {} more {b}", text(&root))).done();
+    daemon.zfs("create more/fs").done();
+    assert!(root.join("more/fs").is_dir(), "{}", daemon.log());
+    daemon.zpool("export more").done();
+    assert!(root.is_dir() && !root.join("more").exists(), "{}", daemon.log());
+    daemon.zpool(&format!("import -R {} -d {} more", text(&root), text(&scratch.path("disks")))).done();
+    assert!(root.join("more/fs").is_dir(), "{}", daemon.log());
+    // Where something is in use, all stays.
+    let held = fs::File::create(root.join("more/fs/file")).expect("made");
+    let refused = daemon.zpool("export more");
+    assert!(refused.status == 1 && refused.err.contains("pool or dataset is busy"), "{refused:?}");
+    assert!(root.join("more/fs/file").is_file(), "{}", daemon.log());
+    drop(held);
+    daemon.zpool("destroy more").done();
+    assert!(root.is_dir() && !root.join("more").exists(), "{}", daemon.log());
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
