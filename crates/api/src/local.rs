@@ -75,7 +75,8 @@ pub struct LocalShare {
     pub options: String,
 }
 
-/// Mounting and sharing, by name of file system. Every call blocks until it is done.
+/// Mounting and sharing, by name of file system. Every call blocks until it is done, but for a mount that does not come to an
+/// end, which is refused.
 pub trait LocalMounts: Send + Sync {
     /// Whether something can be mounted there without hiding anything: nothing is there, or an empty directory. Else
     /// `NotEmpty`, or `Refused` with the system's reason.
@@ -89,6 +90,8 @@ pub trait LocalMounts: Send + Sync {
     fn renamed(&self, from: &str, to: &str);
     /// `NotFound` where it isn't mounted; `Busy` where it is in use and `force` isn't set.
     fn unmount(&self, dataset: &str, force: bool) -> Result<()>;
+    /// Waits until nobody is mounting or unmounting such a dataset. `Busy` where that takes too long.
+    fn settled(&self, of: &dyn Fn(&str) -> bool) -> Result<()>;
     /// Nothing is mounted there any more: these directories go, one after the other, but for those with entries, or that others
     /// need.
     fn leave(&self, all: Vec<String>);

@@ -175,6 +175,9 @@ pub fn refresh(app: &App, dataset: &str) -> Option<String> {
 /// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again. A file system
 /// in use stays mounted, even with `-f`, as with OpenZFS on Linux.
 pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
+    app.local
+        .settled(&|dataset| is_within(dataset, root))
+        .map_err(|error| crate::problem::problem(&of_error(&error).kind, unmount_failure(root, &error)))?;
     let mounts = mounted_within(app, root);
     if let Some(first) = mounts.first().filter(|_| !behalf::caller().is_administrator) {
         let text = unmount_failure(&first.mountpoint, &Error::Denied);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use api::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
-use engine_api::{DatasetFilter, DatasetKind, Engine, Error, PropValue, Result};
+use engine_api::{DatasetFilter, DatasetKind, Engine, Error, FileSystem, PropValue, Result};
 use env::lock;
 use fuse::{Mount, MountOptions, Pool, within};
 use stdx::os_error::words;
@@ -19,17 +19,24 @@ use stdx::os_error::words;
 use crate::appliance::Appliance;
 use crate::logging;
 use crate::mount_list::MountList;
+use crate::turns::{Turn, Turns};
 
 /// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file that it knows.
 const REFRESH: Duration = Duration::from_secs(10);
-/// How long the directories of mounts may take to go.
+/// How long the directories of mounts may take to go, and somebody to say what is in one.
 const LEAVE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_secs(10);
+/// How long a mount may take, and how long somebody else's change of the same mount is waited for. A mount point may lie in a
+/// file system that does not answer, such as one of ours whose pool waits for its disks.
+const MOUNT: Duration = Duration::from_secs(20);
+const TURN: Duration = Duration::from_secs(5);
 
 pub struct Local {
     appliance: Arc<Appliance>,
     /// Serves all local mounts.
     pool: Pool,
     mounts: Mutex<Mounts>,
+    turns: Arc<Turns>,
     list: MountList,
     /// The program ends: nothing is mounted any more.
     is_stopping: AtomicBool,
@@ -61,7 +68,7 @@ impl Mounts {
 }
 
 struct Mounted {
-    mount: Mount,
+    mount: Arc<Mount>,
     at: String,
     options: String,
 }
@@ -76,8 +83,8 @@ impl Local {
         pool.on_end(move || {
             let _ = ended.try_send(());
         });
-        let (is_stopping, iscsi) = (AtomicBool::new(false), OnceLock::new());
-        let local = Arc::new(Local { appliance, pool, mounts, list, is_stopping, iscsi });
+        let (turns, is_stopping, iscsi) = (Arc::default(), AtomicBool::new(false), OnceLock::new());
+        let local = Arc::new(Local { appliance, pool, mounts, turns, list, is_stopping, iscsi });
         let whose = Arc::downgrade(&local);
         thread::Builder::new().name("mounts".into()).spawn(move || write_down(&whose, &ends))?;
         Ok(local)
@@ -154,8 +161,21 @@ impl Local {
         Ok(mount_options(dataset, &props, words))
     }
 
+    /// What is mounted there, as long as it is.
+    fn mount_of(&self, dataset: &str) -> Result<Arc<Mount>> {
+        lock(&self.mounts).there.get(dataset).map(|mounted| mounted.mount.clone()).ok_or(Error::NotFound)
+    }
+
+    fn turn(&self, dataset: &str) -> Result<Turn> {
+        self.turns.take(dataset, TURN).ok_or(Error::Busy)
+    }
+
     /// For the end of the program.
     pub fn unmount_all(&self) {
+        self.stop_mounting();
+        if !self.turns.wait(TURN, |_| true) {
+            tracing::warn!("a mount is still being made or taken away");
+        }
         let mut mounts = lock(&self.mounts);
         self.save(&mut mounts);
         let there: Vec<LocalMount> = mounts.describe().collect();
@@ -203,7 +223,8 @@ fn mount_options(dataset: &str, props: &[PropValue], words: &[String]) -> MountO
     options
 }
 
-fn prepare(spec: &MountSpec) -> Result<()> {
+/// Mounts `fs` where that hides nothing, or may.
+fn mount_at(pool: &Pool, fs: Arc<dyn FileSystem>, spec: &MountSpec, options: &MountOptions) -> Result<Mount> {
     let at = Path::new(&spec.mountpoint);
     let refuse = |error: std::io::Error| {
         let why = words(&error);
@@ -215,12 +236,25 @@ fn prepare(spec: &MountSpec) -> Result<()> {
     };
     made.map_err(refuse)?;
     let mut inside = fs::read_dir(at).map_err(refuse)?;
-    if !spec.overlay && inside.next().is_some() { Err(Error::NotEmpty) } else { Ok(()) }
+    if !spec.overlay && inside.next().is_some() {
+        return Err(Error::NotEmpty);
+    }
+    fuse::mount(pool, fs, at, options)
+        .map_err(|error| Error::Refused(format!("cannot mount '{}': {error}", spec.dataset)))
+}
+
+fn does_not_answer(error: std::io::Error, at: &str) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::TimedOut => Error::Refused(format!("the file system at {at} does not answer")),
+        _ => Error::Refused(words(&error)),
+    }
 }
 
 impl LocalMounts for Local {
     fn is_free(&self, at: &str) -> Result<()> {
-        match fs::read_dir(at).map(|mut inside| inside.next().is_some()) {
+        let path = at.to_owned();
+        let look = move || fs::read_dir(path).map(|mut inside| inside.next().is_some());
+        match within("local-look", LOOK, look).map_err(|error| does_not_answer(error, at))? {
             Ok(true) => Err(Error::NotEmpty),
             Ok(false) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -229,21 +263,27 @@ impl LocalMounts for Local {
     }
 
     fn mount(&self, spec: &MountSpec) -> Result<()> {
-        let mut mounts = lock(&self.mounts);
-        mounts.look();
-        if mounts.there.contains_key(&spec.dataset) {
+        let cannot = |why: &str| Error::Refused(format!("cannot mount '{}': {why}", spec.dataset));
+        let turn = self.turn(&spec.dataset).map_err(|_| cannot("it is being mounted or unmounted"))?;
+        if self.mount_of(&spec.dataset).is_ok_and(|mount| !mount.is_unmounted()) {
             return Err(Error::Busy);
         }
         if self.is_stopping() {
-            return Err(Error::Refused(format!("cannot mount '{}': the program is ending", spec.dataset)));
+            return Err(cannot("the program is ending"));
         }
         let fs = self.appliance.pool(pool_of(&spec.dataset))?.open_fs(&spec.dataset)?;
-        prepare(spec)?;
         let options = self.options(&spec.dataset, &spec.options)?;
-        let mount = fuse::mount(&self.pool, fs, Path::new(&spec.mountpoint), &options)
-            .map_err(|error| Error::Refused(format!("cannot mount '{}': {error}", spec.dataset)))?;
-        let mounted = Mounted { mount, at: spec.mountpoint.clone(), options: spec.options.join(",") };
-        mounts.there.insert(spec.dataset.clone(), mounted);
+        // Who comes too late keeps the turn, and takes away what nobody has waited for.
+        let make = {
+            let (pool, spec) = (self.pool.clone(), spec.clone());
+            move || mount_at(&pool, fs, &spec, &options).map(|mount| (mount, turn))
+        };
+        let made = within("local-mount", MOUNT, make);
+        let (mount, _turn) =
+            made.map_err(|error| cannot(&does_not_answer(error, &spec.mountpoint).to_string()))??;
+        let (mount, at) = (Arc::new(mount), spec.mountpoint.clone());
+        let mut mounts = lock(&self.mounts);
+        mounts.there.insert(spec.dataset.clone(), Mounted { mount, at, options: spec.options.join(",") });
         mounts.missed.retain(|missed| missed.dataset != spec.dataset);
         self.save(&mut mounts);
         Ok(())
@@ -251,11 +291,16 @@ impl LocalMounts for Local {
 
     fn remount(&self, dataset: &str, options: &[String]) -> Result<()> {
         let now = self.options(dataset, options)?;
+        let _turn = self.turn(dataset)?;
+        let mount = self.mount_of(dataset)?;
+        if mount.is_unmounted() {
+            return Err(Error::NotFound);
+        }
+        mount.remount(&now)?;
         let mut mounts = lock(&self.mounts);
-        let mounted = mounts.there.get_mut(dataset).filter(|mounted| !mounted.mount.is_unmounted());
-        let mounted = mounted.ok_or(Error::NotFound)?;
-        mounted.mount.remount(&now)?;
-        mounted.options = options.join(",");
+        if let Some(mounted) = mounts.there.get_mut(dataset) {
+            mounted.options = options.join(",");
+        }
         self.save(&mut mounts);
         Ok(())
     }
@@ -273,14 +318,19 @@ impl LocalMounts for Local {
     }
 
     fn unmount(&self, dataset: &str, force: bool) -> Result<()> {
-        let mut mounts = lock(&self.mounts);
-        let mounted = mounts.there.get(dataset).ok_or(Error::NotFound)?;
-        if !mounted.mount.is_unmounted() {
-            mounted.mount.unmount(force)?;
+        let _turn = self.turn(dataset)?;
+        let mount = self.mount_of(dataset)?;
+        if !mount.is_unmounted() {
+            mount.unmount(force)?;
         }
+        let mut mounts = lock(&self.mounts);
         mounts.there.remove(dataset);
         self.save(&mut mounts);
         Ok(())
+    }
+
+    fn settled(&self, of: &dyn Fn(&str) -> bool) -> Result<()> {
+        self.turns.wait(TURN, of).then_some(()).ok_or(Error::Busy)
     }
 
     fn leave(&self, all: Vec<String>) {

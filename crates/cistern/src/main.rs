@@ -17,6 +17,7 @@ mod options;
 mod remember;
 mod serve;
 mod state_file;
+mod turns;
 
 use std::io::{self, BufWriter};
 use std::path::Path;

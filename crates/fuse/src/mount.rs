@@ -1,7 +1,8 @@
 //! Mounting and unmounting.
 //!
 //! The kernel may wait for this program, or for a pool that is suspended: so INIT, an unmount and the end of a connection
-//! are waited for with a bound. Mounting is not: it looks up its path, which may lie below another mount of ours.
+//! are waited for with a bound. [`mount()`] looks up its path, which may lie below another mount of ours: who calls it waits with
+//! a bound, as [`within`] does.
 
 use crate::apart::within;
 use crate::device::{self, Device};
@@ -263,7 +264,10 @@ impl Mount {
     /// # Errors
     /// `Refused` with the operating system's reason.
     pub fn remount(&self, options: &MountOptions) -> Result<()> {
-        device::remount(&self.at, options).map_err(|error| {
+        let (at, now) = (self.at.clone(), options.clone());
+        // The kernel writes what is dirty first, which may have to wait for a pool.
+        let done = within("fuse-remount", FLUSH, move || device::remount(&at, &now));
+        done.flatten().map_err(|error| {
             Error::Refused(format!("cannot remount {}: {}", self.at.display(), words(&error)))
         })?;
         self.xattr.store(options.xattr, Ordering::Relaxed);

@@ -114,6 +114,52 @@ fn a_pool_without_disks_waits_and_others_do_not() {
     assert_clean(&scratch.path("disks"), "tank");
 }
 
+/// A mount point may lie in a file system whose pool waits for its disks: who mounts there hears so, and nobody else waits.
+#[test]
+fn a_mount_in_a_file_system_that_waits_holds_up_nobody() {
+    let scratch = Scratch::new("suspended-mount");
+    let mut daemon = Daemon::start(&scratch);
+    let (a, c, at, own) =
+        (scratch.image("a", 128), scratch.image("c", 128), scratch.folder("mnt"), scratch.folder("own"));
+    daemon.zpool(&format!("create -m {} tank {a}", text(&at))).done();
+    daemon.zfs("mount tank").done();
+    daemon.zpool(&format!("create -m none other {c}")).done();
+    let into = at.join("into");
+    daemon.zfs(&format!("create -o mountpoint={} other/into", text(&into))).done();
+    daemon.zfs(&format!("create -o mountpoint={} other/own", text(&own))).done();
+
+    lose_all(&daemon, &[&a]);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut file = fs::File::create(at.join("during"))?;
+            file.write_all(&[0x5a; 1 << 20])?;
+            file.sync_all()
+        });
+        until("the suspension", || health(&daemon) == "SUSPENDED");
+        let mount = scope.spawn(|| daemon.zfs("mount other/into"));
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(!mount.is_finished(), "its directory cannot be made");
+        daemon.zfs("mount other/own").done();
+        assert_eq!(daemon.zfs("get -H -o value mounted other/own").done(), "yes\n");
+        assert_eq!(daemon.zfs("mount").done().lines().count(), 2);
+        daemon.zfs("unmount other/own").done();
+        assert!(!mount.is_finished(), "nobody has waited for it");
+        refused(
+            mount.join().expect("no panic"),
+            &format!("cannot mount 'other/into': the file system at {} does not answer", text(&into)),
+        );
+        // It gives up at once, and goes when the writer has heard it.
+        until("the export", || daemon.zpool("export -f tank").status == 0);
+        writer.join().expect("no panic").expect_err("given up");
+    });
+    // What came too late has nothing mounted.
+    until("the end of the mount", || daemon.zpool("export other").status == 0);
+    zinject(&daemon, "-c all").done();
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+    assert_clean(&scratch.path("disks"), "other");
+}
+
 #[test]
 fn nfs_clients_of_other_pools_do_not_wait() {
     /// NFS3ERR_JUKEBOX

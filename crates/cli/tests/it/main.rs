@@ -91,6 +91,9 @@ impl LocalMounts for FakeMounts {
         mounts.remove(at);
         Ok(())
     }
+    fn settled(&self, _of: &dyn Fn(&str) -> bool) -> Result<()> {
+        Ok(())
+    }
     fn mounted(&self) -> Vec<LocalMount> {
         self.mounts.lock().expect("unpoisoned").clone()
     }
