@@ -8,11 +8,13 @@ use crate::device::{self, TYPE};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a mount may take to say that it is dead. One that lives may take for ever.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Symbolic links that are followed, one after the other, as by the kernel.
+const LINKS: u32 = 40;
 
 #[derive(Debug, PartialEq, Eq)]
 struct Line<'a> {
@@ -22,31 +24,33 @@ struct Line<'a> {
     kind: &'a str,
 }
 
-/// A line, whose path has spaces as octal numbers (proc(5)).
-fn line(text: &str) -> Option<Line<'_>> {
-    let (mount, file_system) = text.split_once(" - ")?;
-    let mut fields = mount.split(' ');
+/// A line, whose path has spaces as octal numbers (proc(5)) and may be of any bytes.
+fn line(text: &[u8]) -> Option<Line<'_>> {
+    let mut fields = text.split(|byte| *byte == b' ');
     let (device, at) = (fields.nth(2)?, fields.nth(1)?);
+    fields.find(|field| field == b"-")?;
+    let kind = fields.next()?;
     let mut path = Vec::with_capacity(at.len());
-    let mut rest = at.as_bytes();
+    let mut rest = at;
     while let Some((first, others)) = rest.split_first() {
         let octal = match (first, others.get(..3)) {
-            (b'\\', Some(digits)) => {
-                std::str::from_utf8(digits).ok().and_then(|d| u8::from_str_radix(d, 8).ok())
-            }
+            (b'\\', Some(digits)) => str::from_utf8(digits).ok().and_then(|d| u8::from_str_radix(d, 8).ok()),
             _ => None,
         };
         path.push(octal.unwrap_or(*first));
         rest = if octal.is_some() { &others[3..] } else { others };
     }
-    Some(Line { device, path, kind: file_system.split(' ').next()? })
+    Some(Line { device: str::from_utf8(device).ok()?, path, kind: str::from_utf8(kind).ok()? })
+}
+
+fn lines(all: &[u8]) -> impl DoubleEndedIterator<Item = Line<'_>> {
+    all.split(|byte| *byte == b'\n').filter_map(line)
 }
 
 /// Device and type of what was mounted last at a path, without asking the path.
 fn mounted_at(at: &Path) -> Option<(String, String)> {
-    let all = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let mut mounted = all.lines().rev().filter_map(line);
-    let found = mounted.find(|line| Path::new(OsStr::from_bytes(&line.path)) == at)?;
+    let all = std::fs::read("/proc/self/mountinfo").ok()?;
+    let found = lines(&all).rev().find(|line| Path::new(OsStr::from_bytes(&line.path)) == at)?;
     Some((found.device.to_owned(), found.kind.to_owned()))
 }
 
@@ -62,8 +66,8 @@ pub fn holders(device: &str) -> Vec<String> {
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let holds = |pid: &u32| {
         let elsewhere = std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok() != own;
-        let mounts = || std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
-        elsewhere && mounts().lines().filter_map(line).any(|found| found.device == device)
+        let mounts = || std::fs::read(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+        elsewhere && lines(&mounts()).any(|found| found.device == device)
     };
     let name = |pid: u32| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -77,12 +81,31 @@ pub fn holders(device: &str) -> Vec<String> {
 /// # Errors
 /// The operating system's.
 pub fn remove_dead(at: &Path) -> io::Result<bool> {
+    let at = match place(at) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        found => found?,
+    };
     let mut removed = false;
-    while mounted_at(at).is_some_and(|(_, kind)| kind == TYPE) && is_dead(at)? {
-        device::unmount(at, libc::MNT_DETACH)?;
+    while mounted_at(&at).is_some_and(|(_, kind)| kind == TYPE) && is_dead(&at)? {
+        device::unmount(&at, libc::MNT_DETACH)?;
         removed = true;
     }
     Ok(removed)
+}
+
+/// Where a path leads, as mountinfo calls it. What is mounted there is not asked, as `canonicalize` would.
+fn place(at: &Path) -> io::Result<PathBuf> {
+    let mut at = at.to_owned();
+    for _ in 0..LINKS {
+        let (Some(above), Some(name)) = (at.parent(), at.file_name()) else { return at.canonicalize() };
+        let above = above.canonicalize()?;
+        at = above.join(name);
+        match std::fs::read_link(&at) {
+            Ok(target) => at = above.join(target),
+            Err(_) => return Ok(at),
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::ELOOP))
 }
 
 /// Asked in a thread of its own, which a daemon that lives and does not answer may keep.
