@@ -59,7 +59,12 @@ pub fn allow_many_files() {
 
 /// Number of the user that this program runs as; `None` where /proc does not tell.
 pub fn user() -> Option<u32> {
-    fs::metadata("/proc/self").ok().map(|own| own.uid())
+    owner().map(|(user, _)| user)
+}
+
+/// The same with his group.
+pub fn owner() -> Option<(u32, u32)> {
+    fs::metadata("/proc/self").ok().map(|own| (own.uid(), own.gid()))
 }
 
 pub fn is_root() -> bool {

@@ -123,7 +123,8 @@ impl Daemon {
         }
         if options.first_start && is_first && appliance.pools().is_empty() {
             let make = || first_start::make(&*appliance, &state);
-            let owner = Caller::administrator(host::user().unwrap_or(0));
+            let (user, group) = host::owner().unwrap_or_default();
+            let owner = Caller::administrator(user, group);
             on_behalf_of(Arc::new(owner), make).map_err(|error| format!("first start: {error}"))?;
         }
         let nfs = match options.nfs {

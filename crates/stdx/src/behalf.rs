@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub user: u32,
-    /// The first one first, then the others; none twice matters.
+    /// His own first, then the others; none twice matters.
     pub groups: Vec<u32>,
     /// May do everything: root, and the user that the program runs as.
     pub is_administrator: bool,
@@ -24,9 +24,9 @@ impl Caller {
         Caller { user: 0, groups: vec![0], is_administrator: true }
     }
 
-    /// An administrator with this number.
-    pub fn administrator(user: u32) -> Caller {
-        Caller { user, groups: Vec::new(), is_administrator: true }
+    /// An administrator of this number and group.
+    pub fn administrator(user: u32, group: u32) -> Caller {
+        Caller { user, groups: vec![group], is_administrator: true }
     }
 }
 

@@ -9,6 +9,7 @@ use env::Env;
 use ondisk::objset::ObjsetType;
 use ondisk::prop::UserspaceProp;
 use ondisk::znode::{self, master};
+use stdx::behalf;
 
 use crate::zpl::{AtCreation, ZplOwners, create_fs, spending};
 
@@ -30,7 +31,9 @@ impl FsFormat for ZplFormat {
             utf8only: props.is_on("utf8only"),
             casesensitivity: props.number("casesensitivity"),
         };
-        create_fs(objset, &self.env, at_creation, tx)
+        let caller = behalf::caller();
+        let group = caller.groups.first().copied().unwrap_or_default();
+        create_fs(objset, &self.env, at_creation, (caller.user, group), tx)
     }
 
     fn props(&self, objset: &Arc<Objset>) -> Result<Vec<(&'static str, u64)>, DmuError> {

@@ -38,8 +38,14 @@ impl Default for AtCreation {
     }
 }
 
-/// Fills an empty object set with a file system whose root belongs to root.
-pub fn create_fs(objset: &Arc<Objset>, env: &Env, props: AtCreation, tx: &Tx) -> Result<(), DmuError> {
+/// Fills an empty object set with a file system whose root directory belongs to `user` and `group`: whoever has it made.
+pub fn create_fs(
+    objset: &Arc<Objset>,
+    env: &Env,
+    props: AtCreation,
+    (user, group): (u32, u32),
+    tx: &Tx,
+) -> Result<(), DmuError> {
     let salted = || ZapParams::salted(env.entropy.u64());
     let spec = ObjectSpec::new;
     let master = Zap::claim(objset, znode::MASTER_NODE, spec(ObjectType::MASTER_NODE), salted(), tx)?;
@@ -66,8 +72,10 @@ pub fn create_fs(objset: &Arc<Objset>, env: &Env, props: AtCreation, tx: &Tx) ->
         salt: env.entropy.u64(),
         project: None,
     };
-    for (name, mode) in [(master::ROOT, ROOT_MODE), (master::SHARES_DIR, SHARES_MODE)] {
-        let new = NewAttrs { uid: 0, gid: 0, mode, atime: now, mtime: now, now, flags: 0, born: None };
+    let dirs = [(master::ROOT, ROOT_MODE, user, group), (master::SHARES_DIR, SHARES_MODE, 0, 0)];
+    for (name, mode, uid, gid) in dirs {
+        let (uid, gid) = (uid.into(), gid.into());
+        let new = NewAttrs { uid, gid, mode, atime: now, mtime: now, now, flags: 0, born: None };
         let dir = new_object(&nodes, &Body::plain(kind::DIR), &new, 0, 0, tx)?;
         master.add(name, dir.object(), tx)?;
     }

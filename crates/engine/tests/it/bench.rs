@@ -161,7 +161,7 @@ impl Bench {
             policy.clone(),
             5,
         );
-        create_fs(&objset, &env, props, &Tx::syncing(5)).expect("nothing is in the way");
+        create_fs(&objset, &env, props, (0, 0), &Tx::syncing(5)).expect("nothing is in the way");
         *lock(&memory.objset) = Arc::downgrade(&objset);
         let of_memory = Arc::downgrade(&memory);
         let sync = move || {

@@ -119,6 +119,26 @@ fn what_others_use_is_not_told() {
     assert!(all().is_ok());
 }
 
+/// As with OpenZFS (`zfs_create_fs`, `crgetuid(cr)`), also in an appliance that somebody runs as himself.
+#[test]
+fn a_new_file_system_belongs_to_who_has_it_made() {
+    let dir = Dir::new("rights-owner");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let user = Arc::new(Caller::administrator(1000, 100));
+    let pool = on_behalf_of(user, || new_pool(&engine, &dir.0));
+    create(&*pool, "ours/a", &[]);
+    allow(&*pool, "ours/a", "create,mount");
+    as_joe(|| create(&*pool, "ours/a/b", &[]));
+    for (name, owner) in [("ours", (1000, 100)), ("ours/a", (0, 0)), ("ours/a/b", (JOE, JOE))] {
+        let fs = pool.open_fs(name).unwrap();
+        let root = fs.getattr(fs.root()).unwrap();
+        assert_eq!((root.uid, root.gid), owner, "{name}");
+    }
+    drop(pool);
+    engine.export("ours", false).unwrap();
+    zdb_finds_no_leak(dir.0.to_str().unwrap(), "ours");
+}
+
 #[test]
 fn a_volume_is_made_with_all_that_it_takes() {
     let dir = Dir::new("rights-volume");
