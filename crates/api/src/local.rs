@@ -46,6 +46,7 @@ pub struct MountSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalMount {
     pub dataset: String,
+    /// As the kernel has it, without symbolic links.
     pub mountpoint: String,
     pub options: String,
 }
@@ -99,6 +100,8 @@ pub trait LocalMounts: Send + Sync {
     /// too long.
     fn refresh(&self, dataset: &str) -> bool;
     fn mounted(&self) -> Vec<LocalMount>;
+    /// The dataset that is mounted at a path, which may lead there by symbolic links. `Refused` where the path does not answer.
+    fn mounted_at(&self, path: &str) -> Result<Option<String>>;
     /// Offer again what `unshare` withdrew. What the `sharenfs` property asks for is offered without being told.
     fn share(&self, dataset: &str) -> Result<()>;
     /// Withdraw until `share`, until a property says anew how it is shared, or until the next start.

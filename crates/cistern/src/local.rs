@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -69,6 +69,7 @@ impl Mounts {
 
 struct Mounted {
     mount: Arc<Mount>,
+    /// As the kernel has it, without symbolic links.
     at: String,
     options: String,
 }
@@ -281,7 +282,8 @@ impl LocalMounts for Local {
         let made = within("local-mount", MOUNT, make);
         let (mount, _turn) =
             made.map_err(|error| cannot(&does_not_answer(error, &spec.mountpoint).to_string()))??;
-        let (mount, at) = (Arc::new(mount), spec.mountpoint.clone());
+        let at = mount.path().to_str().map_or_else(|| spec.mountpoint.clone(), str::to_owned);
+        let mount = Arc::new(mount);
         let mut mounts = lock(&self.mounts);
         mounts.there.insert(spec.dataset.clone(), Mounted { mount, at, options: spec.options.join(",") });
         mounts.missed.retain(|missed| missed.dataset != spec.dataset);
@@ -359,6 +361,17 @@ impl LocalMounts for Local {
         let mut mounts = lock(&self.mounts);
         mounts.look();
         mounts.describe().collect()
+    }
+
+    fn mounted_at(&self, path: &str) -> Result<Option<String>> {
+        let at = PathBuf::from(path);
+        let found = within("local-look", LOOK, move || fuse::place(&at));
+        let at = match found.map_err(|error| does_not_answer(error, path))? {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(|error| Error::Refused(format!("{path}: {}", words(&error))))?,
+        };
+        let mounts = self.mounted();
+        Ok(mounts.into_iter().find(|mount| Path::new(&mount.mountpoint) == at).map(|mount| mount.dataset))
     }
 
     fn share(&self, dataset: &str) -> Result<()> {

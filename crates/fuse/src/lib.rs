@@ -47,5 +47,5 @@ mod server;
 
 pub use apart::within;
 pub use mount::{Mount, MountOptions, Telling, mount};
-pub use mountinfo::remove_dead;
+pub use mountinfo::{place, remove_dead};
 pub use pool::Pool;

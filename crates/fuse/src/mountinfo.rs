@@ -93,8 +93,12 @@ pub fn remove_dead(at: &Path) -> io::Result<bool> {
     Ok(removed)
 }
 
-/// Where a path leads, as mountinfo calls it. What is mounted there is not asked, as `canonicalize` would.
-fn place(at: &Path) -> io::Result<PathBuf> {
+/// Where a path leads, as mountinfo calls it. What is mounted there is not asked, as `canonicalize` would; what is above it is,
+/// and may take its time.
+///
+/// # Errors
+/// The operating system's.
+pub fn place(at: &Path) -> io::Result<PathBuf> {
     let mut at = at.to_owned();
     for _ in 0..LINKS {
         let (Some(above), Some(name)) = (at.parent(), at.file_name()) else { return at.canonicalize() };

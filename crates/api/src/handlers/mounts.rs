@@ -111,20 +111,19 @@ fn run_unmount(app: &App, request: &UnmountRequest) -> Result<MountOutcome, Prob
         return Ok(outcome);
     }
     let target = request.target.as_str();
-    let by_path = target.starts_with('/');
-    let found = mounts
-        .iter()
-        .find(|mount| if by_path { mount.mountpoint == target } else { mount.dataset == target });
-    let Some(mount) = found else {
-        if !by_path {
-            find(app, target, DatasetKind::Filesystem)?;
-        }
-        let why = if by_path { "not a mountpoint" } else { "not currently mounted" };
-        return Err(problem(kind::REFUSED, format!("cannot unmount '{target}': {why}")));
+    let cannot = |why: &str| problem(kind::REFUSED, format!("cannot unmount '{target}': {why}"));
+    let dataset = if target.starts_with('/') {
+        let found = app.local.mounted_at(target).map_err(|error| of_error(&error))?;
+        found.ok_or_else(|| cannot("not a mountpoint"))?
+    } else if mounts.iter().any(|mount| mount.dataset == target) {
+        target.to_owned()
+    } else {
+        find(app, target, DatasetKind::Filesystem)?;
+        return Err(cannot("not currently mounted"));
     };
     // Other file systems may be mounted inside; they go first, and come back where the one asked for stays.
-    mounting::unmount_all(app, &mount.dataset)?;
-    Ok(MountOutcome { done: vec![mount.dataset.clone()], failed: Vec::new() })
+    mounting::unmount_all(app, &dataset)?;
+    Ok(MountOutcome { done: vec![dataset], failed: Vec::new() })
 }
 
 pub async fn shared(State(app): State<Shared>) -> Response {

@@ -386,6 +386,35 @@ fn a_destroyed_file_system_leaves_no_directory() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
+/// The kernel knows a mount by the path without symbolic links, and shells end a directory's name with '/'.
+#[test]
+fn paths_lead_to_mounts_by_links_and_with_a_slash() {
+    let scratch = Scratch::new("paths");
+    let mut daemon = Daemon::start_with(&scratch, "state", &["--automount"]);
+    let (a, mnt, real) = (scratch.image("a", 256), scratch.path("mnt"), scratch.folder("real"));
+    let (link, other) = (scratch.path("link"), scratch.path("other"));
+    std::os::unix::fs::symlink(&real, &link).expect("made");
+    std::os::unix::fs::symlink(&real, &other).expect("made");
+    daemon.zpool(&format!("create -m {} tank {a}", text(&mnt))).done();
+    daemon.zfs(&format!("create -o mountpoint={} tank/fs", text(&link))).done();
+    fs::create_dir(link.join("inside")).expect("made");
+    for path in [link.clone(), link.join("inside"), real.clone(), other.clone()] {
+        assert_eq!(daemon.zfs(&format!("list -H -o name {}", text(&path))).done(), "tank/fs\n", "{path:?}");
+    }
+    let mounted = daemon.zfs("mount").done();
+    assert!(mounted.lines().any(|line| line.ends_with(&format!(" {}", text(&real)))), "{mounted}");
+    for path in [text(&link), format!("{}/", text(&link)), text(&real), format!("{}/", text(&other))] {
+        daemon.zfs(&format!("unmount {path}")).done();
+        assert_eq!(daemon.zfs("get -H -o value mounted tank/fs").done(), "no\n", "{path}");
+        daemon.zfs("mount tank/fs").done();
+    }
+    for path in [link.join("inside"), scratch.path("nowhere")] {
+        let refused = daemon.zfs(&format!("unmount {}", text(&path)));
+        assert_eq!(refused.err, format!("cannot unmount '{}': not a mountpoint\n", text(&path)));
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
 /// A directory that was made for a file system goes when that is mounted elsewhere, renamed, or exported, and comes again.
 #[test]
 fn directories_go_with_what_moves_and_what_is_exported() {

@@ -57,7 +57,7 @@ fn what_was_mounted_is_mounted_again_and_what_a_killed_daemon_left_is_taken_away
         let found: Vec<&str> = mounted.lines().filter_map(|line| line.split(' ').next()).collect();
         assert_eq!(
             found,
-            ["tank/link", "tank/fs", "tank/fs/below", "tank/gone"],
+            ["tank/fs", "tank/fs/below", "tank/gone", "tank/link"],
             "killed: {killed}\n{}",
             daemon.log()
         );

@@ -91,6 +91,11 @@ impl LocalMounts for FakeMounts {
         mounts.remove(at);
         Ok(())
     }
+    fn mounted_at(&self, path: &str) -> Result<Option<String>> {
+        let mounts = self.mounts.lock().expect("unpoisoned");
+        let found = mounts.iter().find(|mount| mount.mountpoint == path);
+        Ok(found.map(|mount| mount.dataset.clone()))
+    }
     fn settled(&self, _of: &dyn Fn(&str) -> bool) -> Result<()> {
         Ok(())
     }
