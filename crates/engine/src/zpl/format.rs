@@ -74,7 +74,6 @@ pub fn create_fs(
     };
     let dirs = [(master::ROOT, ROOT_MODE, user, group), (master::SHARES_DIR, SHARES_MODE, 0, 0)];
     for (name, mode, uid, gid) in dirs {
-        let (uid, gid) = (uid.into(), gid.into());
         let new = NewAttrs { uid, gid, mode, atime: now, mtime: now, now, flags: 0, born: None };
         let dir = new_object(&nodes, &Body::plain(kind::DIR), &new, 0, 0, tx)?;
         master.add(name, dir.object(), tx)?;
