@@ -285,6 +285,10 @@ impl LocalMounts for Local {
         let at = mount.path().to_str().map_or_else(|| spec.mountpoint.clone(), str::to_owned);
         let mount = Arc::new(mount);
         let mut mounts = lock(&self.mounts);
+        if self.is_stopping() {
+            // All have been unmounted in the meantime, or soon are: this one goes by itself.
+            return Err(cannot("the program is ending"));
+        }
         mounts.there.insert(spec.dataset.clone(), Mounted { mount, at, options: spec.options.join(",") });
         mounts.missed.retain(|missed| missed.dataset != spec.dataset);
         self.save(&mut mounts);
